@@ -1,0 +1,216 @@
+"""The nouns: what a wire says of tool calls, before and after it is understood. Knows no protocol."""
+
+from __future__ import annotations
+
+import enum
+from array import array
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from toolstream_core.wire.frame import Frame
+
+
+class Absent(enum.Enum):
+    """The type of `ABSENT`, so that `Seen` narrows under `is`."""
+
+    ABSENT = "absent"
+
+    def __repr__(self) -> str:
+        """Read as the bare name in reports and assertion diffs."""
+        return "ABSENT"
+
+    def __bool__(self) -> bool:
+        """Absent is as false as null and empty, so `if fragment.id` means "there is one"."""
+        return False
+
+
+ABSENT: Final = Absent.ABSENT
+
+type Seen[T] = T | Absent | None
+"""A value as the wire has it: absent, JSON null, or there. The three are never collapsed here."""
+
+
+class Phase(enum.StrEnum):
+    """Where in its protocol's life of a call a fragment stands."""
+
+    OPEN = "open"
+    """Announces a call (`output_item.added`, `content_block_start`)."""
+    MORE = "more"
+    """A delta."""
+    ARGUMENTS = "arguments"
+    """Says the whole arguments once more (`function_call_arguments.done`)."""
+    CLOSE = "close"
+    """Closes the call, perhaps saying it whole (`output_item.done`, `content_block_stop`)."""
+    WHOLE = "whole"
+    """Says a call that may never have been streamed (`message.tool_calls`, `response.completed`)."""
+
+
+class Kind(enum.StrEnum):
+    """Who runs a call, and what its arguments are."""
+
+    FUNCTION = "function"
+    """The client runs it; arguments are JSON text."""
+    CUSTOM = "custom"
+    """The client runs it; arguments are free text (Responses `custom_tool_call`)."""
+    SERVER = "server"
+    """The provider runs it (Anthropic `server_tool_use`, Responses `web_search_call`)."""
+
+
+class Fragment(NamedTuple):
+    """One tool-call entry of one event, as seen. A tuple because one is made for every delta."""
+
+    choice: int = 0
+    index: Seen[int] = ABSENT
+    """The protocol's place of the call: `index`, `output_index`, content block index."""
+    id: Seen[str] = ABSENT
+    """The id that the client answers to: `id`, `call_id`."""
+    item_id: Seen[str] = ABSENT
+    """A second id that only the stream uses (Responses `item_id`)."""
+    name: Seen[str] = ABSENT
+    arguments: Seen[str] = ABSENT
+    """Argument text; an object on the wire is its JSON text here, and `encoded` is false."""
+    type: Seen[str] = ABSENT
+    phase: Phase = Phase.MORE
+    kind: Kind = Kind.FUNCTION
+    encoded: bool = True
+    """Whether the arguments came as a string, as the protocol wants."""
+
+
+class Finish(NamedTuple):
+    """A finish reason as seen: `finish_reason`, `stop_reason`, `status`, `finishReason`."""
+
+    choice: int
+    reason: str
+
+
+class Said(NamedTuple):
+    """What one event says that matters to tool calls."""
+
+    fragments: tuple[Fragment, ...] = ()
+    finishes: tuple[Finish, ...] = ()
+    text: str = ""
+    """Visible text, of all choices."""
+    model: str | None = None
+    error: str | None = None
+    """An in-band error, as text."""
+    end: bool = False
+    """Nothing of this answer follows (`[DONE]`, `message_stop`, `response.completed`)."""
+
+
+SILENCE: Final = Said()
+"""What a frame says that concerns no tool call, finish, error or end."""
+
+
+class Event:
+    """A frame and, derived on demand, what it means. A stage that wants another event makes another frame."""
+
+    __slots__ = ("_read", "_said", "frame")
+
+    def __init__(self, frame: Frame, read: Callable[[Frame], Said]) -> None:
+        """`read` is the dialect's reader, which never raises."""
+        self.frame = frame
+        self._read = read
+        self._said: Said | None = None
+
+    @property
+    def said(self) -> Said:
+        """What the frame says, read once."""
+        if self._said is None:
+            self._said = self._read(self.frame)
+        return self._said
+
+
+class Runs:
+    """Event numbers, rising, kept as runs so that a call of a million deltas costs a few bytes."""
+
+    __slots__ = ("_bounds",)
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._bounds = array("q")
+
+    def add(self, number: int) -> None:
+        """Append `number`; the one added last may be added again."""
+        bounds = self._bounds
+        if bounds and bounds[-1] == number:
+            bounds[-1] = number + 1
+        elif not bounds or bounds[-1] <= number:
+            bounds.extend((number, number + 1))
+
+    def __iter__(self) -> Iterator[int]:
+        """Each number once, rising."""
+        bounds = self._bounds
+        for at in range(0, len(bounds), 2):
+            yield from range(bounds[at], bounds[at + 1])
+
+    def __len__(self) -> int:
+        """How many numbers."""
+        return sum(self._bounds[1::2]) - sum(self._bounds[::2])
+
+
+@dataclass(slots=True)
+class Call:
+    """One resolved call: what the fragments meant together."""
+
+    choice: int
+    position: int
+    """Its place among the calls of its choice, in the order in which they appeared."""
+    kind: Kind = Kind.FUNCTION
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    complete: bool = False
+    """Whether the arguments are whole: one JSON value, or free text that was closed."""
+    guessed: bool = False
+    """Whether a boundary rests on a guess; no repair may act on this call then."""
+    events: Runs = field(default_factory=Runs)
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is. Only errors and warnings count for exit codes."""
+
+    ERROR = "error"
+    """No correct reader can get the calls right from this."""
+    WARNING = "warning"
+    """Outside the protocol's letter; a careful reader has to guess."""
+    NOTE = "note"
+    """Lawful or tolerated, but known to break clients."""
+
+
+class Finding(NamedTuple):
+    """Something wrong with a stream, where it shows."""
+
+    code: str
+    name: str
+    severity: Severity
+    event: int
+    call: int | None
+    message: str
+    repair: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What is known of a stream beside its own bytes."""
+
+    source: str = ""
+    """Where it was read from, for people: `flows/glm-5.flow#0`, `-`, or the flow's id."""
+    host: str = ""
+    path: str = ""
+    """Request path with query; decides the order in which dialects are tried."""
+    content_type: str = ""
+    content_encoding: str = ""
+    status: int = 200
+    request: Json = ABSENT
+    """The request's JSON body: model, tools, stream_options."""
+
+
+type Json = Any
+"""Foreign JSON, looked at through `wire.look` only."""
+type Observer = Callable[[Event], None]
+"""Sees every event and changes nothing."""
+type Stage = Callable[[Event], Iterable[Event]]
+"""Every repair, fault and shape: one event in, what goes on out."""

@@ -1,0 +1,73 @@
+"""A frame: one SSE block, NDJSON line or JSON array element, with its bytes as they came."""
+
+from __future__ import annotations
+
+import json
+from typing import Protocol
+
+from toolstream_core.model import ABSENT, Absent, Json
+
+MAX_FRAME = 8 * 1024 * 1024
+"""Bytes of one frame above which it goes through unread."""
+
+
+class Frame:
+    """Bytes as sent, and what the framing alone says of them. JSON is parsed once, when asked for.
+
+    `raw` of all frames in order, joined, is the input. `number` counts the frames that carry data
+    (for SSE: those that the standard dispatches), from 0; a frame without data (comments, blank lines, a
+    trailing rest) has the number of the next one with data and `data is None`.
+    """
+
+    __slots__ = ("_json", "data", "last_id", "name", "number", "oversize", "raw", "trailing")
+
+    def __init__(
+        self,
+        raw: bytes,
+        number: int,
+        data: bytes | None,
+        name: str = "",
+        last_id: str = "",
+        *,
+        oversize: bool = False,
+        trailing: bool = False,
+    ) -> None:
+        """`name` is the SSE event type, `""` where the block has none (the standard's `message`)."""
+        self.raw = raw
+        self.number = number
+        self.data = data
+        self.name = name
+        self.last_id = last_id
+        self.oversize = oversize
+        """A piece of a frame over the cap: passed raw, never read."""
+        self.trailing = trailing
+        """Came without the terminator of its framing: the SSE standard would not dispatch it."""
+        self._json: Json = _UNREAD
+
+    @property
+    def json(self) -> Json | Absent:
+        """The data as JSON, or `ABSENT` where it is none. Never raises."""
+        if self._json is _UNREAD:
+            self._json = parse(self.data)
+        return self._json
+
+
+_UNREAD = object()
+
+
+def parse(data: bytes | None) -> Json | Absent:
+    """JSON of foreign bytes, or `ABSENT`. Bytes that are no UTF-8 are replaced as WHATWG demands."""
+    if not data:
+        return ABSENT
+    try:
+        return json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return ABSENT
+
+
+class Framer(Protocol):
+    """Cuts a byte stream into frames, whatever way the bytes arrive."""
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that `chunk` completes; `b""` is the end and gives what is left."""
+        ...
