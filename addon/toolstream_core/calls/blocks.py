@@ -1,0 +1,138 @@
+"""Which call an Anthropic content block or a Gemini part belongs to: where the protocol says call by call."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.book import Calls, OpenCall, known
+from toolstream_core.model import Call, Fragment, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolstream_core.model import Seen
+
+
+class AnthropicCalls(Calls):
+    """A `content_block_start` opens, also at an index in use; a start for the open call again goes on with it."""
+
+    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+        """`tools`: as for `Calls`."""
+        super().__init__(tools)
+        self._newest: dict[Seen[int], OpenCall] = {}
+
+    def _place(self, fragment: Fragment, event: int) -> OpenCall:
+        del event
+        if fragment.phase is Phase.OPEN:
+            call = self._started_again(fragment) or self._open(fragment)
+        else:
+            call = self._newest.get(fragment.index) or self._elsewhere() or self._open(fragment)
+        self._newest[fragment.index] = call
+        return call
+
+    def _elsewhere(self) -> OpenCall | None:
+        """Where a delta of an index that was never started belongs: a guess (claude-code "Content block not found")."""
+        call = next((call for call in reversed(self._opened) if not call.closed), None)
+        if call is not None:
+            call.guessed = True
+        return call
+
+    def _started_again(self, fragment: Fragment) -> OpenCall | None:
+        """One block started twice: same index, same id, not stopped in between (ccx#183)."""
+        last = self._opened[-1] if self._opened else None
+        if last is None or last.closed or not known(fragment.id):
+            return None
+        return last if (last.index, last.id) == (fragment.index, fragment.id) else None
+
+    def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
+        if fragment.phase is Phase.CLOSE:
+            call.closed = True
+        elif isinstance(fragment.arguments, str):
+            call.start_input = fragment.arguments
+
+
+class GeminiCalls(Calls):
+    """Each `functionCall` part is a call, unless it goes on with one: `partialArgs`, or no name of its own."""
+
+    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+        """`tools`: as for `Calls`."""
+        super().__init__(tools)
+        self._partial: dict[int, Any] = {}
+
+    def _place(self, fragment: Fragment, event: int) -> OpenCall:
+        del event
+        last = self._opened[-1] if self._opened else None
+        if last is not None and last.choice == fragment.choice and not known(fragment.name):
+            return last
+        return self._open(fragment)
+
+    def _fill(self, call: OpenCall, fragment: Fragment) -> None:
+        if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
+            self._partial[id(call)] = _patched(self._partial.get(id(call), {}), json.loads(fragment.arguments))
+            fragment = fragment._replace(arguments=None)
+        elif isinstance(fragment.arguments, str):
+            call.arguments = ArgumentText()
+        super()._fill(call, fragment)
+        call.closed = fragment.phase is Phase.CLOSE
+
+    def _resolve(self, opened: OpenCall) -> Call:
+        call = super()._resolve(opened)
+        if id(opened) in self._partial:
+            call.arguments = json.dumps(self._partial[id(opened)], ensure_ascii=False)
+        call.complete = call.complete and opened.closed
+        return call
+
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
+_MAX_LIST = 100_000
+
+
+def _patched(tree: Any, patches: Any) -> Any:
+    """`tree` with Vertex `partialArgs` put in: strings grow, other values are set.
+
+    See https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Content (`PartialArg`).
+    """
+    for patch in patches if isinstance(patches, list) else ():
+        if not isinstance(patch, dict):
+            continue
+        path = [_step(*groups) for groups in _STEP.findall(str(patch.get("jsonPath", "")))]
+        if path:
+            _put(tree, path, patch)
+    return tree
+
+
+def _step(dotted: str, number: str, quoted: str) -> str | int:
+    return int(number) if number else dotted or quoted
+
+
+def _put(node: Any, path: list[str | int], patch: dict[str, Any]) -> None:
+    for step, following in zip(path, path[1:], strict=False):
+        node = _child(node, step, [] if isinstance(following, int) else {})
+        if node is None:
+            return
+    last = path[-1]
+    if "stringValue" in patch:
+        before = _child(node, last, "")
+        _set(node, last, (before if isinstance(before, str) else "") + str(patch["stringValue"]))
+    else:
+        _set(node, last, next((patch[key] for key in ("numberValue", "boolValue") if key in patch), None))
+
+
+def _child(node: Any, step: str | int, fresh: Any) -> Any:
+    if isinstance(node, dict) and isinstance(step, str):
+        return node.setdefault(step, fresh)
+    if isinstance(node, list) and isinstance(step, int) and step < min(len(node) + 1, _MAX_LIST):
+        if step == len(node):
+            node.append(fresh)
+        return node[step]
+    return None
+
+
+def _set(node: Any, step: str | int, value: Any) -> None:
+    if isinstance(node, dict) and isinstance(step, str):
+        node[step] = value
+    elif isinstance(node, list) and isinstance(step, int) and step <= len(node):
+        node[step : step + 1] = [value]

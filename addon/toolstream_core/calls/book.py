@@ -1,0 +1,174 @@
+"""What every protocol's call resolver shares: open calls, how a fragment fills one, how they are told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolstream_core.model import Seen
+
+MAX_CALLS = 4096
+"""Calls of one answer that are kept apart; a stream that opens more is broken or hostile."""
+
+_NOTHING = frozenset({"", "null", "None", "undefined"})
+
+
+def known(value: Seen[str]) -> str:
+    """An id or name that says something, else `""`: absent, null, empty and a stringified null say nothing."""
+    return value if isinstance(value, str) and value not in _NOTHING else ""
+
+
+class OpenCall:
+    """One call while its fragments come."""
+
+    __slots__ = (
+        "arguments",
+        "choice",
+        "closed",
+        "guessed",
+        "id",
+        "index",
+        "item_id",
+        "kind",
+        "name",
+        "position",
+        "runs",
+        "start_input",
+    )
+
+    def __init__(self, fragment: Fragment, position: int) -> None:
+        """Opened by `fragment`, as the call at `position` of its choice."""
+        self.choice = fragment.choice
+        self.index = fragment.index
+        self.kind = fragment.kind
+        self.position = position
+        self.id = ""
+        self.item_id = ""
+        self.name = ""
+        self.arguments = ArgumentText()
+        self.start_input: str | None = None
+        """Arguments said by the fragment that opens, which count only where no delta follows (Anthropic)."""
+        self.closed = False
+        self.guessed = False
+        self.runs = Runs()
+
+
+class Calls:
+    """The calls of one answer. A protocol's subclass decides in `_place` which call a fragment belongs to."""
+
+    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+        """`tools`: the request's tools by name, and whether they have required parameters."""
+        self._tools = tools or {}
+        self._opened: list[OpenCall] = []
+        self._counts: dict[int, int] = {}
+        self.overflowed = False
+        """Whether more calls came than are kept apart."""
+
+    def take(self, fragment: Fragment, event: int) -> OpenCall:
+        """The call that `fragment` of event number `event` belongs to, with the fragment in it."""
+        call = self._place(fragment, event)
+        call.runs.add(event)
+        self._fill(call, fragment)
+        return call
+
+    def resolved(self) -> list[Call]:
+        """What was meant, in order of appearance. May be asked at any time."""
+        kept: list[Call] = []
+        for opened in self._opened:
+            call = self._resolve(opened)
+            if call.name or call.id or not opened.arguments.empty:
+                kept.append(call)
+        return _numbered(self._said_once(kept))
+
+    def _place(self, fragment: Fragment, event: int) -> OpenCall:
+        raise NotImplementedError
+
+    def _said_once(self, calls: list[Call]) -> list[Call]:
+        return calls
+
+    def _open(self, fragment: Fragment) -> OpenCall:
+        if len(self._opened) >= MAX_CALLS:
+            self.overflowed = True
+            return self._opened[-1]
+        position = self._counts.get(fragment.choice, 0)
+        self._counts[fragment.choice] = position + 1
+        call = OpenCall(fragment, position)
+        self._opened.append(call)
+        return call
+
+    def _fill(self, call: OpenCall, fragment: Fragment) -> None:
+        if fragment.phase is Phase.MORE:
+            if isinstance(fragment.arguments, str):
+                call.arguments.add(fragment.arguments)
+        else:
+            self._fill_phase(call, fragment)
+        if not call.id:
+            call.id = known(fragment.id)
+        if not call.item_id:
+            call.item_id = known(fragment.item_id)
+        if fragment.name:
+            call.name = _joined_name(call, known(fragment.name))
+
+    def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
+        """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
+        if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
+            said = fragment.arguments
+            if isinstance(said, str) and said and not (call.arguments.whole and call.kind is not Kind.CUSTOM):
+                call.arguments = ArgumentText()
+                call.arguments.add(said)
+            call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
+        elif isinstance(fragment.arguments, str):
+            call.arguments.add(fragment.arguments)
+
+    def _resolve(self, opened: OpenCall) -> Call:
+        if opened.kind is Kind.CUSTOM:
+            text, whole = opened.arguments.text(), opened.closed
+        elif opened.start_input is not None and opened.arguments.empty:
+            text, whole = opened.start_input, True
+        else:
+            text, whole = opened.arguments.reading(may_be_empty=not self._tools.get(opened.name, False))
+        return Call(
+            opened.choice,
+            opened.position,
+            opened.kind,
+            opened.id,
+            opened.name,
+            text,
+            whole,
+            opened.guessed,
+            opened.runs,
+        )
+
+
+def same_arguments(one: str, other: str) -> bool:
+    """Whether two argument texts mean the same: equal, or equal as JSON."""
+    if one == other:
+        return True
+    try:
+        return bool(json.loads(one) == json.loads(other))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _joined_name(call: OpenCall, name: str) -> str:
+    """A later name joins while no arguments have come, replaces where it extends, and repeats where it is equal."""
+    if not name or name == call.name:
+        return call.name
+    if not call.name or name.startswith(call.name):
+        return name
+    return call.name + name if call.arguments.empty else call.name
+
+
+def _numbered(calls: list[Call]) -> list[Call]:
+    """Positions made dense again per choice, after phantoms and repetitions fell away."""
+    counts: dict[int, int] = {}
+    for call in calls:
+        call.position = counts.get(call.choice, 0)
+        counts[call.choice] = call.position + 1
+    return calls

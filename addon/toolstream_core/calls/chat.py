@@ -1,0 +1,201 @@
+"""Which call a Chat Completions fragment belongs to. Also serves Ollama, whose calls are said the same way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.book import Calls, OpenCall, known, same_arguments
+from toolstream_core.model import Call, Fragment, Phase, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# `index`, `id` and `name` are each wrong for some provider, so they are weighed together, per choice:
+#
+#   index   id                       and                                          -> call
+#   new     not seen                                                              -> a new one
+#   new     of another index         a name comes, or that call is whole          -> a new one for now; dropped
+#                                                                                    in the end if it only says
+#                                                                                    the same call again
+#   new     of another index         no name, that call unfinished                -> that call (index churns)
+#   known   nothing                                                               -> the newest of that index
+#   known   nothing                  a name comes after whole arguments, with     -> a new one
+#                                    fresh arguments or as another name
+#   known   of a call of that index                                               -> that call
+#   known   other                    a name comes, or fresh arguments after       -> a new one
+#                                    whole ones
+#   known   other                    the open call's name again amid its          -> the same (id churns)
+#                                    arguments; or no name, arguments unfinished
+#   none    known                                                                 -> that call
+#   none    new                      a name comes, or nothing is open             -> a new one
+#   none    new                      no name, arguments unfinished                -> the last (id churns)
+#   none    nothing                  a name                                       -> a new one, unless it repeats
+#                                                                                    the open call's, unfinished
+#   none    nothing                  no name                                      -> the last touched; a guess
+#                                                                                    where several are open
+#
+# Reports behind the rows: index reused (dynamo#4723), index absent (openai-python#2806), id churning
+# (poolsideai/pool#9), id repeated (spring-ai#5974), id empty (opencode#40969), name repeated (llama.cpp#13774).
+
+
+class _Choice:
+    """The open calls of one choice."""
+
+    __slots__ = ("all", "by_id", "by_index", "last", "told_again", "told_at")
+
+    def __init__(self) -> None:
+        self.all: list[OpenCall] = []
+        self.by_index: dict[int, list[OpenCall]] = {}
+        self.by_id: dict[str, OpenCall] = {}
+        self.last: OpenCall | None = None
+        self.told_at = -1
+        self.told_again: set[int] = set()
+
+    def unfinished(self) -> int:
+        return sum(1 for call in self.all if not call.arguments.whole)
+
+
+class ChatCalls(Calls):
+    """The calls of a Chat Completions answer, streamed or whole."""
+
+    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+        """`tools`: as for `Calls`."""
+        super().__init__(tools)
+        self._choices: dict[int, _Choice] = {}
+
+    def _place(self, fragment: Fragment, event: int) -> OpenCall:
+        state = self._choices.get(fragment.choice)
+        if state is None:
+            state = self._choices[fragment.choice] = _Choice()
+        if fragment.phase is Phase.WHOLE:
+            call = _told_again(state, fragment, event)
+        elif isinstance(fragment.index, int):
+            call = self._by_index(state, fragment, fragment.index)
+        else:
+            call = self._by_id(state, fragment)
+        if call is None:
+            call = self._begin(state, fragment)
+        self._remember(state, fragment, call)
+        return call
+
+    def _begin(self, state: _Choice, fragment: Fragment) -> OpenCall:
+        call = self._open(fragment)
+        state.all.append(call)
+        if isinstance(fragment.index, int):
+            state.by_index.setdefault(fragment.index, []).append(call)
+        return call
+
+    def _remember(self, state: _Choice, fragment: Fragment, call: OpenCall) -> None:
+        state.last = call
+        if fragment.id and (key := known(fragment.id)):
+            state.by_id[key] = call
+        if fragment.phase is Phase.WHOLE:
+            state.told_again.add(id(call))
+
+    def _by_index(self, state: _Choice, fragment: Fragment, index: int) -> OpenCall | None:
+        here = state.by_index.get(index)
+        if here is None:
+            return _index_churned(state, fragment)
+        newest = here[-1]
+        key = known(fragment.id)
+        if not key:
+            if _announces_next(newest, fragment):
+                return None
+            newest.guessed = newest.guessed or (len(here) > 1 and _several_open(here))
+            return newest
+        owner = state.by_id.get(key)
+        if owner is not None and owner in here:
+            return owner
+        return newest if not newest.id or _id_churned(newest, fragment) else None
+
+    def _by_id(self, state: _Choice, fragment: Fragment) -> OpenCall | None:
+        key, name, last = known(fragment.id), known(fragment.name), state.last
+        if key and key in state.by_id:
+            return state.by_id[key]
+        if last is None:
+            return None
+        if key:
+            return None if name or last.arguments.whole else last
+        if name:
+            return last if self._name_goes_on(last, name) else None
+        last.guessed = last.guessed or (len(state.all) > 1 and state.unfinished() > 1)
+        return last
+
+    def _name_goes_on(self, last: OpenCall, name: str) -> bool:
+        if last.arguments.whole:
+            return False
+        if name == last.name or not last.name:
+            return True
+        joined = last.name + name
+        return last.arguments.empty and last.name not in self._tools and joined in self._tools
+
+    def _said_once(self, calls: list[Call]) -> list[Call]:
+        kept: list[Call] = []
+        first: dict[tuple[int, str], Call] = {}
+        for call in calls:
+            twin = first.setdefault((call.choice, call.id), call)
+            if twin is not call and _is_repetition(twin, call):
+                twin.events = _merged(twin.events, call.events)
+            else:
+                kept.append(call)
+        return kept
+
+
+def _fresh(fragment: Fragment) -> bool:
+    return isinstance(fragment.arguments, str) and not fragment.arguments.isspace() and fragment.arguments != ""
+
+
+def _several_open(calls: list[OpenCall]) -> bool:
+    return sum(1 for call in calls if not call.arguments.whole) > 1
+
+
+def _announces_next(newest: OpenCall, fragment: Fragment) -> bool:
+    """An id-less entry on a known index that can only be the next call."""
+    name = known(fragment.name)
+    if not name or not newest.arguments.whole:
+        return False
+    return _fresh(fragment) or (bool(newest.name) and not name.startswith(newest.name))
+
+
+def _id_churned(newest: OpenCall, fragment: Fragment) -> bool:
+    """Another id on a known index that still means the newest call there."""
+    name = known(fragment.name)
+    if newest.arguments.whole:
+        return not name and not _fresh(fragment)
+    return not name or (name == newest.name and not newest.arguments.empty)
+
+
+def _index_churned(state: _Choice, fragment: Fragment) -> OpenCall | None:
+    """An id seen under another index, without a name, while its call is unfinished: only the index moved."""
+    owner = state.by_id.get(known(fragment.id))
+    if owner is None or known(fragment.name) or owner.arguments.whole:
+        return None
+    return owner
+
+
+def _told_again(state: _Choice, fragment: Fragment, event: int) -> OpenCall | None:
+    """The streamed call that an entry of `message.tool_calls` repeats."""
+    if state.told_at != event:
+        state.told_at, state.told_again = event, set()
+    owner = state.by_id.get(known(fragment.id))
+    if owner is not None:
+        return owner
+    name = known(fragment.name)
+    for call in state.all:
+        if id(call) not in state.told_again and (not name or call.name in {"", name}):
+            return call
+    return None
+
+
+def _is_repetition(one: Call, other: Call) -> bool:
+    """One call said twice, at two indexes: under its id again the same name and arguments, both whole."""
+    if not one.id or one.name != other.name or not (one.complete and other.complete):
+        return False
+    return same_arguments(one.arguments, other.arguments)
+
+
+def _merged(one: Runs, other: Runs) -> Runs:
+    merged = Runs()
+    for number in sorted({*one, *other}):
+        merged.add(number)
+    return merged
