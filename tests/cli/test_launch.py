@@ -1,0 +1,165 @@
+"""Starting and stopping a real mitmdump: port, authority, environment, output, errors, the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolstream_core.cli import launch
+from toolstream_core.cli.launch import Mitmdump, MitmdumpError, Output, door_path, mitmdump_path
+
+TELL = '''
+import json, os, signal, sys
+from mitmproxy import ctx
+
+def running():
+    facts = {
+        "environment": dict(os.environ),
+        "ignored": list(ctx.options.ignore_hosts),
+        "terminal": sys.stdout.isatty(),
+    }
+    print("facts " + json.dumps(facts))
+'''
+DEAF = """
+import asyncio, signal
+
+def running():
+    asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print("deaf")
+"""
+
+
+@pytest.fixture
+def tell(tmp_path: Path) -> Path:
+    """A script that prints what mitmdump was given."""
+    path = tmp_path / "tell.py"
+    path.write_text(TELL)
+    return path
+
+
+def facts(proxy: Mitmdump) -> dict[str, Any]:
+    """What the script `tell` printed."""
+    told: dict[str, Any] = json.loads(proxy.wait_for(r"^facts \{").removeprefix("facts "))
+    return told
+
+
+def test_door_is_the_script_beside_the_package() -> None:
+    """The addon's entry is found without importing it."""
+    assert door_path().name == "toolstream.py"
+    assert (door_path().parent / "toolstream_core" / "cli" / "launch.py").is_file()
+
+
+@pytest.mark.parametrize("mode", ["regular", "reverse:http://127.0.0.1:9", "upstream:http://127.0.0.1:9"])
+def test_listens_on_the_port_it_tells(mode: str) -> None:
+    """Every mode's port is read right, its authority is on disk, and it ends well."""
+    proxy = Mitmdump(mode=mode, scripts=())
+    with proxy:
+        assert proxy.url == f"http://127.0.0.1:{proxy.port}"
+        assert proxy.ca.read_text().startswith("-----BEGIN CERTIFICATE-----")
+        with socket.create_connection(("127.0.0.1", proxy.port), timeout=5) as client:
+            assert client.getpeername() == ("127.0.0.1", proxy.port)
+    assert proxy.stop() == 0
+    assert not proxy.confdir.exists()
+
+
+def test_given_confdir_is_used_and_kept(tmp_path: Path) -> None:
+    """An authority that others trust already stays the same."""
+    with Mitmdump(confdir=tmp_path, scripts=()) as first:
+        authority = first.ca.read_bytes()
+    with Mitmdump(confdir=tmp_path, scripts=()) as second:
+        assert second.ca.read_bytes() == authority
+
+
+def test_proxy_variables_do_not_reach_it(tell: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set for the clients must not send mitmdump through itself; what is asked for is set."""
+    for name in ("HTTPS_PROXY", "http_proxy", "no_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with Mitmdump(scripts=[tell], env={"NO_COLOR": "1"}) as proxy:
+        environment = facts(proxy)["environment"]
+    assert environment["NO_COLOR"] == "1"
+    assert not {"HTTPS_PROXY", "http_proxy", "no_proxy"} & environment.keys()
+
+
+def test_sequence_becomes_one_option_a_value(tell: Path) -> None:
+    """`--set` is said once for each value."""
+    with Mitmdump({"ignore_hosts": ["one", "two"]}, scripts=[tell]) as proxy:
+        assert facts(proxy)["ignored"] == ["one", "two"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_prints_to_a_terminal_only_when_asked(tell: Path, terminal: bool) -> None:
+    """Colour depends on it."""
+    with Mitmdump(scripts=[tell], terminal=terminal) as proxy:
+        assert facts(proxy)["terminal"] is terminal
+    assert proxy.stop() == 0
+
+
+def test_error_before_it_listens_carries_what_was_said() -> None:
+    """A wrong option is told, not waited for."""
+    with pytest.raises(MitmdumpError, match="(?s)ended with code 1.*unknown mode"):
+        Mitmdump(mode="nonsense", scripts=()).start()
+
+
+def test_error_in_a_script_carries_the_traceback(tmp_path: Path) -> None:
+    """mitmdump does not start with a script that cannot be loaded."""
+    broken = tmp_path / "broken.py"
+    broken.write_text("raise RuntimeError('this script is broken')\n")
+    with pytest.raises(MitmdumpError, match="(?s)gave up.*ended with code 1.*this script is broken"):
+        Mitmdump(scripts=[broken]).start()
+
+
+def test_line_that_never_comes_is_an_error_with_the_output() -> None:
+    """The end of the output ends the waiting."""
+    with Mitmdump(scripts=()) as proxy:
+        proxy.stop()
+        with pytest.raises(MitmdumpError, match="(?s)never said.*ended with code 0.*listening"):
+            proxy.wait_for("never said")
+
+
+def test_before_it_starts_nothing_is_there(tmp_path: Path) -> None:
+    """No process, no output, nothing to stop."""
+    proxy = Mitmdump(confdir=tmp_path, scripts=())
+    assert (proxy.pid, proxy.output, proxy.stop()) == (None, (), None)
+
+
+def test_one_that_does_not_heed_the_signal_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last resort."""
+    monkeypatch.setattr(launch, "_STOP_SECONDS", 0.5)
+    script = tmp_path / "deaf.py"
+    script.write_text(DEAF)
+    proxy = Mitmdump(scripts=[script]).start()
+    proxy.wait_for("^deaf$")
+    assert proxy.stop() == -9
+
+
+def test_no_mitmdump_anywhere_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither beside this Python nor on the path."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MitmdumpError, match="no mitmdump"):
+        mitmdump_path()
+
+
+def test_waiting_sees_lines_that_come_later_and_only_after_the_mark() -> None:
+    """A line that is printed while one waits wakes the waiter; lines before the mark do not count."""
+    ours, theirs = os.pipe()
+    output = Output(os.fdopen(ours))
+    with os.fdopen(theirs, "w") as printer:
+        print("one", file=printer, flush=True)
+        assert output.wait_for("one", 10) == "one"
+        later = threading.Thread(target=lambda: print("one more", file=printer, flush=True))
+        later.start()
+        assert output.wait_for("one", 10, after=1) == "one more"
+        later.join()
+        assert output.wait_for(str.isdigit, 0) is None
+    output.join(10)
+    assert output.wait_for("two", 10) is None
+    assert output.lines == ("one", "one more")
