@@ -107,11 +107,13 @@ SILENCE: Final = Said()
 class Event:
     """A frame and, derived on demand, what it means. A stage that wants another event makes another frame."""
 
-    __slots__ = ("_read", "_said", "frame")
+    __slots__ = ("_read", "_said", "frame", "quiet")
 
-    def __init__(self, frame: Frame, read: Callable[[Frame], Said]) -> None:
-        """`read` is the dialect's reader, which never raises."""
+    def __init__(self, frame: Frame, read: Callable[[Frame], Said], *, quiet: bool = False) -> None:
+        """`read` is the dialect's reader, which never raises; `quiet` what its cheap test of the raw bytes said."""
         self.frame = frame
+        self.quiet = quiet
+        """Surely no tool call, finish, error or end: not worth parsing for most."""
         self._read = read
         self._said: Said | None = None
 

@@ -24,14 +24,20 @@ class AnthropicCalls(Calls):
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
 
-    def _place(self, fragment: Fragment, event: int) -> OpenCall:
+    def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         del event
-        if fragment.phase is Phase.OPEN:
+        if fragment.phase is Phase.CLOSE:
+            return self._stopped(fragment)
+        if fragment.phase is not Phase.MORE:
             call = self._started_again(fragment) or self._open(fragment)
         else:
             call = self._newest.get(fragment.index) or self._elsewhere() or self._open(fragment)
         self._newest[fragment.index] = call
         return call
+
+    def _stopped(self, fragment: Fragment) -> OpenCall | None:
+        call = self._newest.get(fragment.index)
+        return None if call is None or call.closed else call
 
     def _elsewhere(self) -> OpenCall | None:
         """Where a delta of an index that was never started belongs: a guess (claude-code "Content block not found")."""

@@ -70,9 +70,14 @@ class Calls:
         self.overflowed = False
         """Whether more calls came than are kept apart."""
 
-    def take(self, fragment: Fragment, event: int) -> OpenCall:
-        """The call that `fragment` of event number `event` belongs to, with the fragment in it."""
+    def take(self, fragment: Fragment, event: int) -> OpenCall | None:
+        """The call that `fragment` of event number `event` belongs to, with the fragment in it.
+
+        `None` where it closes something that is no call: an Anthropic stop does not say what it stops.
+        """
         call = self._place(fragment, event)
+        if call is None:
+            return None
         call.runs.add(event)
         self._fill(call, fragment)
         return call
@@ -86,7 +91,7 @@ class Calls:
                 kept.append(call)
         return _numbered(self._said_once(kept))
 
-    def _place(self, fragment: Fragment, event: int) -> OpenCall:
+    def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         raise NotImplementedError
 
     def _said_once(self, calls: list[Call]) -> list[Call]:

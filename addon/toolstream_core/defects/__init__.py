@@ -1,0 +1,1 @@
+"""What can be wrong with a stream: one row a defect."""

@@ -1,0 +1,144 @@
+"""Anthropic Messages: content blocks, `input_json_delta`.
+
+https://docs.claude.com/en/docs/build-with-claude/streaming
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import AnthropicCalls
+from toolstream_core.dialects.dialect import Dialect
+from toolstream_core.dialects.errors import error_text
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+_KINDS = {"tool_use": Kind.FUNCTION, "server_tool_use": Kind.SERVER, "mcp_tool_use": Kind.SERVER}
+_EVENTS = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    }
+)
+
+
+def _quiet(raw: bytes) -> bool:
+    """A delta of text or thinking, or a ping."""
+    if b"\\u00" in raw or b'"partial_json"' in raw or b'"error"' in raw:
+        return False
+    return b'"text_delta"' in raw or b'"thinking_delta"' in raw
+
+
+def _read(frame: Frame) -> Said:
+    payload = frame.json
+    if not isinstance(payload, dict):
+        return Said(error=error_text(ABSENT, frame.name)) if frame.name == "error" else SILENCE
+    match payload.get("type", frame.name):
+        case "content_block_start":
+            return _start(payload)
+        case "content_block_delta":
+            return _delta(payload)
+        case "content_block_stop":
+            return Said((Fragment(index=look.integer(payload.get("index", ABSENT)), phase=Phase.CLOSE),))
+        case "message_start":
+            model = look.get(payload, "message", "model")
+            return Said(model=model if isinstance(model, str) else None)
+        case "message_delta":
+            reason = look.get(payload, "delta", "stop_reason")
+            return Said(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else ())
+        case "message_stop":
+            return Said(end=True)
+    error = error_text(payload, frame.name)
+    return Said(error=error) if error else SILENCE
+
+
+def _start(payload: dict[str, Json]) -> Said:
+    block = payload.get("content_block")
+    if not isinstance(block, dict):
+        return SILENCE
+    kind = _KINDS.get(str(block.get("type")))
+    if kind is None:
+        text = block.get("text")
+        return Said(text=text) if text and isinstance(text, str) else SILENCE
+    return Said((_call(block, kind, look.integer(payload.get("index", ABSENT)), Phase.OPEN),))
+
+
+def _call(block: dict[str, Json], kind: Kind, index: int | None | object, phase: Phase) -> Fragment:
+    said, encoded = look.argument_text(block.get("input", ABSENT))
+    if phase is Phase.OPEN and said in {"{}", ""}:
+        said = ABSENT
+    return Fragment(
+        0,
+        index if isinstance(index, int) else ABSENT,
+        look.text(block.get("id", ABSENT)),
+        ABSENT,
+        look.text(block.get("name", ABSENT)),
+        said,
+        look.text(block.get("type", ABSENT)),
+        phase,
+        kind,
+        encoded,
+    )
+
+
+def _delta(payload: dict[str, Json]) -> Said:
+    delta = payload.get("delta")
+    if not isinstance(delta, dict):
+        return SILENCE
+    if "partial_json" in delta:
+        said, encoded = look.argument_text(delta["partial_json"])
+        index = look.integer(payload.get("index", ABSENT))
+        return Said((Fragment(index=index, arguments=said, phase=Phase.MORE, encoded=encoded),))
+    text = delta.get("text")
+    return Said(text=text) if text and isinstance(text, str) else SILENCE
+
+
+def _answer(payload: Json) -> Said:
+    fragments: list[Fragment] = []
+    texts: list[str] = []
+    for place, block in enumerate(look.items(look.get(payload, "content"))):
+        if not isinstance(block, dict):
+            continue
+        kind = _KINDS.get(str(block.get("type")))
+        if kind is not None:
+            fragments.append(_call(block, kind, place, Phase.WHOLE))
+        elif isinstance(text := block.get("text"), str):
+            texts.append(text)
+    reason, model = look.get(payload, "stop_reason"), look.get(payload, "model")
+    return Said(
+        tuple(fragments),
+        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        "".join(texts),
+        model if isinstance(model, str) else None,
+        error_text(payload, ""),
+        end=True,
+    )
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    if not isinstance(payload, dict):
+        return False
+    kind = payload.get("type", name)
+    if kind == "message":
+        return isinstance(payload.get("content"), list) and "stop_reason" in payload
+    return kind in _EVENTS and "response_id" not in payload
+
+
+ANTHROPIC = Dialect(
+    name="anthropic",
+    paths=re.compile(r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$"),
+    calls=AnthropicCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

@@ -1,0 +1,42 @@
+"""What a protocol is to everything else: one row. Knows no protocol by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+    from toolstream_core.calls import Calls
+    from toolstream_core.model import Json, Said
+    from toolstream_core.wire.frame import Frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """A protocol: how to know it, how to read it, how its fragments become calls.
+
+    Readers report what is there. They never judge and never raise on foreign bytes.
+    """
+
+    name: str
+    paths: re.Pattern[str]
+    """Request paths of this API, anywhere in the path: gateways put prefixes before them."""
+    calls: type[Calls]
+    recognise: Callable[[str, Json], bool]
+    """Whether a frame of this SSE event name and JSON payload can only be this protocol's."""
+    read: Callable[[Frame], Said]
+    """What a frame of the stream says."""
+    answer: Callable[[Json], Said]
+    """What a whole, non-streamed answer says; every call in it is a fragment of phase `WHOLE`."""
+    quiet: Callable[[bytes], bool]
+    """A cheap test on raw bytes: surely no tool call, finish, error or end in this frame.
+
+    It may say no too often, never yes too often: a quiet frame is counted, not parsed.
+    """
+
+    def claims(self, path: str) -> bool:
+        """Whether `path` (with or without query) is one of this API's."""
+        return self.paths.search(path.partition("?")[0]) is not None

@@ -1,0 +1,39 @@
+"""In-band errors, which every protocol wraps in much the same object."""
+
+from __future__ import annotations
+
+import json
+
+from toolstream_core.model import ABSENT, Json
+
+MAX_ERROR = 2000
+"""Characters of an error that are told; some carry the whole failed generation."""
+
+
+def error_text(payload: Json, event: str) -> str | None:
+    """The error that a payload carries, or `None`.
+
+    Shapes: `{"error": {"message", "code"|"type"}}`, `{"error": "text"}`, and, under an `event: error` line or
+    `"type": "error"`, the payload itself.
+    """
+    named = event == "error"
+    if not isinstance(payload, dict):
+        return "error event" if named and payload is ABSENT else None
+    error = payload.get("error")
+    if error in (None, "", {}, []):
+        if not named and payload.get("type") != "error":
+            return None
+        error = payload
+    return _told(error)[:MAX_ERROR]
+
+
+def _told(error: Json) -> str:
+    if isinstance(error, str):
+        return error
+    if not isinstance(error, dict):
+        return json.dumps(error)
+    message = error.get("message")
+    kind = error.get("type") or error.get("code") or error.get("status")
+    if not message:
+        return json.dumps(error, ensure_ascii=False)
+    return f"{kind}: {message}" if kind else str(message)

@@ -1,0 +1,116 @@
+"""Gemini generateContent: `functionCall` parts of candidates, over SSE or as a streamed JSON array.
+
+https://ai.google.dev/api/generate-content
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import GeminiCalls
+from toolstream_core.dialects.dialect import Dialect
+from toolstream_core.dialects.errors import error_text
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+
+def _quiet(raw: bytes) -> bool:
+    """A chunk of text: no call part, no finish reason, no error."""
+    if b"unction" in raw or b"inishReason" in raw or b"inish_reason" in raw or b'"error"' in raw:
+        return False
+    return b"\\u00" not in raw and b'"candidates"' in raw
+
+
+def _read(frame: Frame) -> Said:
+    return _said(frame.json, frame.name)
+
+
+def _said(payload: Json, event: str) -> Said:
+    if isinstance(payload, list) and len(payload) == 1:
+        payload = payload[0]
+    if not isinstance(payload, dict):
+        return SILENCE
+    payload = payload.get("response", payload) if "candidates" not in payload else payload
+    fragments: list[Fragment] = []
+    finishes: list[Finish] = []
+    texts: list[str] = []
+    for place, candidate in enumerate(look.items(look.get(payload, "candidates"))):
+        number = look.integer(look.get(candidate, "index"))
+        number = number if isinstance(number, int) else place
+        for part in look.items(look.get(candidate, "content", "parts")):
+            fragments.extend(_part(part, number))
+            if isinstance(text := look.get(part, "text"), str) and not look.get(part, "thought"):
+                texts.append(text)
+        reason = look.get(candidate, "finishReason")
+        if reason and isinstance(reason, str):
+            finishes.append(Finish(number, reason))
+    model = look.get(payload, "modelVersion")
+    return Said(
+        tuple(fragments),
+        tuple(finishes),
+        "".join(texts),
+        model if isinstance(model, str) else None,
+        error_text(payload, event),
+    )
+
+
+def _part(part: Json, number: int) -> Iterator[Fragment]:
+    call = look.get(part, "functionCall")
+    if call is ABSENT:
+        call = look.get(part, "function_call")
+    if not isinstance(call, dict):
+        return
+    goes_on = call.get("willContinue") is True
+    fragment = Fragment(
+        number,
+        ABSENT,
+        look.text(call.get("id", ABSENT)),
+        ABSENT,
+        look.text(call.get("name", ABSENT)),
+        ABSENT,
+        "functionCall",
+        Phase.OPEN if goes_on else Phase.CLOSE,
+        encoded=False,
+    )
+    if "partialArgs" in call:
+        yield fragment._replace(arguments=json.dumps(call["partialArgs"]), phase=Phase.MORE)
+        if not goes_on:
+            yield fragment._replace(name=ABSENT, id=ABSENT)
+        return
+    said, encoded = look.argument_text(call.get("args", ABSENT))
+    yield fragment._replace(arguments=said, encoded=encoded)
+
+
+def _answer(payload: Json) -> Said:
+    return _said(payload, "")._replace(end=True)
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    del name
+    if isinstance(payload, list) and len(payload) == 1:
+        payload = payload[0]
+    if not isinstance(payload, dict):
+        return False
+    inner = payload.get("response", payload) if "candidates" not in payload else payload
+    if not isinstance(inner, dict):
+        return False
+    return isinstance(inner.get("candidates"), list) or "promptFeedback" in inner or "usageMetadata" in inner
+
+
+GEMINI = Dialect(
+    name="gemini",
+    paths=re.compile(r":(?:streamGenerateContent|generateContent)$"),
+    calls=GeminiCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

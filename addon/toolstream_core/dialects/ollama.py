@@ -1,0 +1,82 @@
+"""Ollama's native chat: NDJSON, each call whole in one line.
+
+https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import ChatCalls
+from toolstream_core.dialects.dialect import Dialect
+from toolstream_core.dialects.errors import error_text
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+
+def _quiet(raw: bytes) -> bool:
+    """A line of text: no call, not the last."""
+    return b'"done":false' in raw and b"_call" not in raw and b"\\u00" not in raw and b'"error"' not in raw
+
+
+def _read(frame: Frame) -> Said:
+    return _said(frame.json, Phase.MORE)
+
+
+def _answer(payload: Json) -> Said:
+    return _said(payload, Phase.WHOLE)
+
+
+def _said(payload: Json, phase: Phase) -> Said:
+    if not isinstance(payload, dict):
+        return SILENCE
+    done = payload.get("done") is True
+    reason = payload.get("done_reason")
+    text = look.get(payload, "message", "content")
+    model = payload.get("model")
+    return Said(
+        tuple(_fragment(entry, phase) for entry in look.items(look.get(payload, "message", "tool_calls"))),
+        (Finish(0, reason if isinstance(reason, str) and reason else "done"),) if done else (),
+        text if isinstance(text, str) else "",
+        model if isinstance(model, str) else None,
+        error_text(payload, ""),
+        end=done,
+    )
+
+
+def _fragment(entry: Json, phase: Phase) -> Fragment:
+    function = look.get(entry, "function")
+    index = look.get(function, "index")
+    said, encoded = look.argument_text(look.get(function, "arguments"))
+    return Fragment(
+        0,
+        look.integer(index if index is not ABSENT else look.get(entry, "index")),
+        look.text(look.get(entry, "id")),
+        ABSENT,
+        look.text(look.get(function, "name")),
+        said,
+        look.text(look.get(entry, "type")),
+        phase,
+        encoded=encoded,
+    )
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    del name
+    return isinstance(payload, dict) and "done" in payload and isinstance(payload.get("message"), dict)
+
+
+OLLAMA = Dialect(
+    name="ollama",
+    paths=re.compile(r"/api/chat/?$"),
+    calls=ChatCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

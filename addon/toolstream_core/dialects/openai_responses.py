@@ -1,0 +1,166 @@
+"""OpenAI Responses: output items, `response.function_call_arguments.delta`.
+
+https://platform.openai.com/docs/api-reference/responses-streaming
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import ResponsesCalls
+from toolstream_core.dialects.dialect import Dialect
+from toolstream_core.dialects.errors import error_text
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+_CLIENT_RUN = frozenset(
+    {"custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call"},
+)
+_DELTAS = {
+    "response.function_call_arguments.delta": Kind.FUNCTION,
+    "response.custom_tool_call_input.delta": Kind.CUSTOM,
+    "response.mcp_call_arguments.delta": Kind.SERVER,
+    "response.code_interpreter_call_code.delta": Kind.SERVER,
+}
+_DONES = {kind.replace(".delta", ".done"): value for kind, value in _DELTAS.items()}
+_ITEMS = {"response.output_item.added": Phase.OPEN, "response.output_item.done": Phase.CLOSE}
+_TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+
+
+def _quiet(raw: bytes) -> bool:
+    """A delta of text, reasoning or audio. Terminal events and items are never quiet."""
+    if b"\\u00" in raw or b"_call" in raw or b'"error"' in raw:
+        return False
+    return b'"response.output_text.delta"' in raw or b'"response.reasoning' in raw
+
+
+def _read(frame: Frame) -> Said:
+    payload = frame.json
+    if not isinstance(payload, dict):
+        return Said(error=error_text(ABSENT, frame.name)) if frame.name == "error" else SILENCE
+    kind = payload.get("type", frame.name)
+    if not isinstance(kind, str):
+        return SILENCE
+    if kind in _DELTAS:
+        return Said((_part(payload, "delta", _DELTAS[kind], Phase.MORE),))
+    if kind in _DONES:
+        key = "arguments" if "arguments" in payload else "input" if "input" in payload else "code"
+        return Said((_part(payload, key, _DONES[kind], Phase.ARGUMENTS),))
+    if kind in _ITEMS:
+        fragment = _item(payload.get("item"), look.integer(payload.get("output_index", ABSENT)), _ITEMS[kind])
+        return Said((fragment,)) if fragment else SILENCE
+    if kind == "response.output_text.delta":
+        text = payload.get("delta")
+        return Said(text=text) if isinstance(text, str) else SILENCE
+    return _about_response(payload, kind)
+
+
+def _about_response(payload: dict[str, Json], kind: str) -> Said:
+    if kind not in _TERMINAL:
+        model = look.get(payload, "response", "model")
+        error = error_text(payload, kind)
+        return Said(model=model if isinstance(model, str) else None, error=error)
+    said = _answer(payload.get("response"))
+    if said.finishes:
+        return said
+    return said._replace(finishes=(Finish(0, kind.removeprefix("response.")),))
+
+
+def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:
+    said, encoded = look.argument_text(payload.get(key, ABSENT))
+    return Fragment(
+        0,
+        look.integer(payload.get("output_index", ABSENT)),
+        look.text(payload.get("call_id", ABSENT)),
+        look.text(payload.get("item_id", ABSENT)),
+        look.text(payload.get("name", ABSENT)),
+        said,
+        ABSENT,
+        phase,
+        kind,
+        encoded,
+    )
+
+
+def _item(item: Json, index: object, phase: Phase) -> Fragment | None:
+    """The call that an output item is, or `None`. `*_call_output` items are results, not calls."""
+    if not isinstance(item, dict):
+        return None
+    kind = item.get("type")
+    if not isinstance(kind, str) or not kind.endswith("_call"):
+        return None
+    said, encoded = look.argument_text(_said_of(item))
+    return Fragment(
+        0,
+        index if isinstance(index, int) else ABSENT,
+        look.text(item.get("call_id", ABSENT)),
+        look.text(item.get("id", ABSENT)),
+        look.text(item.get("name", ABSENT)) if "name" in item else _name_of(kind),
+        ABSENT if phase is Phase.OPEN and said == "" else said,
+        kind,
+        phase,
+        _kind_of(kind),
+        encoded,
+    )
+
+
+def _said_of(item: dict[str, Json]) -> Json:
+    return next((item[key] for key in ("arguments", "input", "action", "operation", "code") if key in item), ABSENT)
+
+
+def _name_of(kind: str) -> Json:
+    return ABSENT if kind == "function_call" else kind.removesuffix("_call")
+
+
+def _kind_of(kind: str) -> Kind:
+    if kind == "function_call":
+        return Kind.FUNCTION
+    return Kind.CUSTOM if kind in _CLIENT_RUN else Kind.SERVER
+
+
+def _answer(payload: Json) -> Said:
+    fragments: list[Fragment] = []
+    texts: list[str] = []
+    for place, item in enumerate(look.items(look.get(payload, "output"))):
+        fragment = _item(item, place, Phase.WHOLE)
+        if fragment:
+            fragments.append(fragment)
+        for part in look.items(look.get(item, "content")):
+            if isinstance(text := look.get(part, "text"), str):
+                texts.append(text)
+    status, model = look.get(payload, "status"), look.get(payload, "model")
+    reason = look.get(payload, "incomplete_details", "reason")
+    finish = f"{status}: {reason}" if isinstance(reason, str) else status
+    return Said(
+        tuple(fragments),
+        (Finish(0, finish),) if finish and isinstance(finish, str) else (),
+        "".join(texts),
+        model if isinstance(model, str) else None,
+        error_text(payload, ""),
+        end=True,
+    )
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    if not isinstance(payload, dict):
+        return False
+    if payload.get("object") == "response" and "output" in payload:
+        return True
+    kind = payload.get("type", name)
+    return isinstance(kind, str) and kind.startswith("response.")
+
+
+OPENAI_RESPONSES = Dialect(
+    name="openai-responses",
+    paths=re.compile(r"/responses/?$"),
+    calls=ResponsesCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

@@ -1,0 +1,60 @@
+"""What a request offers, in any protocol: the tools by name and the model. Evidence for reading its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Json
+
+_SCHEMAS = ("parameters", "input_schema", "parametersJsonSchema", "parameters_json_schema")
+
+
+def tools(request: Json) -> dict[str, bool]:
+    """The tools by name, and whether each has required parameters."""
+    return {name: bool(look.items(look.get(schema, "required"))) for name, schema in _declared(request)}
+
+
+def model(request: Json) -> str | None:
+    """The model asked for, or `None` (Gemini says it in the path)."""
+    asked = look.get(request, "model")
+    return asked if asked and isinstance(asked, str) else None
+
+
+def _declared(request: Json) -> Iterator[tuple[str, Json]]:
+    for key in ("tools", "functions"):
+        for tool in look.items(look.get(request, key)):
+            yield from _tool(tool)
+
+
+def _tool(tool: Json) -> Iterator[tuple[str, Json]]:
+    if not isinstance(tool, dict):
+        return
+    for key in ("functionDeclarations", "function_declarations"):
+        for declared in look.items(tool.get(key)):
+            yield from _tool(declared)
+    inner = tool["function"] if isinstance(tool.get("function"), dict) else tool
+    name = inner.get("name")
+    if isinstance(name, str) and name:
+        yield name, next((inner[key] for key in _SCHEMAS if key in inner), None)
+
+
+def looks_like_llm(request: Json) -> bool:
+    """Whether a request body is one of an LLM API, whatever its path."""
+    if not isinstance(request, dict):
+        return False
+    if isinstance(request.get("contents"), list):
+        return True
+    return "model" in request and (isinstance(request.get("messages"), list) or "input" in request)
+
+
+def wants_stream(path: str, request: Json) -> bool:
+    """Whether a request asks for a streamed answer: in its body, in its path (Gemini), or by default (Ollama)."""
+    asked = look.get(request, "stream")
+    if asked is True or ":streamGenerateContent" in path or ":streamRawPredict" in path:
+        return True
+    return asked is not False and path.partition("?")[0].rstrip("/").endswith("/api/chat")

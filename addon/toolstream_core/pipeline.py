@@ -1,0 +1,171 @@
+"""Bytes in, bytes out, fail open. Is handed its tables and imports none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Event
+from toolstream_core.wire.coding import CodingError, Decoder
+from toolstream_core.wire.sniff import NOT_OURS, choose
+from toolstream_core.wire.whole import WholeFramer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.dialects.dialect import Dialect
+    from toolstream_core.model import Exchange, Json, Observer, Said
+    from toolstream_core.wire.frame import Frame, Framer
+
+# The one promise: a proxy for looking must not break what it looks at. The bytes that leave `feed` are the
+# bytes that came, the same objects, whatever goes on in here; reading is something that happens beside them.
+# Whatever goes wrong in reading (a corrupt coding, a bug of ours) ends the reading, is kept in `failure` to be
+# told once, and the bytes go on.
+#
+# Which protocol a stream speaks is decided by its first frames that can be told apart: path and content, never
+# host names. The dialect that claims the request's path is asked first; an answer on an unknown path is recognised
+# by content alone; what nobody recognises is nobody's business, and is not read any further.
+
+MAX_UNRECOGNISED = 8
+"""Frames with data that are looked at before a stream counts as no LLM stream."""
+
+type Begin = Callable[[Dialect, bool], Sequence[Observer]]
+"""Called once, when the dialect is known (and whether the answer is streamed); gives who wants to see the events."""
+
+
+class Pipeline:
+    """One answer's bytes on their way through."""
+
+    def __init__(self, dialects: Sequence[Dialect], exchange: Exchange, begin: Begin) -> None:
+        """`begin` is called at most once; `exchange` says what the headers said."""
+        self._exchange = exchange
+        self._begin = begin
+        claimed = [dialect for dialect in dialects if dialect.claims(exchange.path)]
+        self._claimed = claimed[0] if claimed else None
+        self._candidates = [*claimed, *(dialect for dialect in dialects if dialect not in claimed)]
+        self._dialect: Dialect | None = None
+        self._read: Callable[[Frame], Said] | None = None
+        self._observers: Sequence[Observer] = ()
+        self._pending: list[Frame] = []
+        self._framer: Framer | None = None
+        self._head = b""
+        self._reading = True
+        self.failure: str | None = None
+        """Why reading stopped before the end, where it did."""
+        self.error: Exception | None = None
+        """The bug of ours behind `failure`, where it was one."""
+        self._decoder: Decoder | None = None
+        if exchange.content_encoding:
+            self._start_decoder(exchange.content_encoding)
+
+    @property
+    def reading(self) -> bool:
+        """Whether the bytes are still being looked at."""
+        return self._reading
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """What goes on for `chunk`; `b""` is the end. Never holds an empty `bytes`: mitmproxy ends the body on it."""
+        if self._reading:
+            try:
+                self._look(chunk)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                self._stop(f"{type(error).__name__} while reading")
+                self.error = error
+        return [chunk] if chunk else []
+
+    def _start_decoder(self, coding: str) -> None:
+        try:
+            self._decoder = Decoder(coding)
+        except CodingError as error:
+            self._stop(str(error))
+
+    def _stop(self, failure: str | None = None) -> None:
+        self._reading = False
+        self.failure = failure
+        self._pending = []
+        self._framer = None
+
+    def _look(self, chunk: bytes) -> None:
+        data = chunk
+        if self._decoder is not None:
+            try:
+                data = self._decoder.decode(chunk)
+            except CodingError as error:
+                self._finish()
+                self._stop(str(error))
+                return
+        if data:
+            self._take(data)
+        if not chunk and self._reading:
+            self._finish()
+
+    def _take(self, data: bytes) -> None:
+        framer = self._framer or self._choose(data)
+        if framer is None:
+            return
+        if self._head:
+            data, self._head = self._head, b""
+        self._pass(framer.feed(data))
+
+    def _choose(self, data: bytes) -> Framer | None:
+        self._head += data
+        chosen = choose(self._exchange.content_type, self._head)
+        if chosen is NOT_OURS:
+            self._stop()
+        elif chosen is not None:
+            self._framer = chosen
+        return self._framer
+
+    def _finish(self) -> None:
+        if self._framer is not None:
+            self._pass(self._framer.feed(b""))
+        if self._dialect is None and self._claimed is not None and self._pending:
+            self._start(self._claimed)
+        self._stop()
+
+    def _pass(self, frames: list[Frame]) -> None:
+        read = self._read
+        if read is None:
+            for frame in frames:
+                if self._read is None:
+                    self._recognise(frame)
+                else:
+                    self._emit(frame)
+            return
+        quiet = self._quiet
+        observers = self._observers
+        for frame in frames:
+            event = Event(frame, read, quiet=frame.data is not None and quiet(frame.raw))
+            for observe in observers:
+                observe(event)
+
+    def _emit(self, frame: Frame) -> None:
+        self._pass([frame])
+
+    def _recognise(self, frame: Frame) -> None:
+        self._pending.append(frame)
+        if frame.data is None:
+            if len(self._pending) > 4 * MAX_UNRECOGNISED:
+                del self._pending[0]
+            return
+        payload: Json = frame.json
+        found = next((one for one in self._candidates if one.recognise(frame.name, payload)), None)
+        if found is None and sum(1 for one in self._pending if one.data is not None) >= MAX_UNRECOGNISED:
+            found = self._claimed
+            if found is None:
+                self._stop()
+        if found is not None:
+            self._start(found)
+
+    def _start(self, dialect: Dialect) -> None:
+        streamed = not isinstance(self._framer, WholeFramer)
+        self._dialect = dialect
+        self._quiet = dialect.quiet if streamed else _never
+        self._read = dialect.read if streamed else lambda frame: dialect.answer(frame.json)
+        self._observers = self._begin(dialect, streamed)
+        pending, self._pending = self._pending, []
+        self._pass(pending)
+
+
+def _never(raw: bytes) -> bool:
+    del raw
+    return False

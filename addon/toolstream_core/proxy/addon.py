@@ -1,0 +1,223 @@
+"""The mitmproxy addon: options, hooks, and which flows are watched."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mitmproxy import ctx, exceptions, flowfilter, http
+
+from toolstream_core.dialects import DIALECTS
+from toolstream_core.dialects.request import looks_like_llm, wants_stream
+from toolstream_core.dialects.request import model as asked_model
+from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
+from toolstream_core.proxy.provider import Provider, ProviderError
+from toolstream_core.proxy.watch import Watch, request_json
+from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.paint import colour, plain, wants_colour
+from toolstream_core.report.text import EndLines, Lines
+
+if TYPE_CHECKING:
+    from mitmproxy.addonmanager import Loader
+
+    from toolstream_core.dialects import Dialect
+    from toolstream_core.record import Sink
+
+logger = logging.getLogger(__name__)
+
+LEVELS = ("off", "calls", "chunks")
+_STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
+
+
+class ToolstreamAddon:
+    """Shows how LLM providers say their tool calls, as the streams pass."""
+
+    def __init__(self) -> None:
+        """Nothing is on until mitmproxy has read the options."""
+        self._filter: flowfilter.TFilter | None = None
+        self._watches: dict[str, Watch] = {}
+        self._streams = 0
+        self._out: Outlet | None = None
+        self._jsonl: FileOutlet | None = None
+        self._provider: Provider | None = None
+        self._paint = plain
+
+    def load(self, loader: Loader) -> None:
+        """Declare the options."""
+        loader.add_option(
+            "toolstream_log",
+            str,
+            "chunks",
+            "What toolstream prints: nothing, the resolved calls of each answer, or every chunk too.",
+            choices=LEVELS,
+        )
+        loader.add_option(
+            "toolstream_filter",
+            str,
+            "",
+            "Which flows toolstream looks at, as a mitmproxy filter expression.",
+        )
+        loader.add_option(
+            "toolstream_jsonl",
+            str,
+            "",
+            "A file that gets one JSON object for each event.",
+        )
+        loader.add_option(
+            "toolstream_provider",
+            Sequence[str],
+            [],
+            "Saved flows (files or folders) that answer LLM requests in the provider's place.",
+        )
+
+    def configure(self, updated: set[str]) -> None:
+        """Check the options that changed; a wrong one keeps mitmproxy from starting."""
+        if "toolstream_filter" in updated:
+            self._configure_filter(ctx.options.toolstream_filter)
+        if "toolstream_jsonl" in updated:
+            self._configure_jsonl(ctx.options.toolstream_jsonl)
+        if "toolstream_provider" in updated:
+            self._configure_provider(ctx.options.toolstream_provider)
+
+    def running(self) -> None:
+        """Find out where lines go, once mitmproxy's own addons are there."""
+        event_log = ctx.master.addons.get("eventstore") is not None
+        self._out = terminal(event_log=event_log)
+        shown = not event_log and wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ))
+        self._paint = colour if shown else plain
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Answer from saved flows, where a provider is set."""
+        if self._provider is not None and flow.response is None:
+            self._provider.answer(flow)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Let a streamed answer through as it comes, and look at what may be an LLM's."""
+        assert flow.response is not None
+        streamed = flow.response.headers.get("content-type", "").lower().startswith(_STREAMED)
+        claimed = any(dialect.claims(flow.request.path) for dialect in DIALECTS)
+        if streamed and not flow.response.stream:
+            flow.response.stream = True
+        if not self._watched(flow):
+            return
+        request = request_json(flow.request)
+        if not (streamed or claimed or looks_like_llm(request)):
+            return
+        watch = self._watches[flow.id] = Watch(flow, request, self._sinks, self._failed)
+        if streamed or (claimed and wants_stream(flow.request.path, request)):
+            flow.response.stream = _through(watch, flow.response.stream)
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """Read an answer that was not streamed through us: `stream: false`, or one that an addon made."""
+        watch = self._watches.pop(flow.id, None)
+        if watch is None or watch.over:
+            return
+        assert flow.response is not None
+        if flow.response.raw_content:
+            watch.stream(flow.response.raw_content)
+        watch.finish()
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Tell an answer that broke off: the final, empty chunk never comes then."""
+        watch = self._watches.pop(flow.id, None)
+        if watch is not None:
+            watch.finish(broken=flow.error.msg if flow.error else "connection lost")
+
+    def done(self) -> None:
+        """Tell what is left."""
+        for watch in self._watches.values():
+            watch.finish(broken="the proxy was stopped")
+        self._watches.clear()
+        if self._out is not None:
+            self._out.flush()
+        if self._jsonl is not None:
+            self._jsonl.close()
+            self._jsonl = None
+
+    def _watched(self, flow: http.HTTPFlow) -> bool:
+        if ctx.options.toolstream_log == "off" and self._jsonl is None:
+            return False
+        return self._filter is None or bool(flowfilter.match(self._filter, flow))
+
+    def _sinks(self, watch: Watch, dialect: Dialect) -> Sequence[Sink]:
+        self._streams += 1
+        sinks: list[Sink] = []
+        level = ctx.options.toolstream_log
+        model = asked_model(watch.exchange.request)
+        if level != "off" and self._out is not None:
+            make = Lines if level == "chunks" else EndLines
+            sinks.append(
+                make(
+                    self._out.line,
+                    f"#{self._streams} {watch.exchange.host}",
+                    model=model,
+                    elapsed=watch.elapsed,
+                    mark=watch.flow.id,
+                    paint=self._paint,
+                    hide=watch.hide,
+                )
+            )
+        if self._jsonl is not None:
+            head = {"flow": watch.flow.id, "stream": self._streams, "host": watch.exchange.host, "dialect": dialect.name}
+            sinks.append(JsonLines(self._jsonl.line, head, elapsed=watch.elapsed, hide=watch.hide))
+        return sinks
+
+    def _failed(self, watch: Watch, error: Exception) -> None:
+        """One clear error for a bug of ours; the bytes went on."""
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        logger.error(
+            "toolstream stopped reading flow %s and passes it on as it is: %s at %s:%s",
+            watch.flow.id,
+            type(error).__name__,
+            Path(where.filename).name,
+            where.lineno,
+        )
+
+    def _configure_filter(self, expression: str) -> None:
+        try:
+            self._filter = flowfilter.parse(expression) if expression else None
+        except ValueError as error:
+            message = (
+                f"toolstream_filter: {expression!r} is no mitmproxy filter expression ({error}). "
+                "Right would be, for example: ~d api.openai.com & ~m POST"
+            )
+            raise exceptions.OptionsError(message) from error
+
+    def _configure_jsonl(self, path: str) -> None:
+        if self._jsonl is not None:
+            self._jsonl.close()
+            self._jsonl = None
+        if not path:
+            return
+        try:
+            self._jsonl = FileOutlet(Path(path).expanduser())
+        except OSError as error:
+            message = (
+                f"toolstream_jsonl: {path!r} cannot be written ({error.strerror}). "
+                "Right would be the path of a file in a folder that exists."
+            )
+            raise exceptions.OptionsError(message) from error
+
+    def _configure_provider(self, paths: Sequence[str]) -> None:
+        try:
+            self._provider = Provider.load(paths) if paths else None
+        except ProviderError as error:
+            raise exceptions.OptionsError(f"toolstream_provider: {error}") from error
+
+
+def _through(watch: Watch, before: object) -> object:
+    """The stream callable of a flow; one that another addon has set still has its say, after us."""
+    if not callable(before):
+        return watch.stream
+
+    def both(chunk: bytes) -> object:
+        watch.stream(chunk)
+        return before(chunk)
+
+    return both
+

@@ -1,0 +1,138 @@
+"""One flow's answer on its way through: its bytes pass, what they say is told. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from toolstream_core.dialects import DIALECTS
+from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.pipeline import Pipeline
+from toolstream_core.record import Reader
+from toolstream_core.redact import is_secret_header, is_secret_parameter, redacted
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.dialects import Dialect
+    from toolstream_core.model import Json, Observer
+    from toolstream_core.record import Record, Sink
+
+MIN_SECRET = 8
+"""Characters from which a header's value counts as a secret worth hiding wherever it shows."""
+
+
+class Watch:
+    """Reads one answer and tells `sinks`, which are made when it is known to be an LLM's."""
+
+    def __init__(
+        self,
+        flow: http.HTTPFlow,
+        request: Json,
+        sinks: Callable[[Watch, Dialect], Sequence[Sink]],
+        failed: Callable[[Watch, Exception], None],
+    ) -> None:
+        """`request` is the request's JSON body or `ABSENT`; `failed` is told of a bug of ours, at most once."""
+        assert flow.response is not None
+        self.flow = flow
+        self._sinks = sinks
+        self._failed = failed
+        self._reader: Reader | None = None
+        self._over = False
+        self._started = flow.request.timestamp_start
+        self.exchange = exchange_of(flow, request)
+        self._pipeline = Pipeline(DIALECTS, self.exchange, self._begin)
+        self._secrets: tuple[str, ...] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the answer's end was seen."""
+        return self._over
+
+    def stream(self, chunk: bytes) -> bytes | list[bytes]:
+        """What mitmproxy calls for each chunk: the same object goes on. `b""` is the end."""
+        if not chunk:
+            self.finish()
+            return []
+        if not self._pipeline.reading:
+            return chunk
+        passed = self._pipeline.feed(chunk)
+        if self._pipeline.error is not None:
+            self._tell_failure()
+        return passed
+
+    def finish(self, *, broken: str | None = None) -> Record | None:
+        """The answer is over; `broken` says how, where it was not by its own end."""
+        if self._over:
+            return None
+        self._over = True
+        self._pipeline.feed(b"")
+        if self._pipeline.error is not None:
+            self._tell_failure()
+        if self._reader is None:
+            return None
+        try:
+            return self._reader.finished(broken=broken, unread=self._pipeline.failure)
+        except Exception as error:  # noqa: BLE001 - telling must not break what is told
+            self._failed(self, error)
+            return None
+
+    def elapsed(self) -> int:
+        """Milliseconds since the request began."""
+        return int((time.time() - self._started) * 1000)
+
+    def hide(self, text: str) -> str:
+        """`text` without secrets, those of this flow's request included."""
+        if self._secrets is None:
+            self._secrets = secrets_of(self.flow.request)
+        return redacted(text, self._secrets)
+
+    def _begin(self, dialect: Dialect, streamed: bool) -> list[Observer]:  # noqa: FBT001 - the pipeline's callback
+        self._reader = Reader(dialect, self.exchange, self._sinks(self, dialect), streamed=streamed)
+        return [self._reader]
+
+    def _tell_failure(self) -> None:
+        error, self._pipeline.error = self._pipeline.error, None
+        if error is not None:
+            self._failed(self, error)
+
+
+def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
+    """What a flow says of its answer beside the body."""
+    assert flow.response is not None
+    headers = flow.response.headers
+    return Exchange(
+        source=flow.id,
+        host=flow.request.pretty_host,
+        path=flow.request.path,
+        content_type=headers.get("content-type", ""),
+        content_encoding=headers.get("content-encoding", ""),
+        status=flow.response.status_code,
+        request=request,
+    )
+
+
+def request_json(request: http.Request) -> Json:
+    """The request's body as JSON, or `ABSENT`."""
+    if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
+        return ABSENT
+    try:
+        return parse(request.content)
+    except ValueError:
+        return ABSENT
+
+
+def secrets_of(request: http.Request) -> tuple[str, ...]:
+    """The values in a request that are secrets by the name of their header or parameter."""
+    found = set()
+    for name, value in request.headers.items():
+        if is_secret_header(name):
+            found.add(value.rpartition(" ")[2])
+    for name, value in parse_qsl(urlsplit(request.path).query):
+        if is_secret_parameter(name):
+            found.add(value)
+    return tuple(sorted(value for value in found if len(value) >= MIN_SECRET))

@@ -1,0 +1,46 @@
+"""Terminal colour and safe quoting of foreign text. Knows no product noun."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+type Paint = Callable[[str, str], str]
+"""`paint(style, text)` with a style of `STYLES`."""
+
+STYLES = {
+    "dim": "\x1b[2m",
+    "name": "\x1b[36m",
+    "error": "\x1b[31m",
+    "warning": "\x1b[33m",
+    "note": "\x1b[34m",
+    "good": "\x1b[32m",
+}
+
+
+def plain(style: str, text: str) -> str:
+    """No colour."""
+    del style
+    return text
+
+
+def colour(style: str, text: str) -> str:
+    """ANSI colour."""
+    return f"{STYLES[style]}{text}\x1b[0m"
+
+
+def wants_colour(*, terminal: bool, environment: dict[str, str]) -> bool:
+    """Colour on a terminal, unless `NO_COLOR` is set to anything (https://no-color.org)."""
+    return terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+
+def quoted(text: str, limit: int) -> str:
+    """`text` as one line of JSON string, cut at `limit` characters, with nothing in it that steers a terminal."""
+    cut = text[:limit]
+    shown = json.dumps(cut, ensure_ascii=not cut.isprintable())
+    return shown if len(text) <= limit else f"{shown}… (+{len(text) - limit} characters)"
+
+
+def word(text: str) -> str:
+    """Foreign text that stands bare in a line: a host, a model, a reason."""
+    return text if text.isprintable() and " " not in text else quoted(text, 200)

@@ -1,0 +1,177 @@
+"""A stream in lines of text, as it comes and when it is over. Knows the record and the nouns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.report.paint import plain, quoted, word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from toolstream_core.model import Call, Event, Finding, Said, Seen
+    from toolstream_core.record import Heard, Record
+    from toolstream_core.report.paint import Paint
+
+MAX_FRAGMENT = 160
+"""Characters of one fragment that a line shows."""
+MAX_ARGUMENTS = 2000
+"""Characters of a call's arguments that a line shows."""
+
+
+class Lines:
+    """The chunk-by-chunk lines of one stream: one for each event that concerns tool calls, the others folded."""
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        label: str,
+        *,
+        model: str | None = None,
+        elapsed: Callable[[], int] | None = None,
+        mark: str = "",
+        paint: Paint = plain,
+        hide: Callable[[str], str] = str,
+    ) -> None:
+        """`label` begins and `mark` ends each line; `elapsed` gives ms since the request; `hide` redacts."""
+        self._write = write
+        self._label = label
+        self._elapsed = elapsed
+        self._paint = paint
+        self._mark = f"  {paint('dim', mark)}" if mark else ""
+        self._hide = hide
+        self._named = False
+        self._prefix = ""
+        self._name_model(model)
+        self._folded = 0
+        self._folded_bytes = 0
+        self._folded_from = 0
+
+    def quiet(self, event: Event) -> None:
+        """Fold an event without anything that concerns tool calls."""
+        if not self._folded:
+            self._folded_from = event.frame.number
+        self._folded += 1
+        self._folded_bytes += len(event.frame.raw)
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        """Tell an event that says something; one that only carries text is folded too."""
+        if said.model and not self._named:
+            self._name_model(said.model)
+            self._named = True
+        if not (told or said.finishes or said.error or said.end):
+            self.quiet(event)
+            return
+        self.flush()
+        number = event.frame.number
+        for one in told:
+            self._line(number, self._fragment(one))
+        if said.error:
+            self._line(number, self._paint("error", f"error {quoted(self._hide(said.error), MAX_FRAGMENT)}"))
+        for finish in said.finishes:
+            choice = f" of choice {finish.choice}" if finish.choice else ""
+            self._line(number, f"finish {self._paint('name', word(finish.reason))}{choice}")
+        if said.end and not said.finishes:
+            self._line(number, "end")
+
+    def ended(self, record: Record) -> None:
+        """Tell the calls, the findings and how it ended."""
+        self.flush()
+        for line in summary(record, self._paint, self._hide):
+            self._write(f"{self._prefix}{line}{self._mark}")
+
+    def flush(self) -> None:
+        """Tell the events folded so far in one line."""
+        if not self._folded:
+            return
+        first, last = self._folded_from, self._folded_from + self._folded - 1
+        where = f"event {first}" if first == last else f"events {first}-{last}"
+        count = "1 event" if self._folded == 1 else f"{self._folded} events"
+        text = self._paint("dim", f"{count} without tool calls, {self._folded_bytes} bytes")
+        self._write(f"{self._prefix}{self._time()}{where}  {text}{self._mark}")
+        self._folded = self._folded_bytes = 0
+
+    def _line(self, number: int, text: str) -> None:
+        self._write(f"{self._prefix}{self._time()}event {number}  {text}{self._mark}")
+
+    def _time(self) -> str:
+        return f"+{self._elapsed()}ms " if self._elapsed is not None else ""
+
+    def _name_model(self, model: str | None) -> None:
+        shown = f"{self._label} {word(model)}" if model else self._label
+        self._prefix = f"{self._paint('dim', shown)} "
+
+    def _fragment(self, one: Heard) -> str:
+        fragment, call = one
+        choice = f"choice {fragment.choice} " if fragment.choice else ""
+        phase = "" if fragment.phase is Phase.MORE else f" {fragment.phase}"
+        item = "" if fragment.item_id is ABSENT else f" item={_seen(fragment.item_id)}"
+        arguments = fragment.arguments
+        said = quoted(self._hide(arguments), MAX_FRAGMENT) if isinstance(arguments, str) else _seen(arguments)
+        return (
+            f"{choice}call {call.position}{phase}: id={_seen(fragment.id)}{item} name={_seen(fragment.name)} "
+            f"index={_seen(fragment.index)} args={said}"
+        )
+
+
+class EndLines(Lines):
+    """Only what is told at the end of a stream: the calls, the findings, the summary."""
+
+    def quiet(self, event: Event) -> None:
+        """Say nothing."""
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        """Note the model only."""
+        if said.model and not self._named:
+            self._name_model(said.model)
+            self._named = True
+
+
+def summary(record: Record, paint: Paint = plain, hide: Callable[[str], str] = str) -> Iterator[str]:
+    """The calls that were meant, the findings, and one line on the whole."""
+    for call in record.calls:
+        yield call_line(call, paint, hide)
+    for finding in record.findings:
+        yield finding_line(finding, paint)
+    count = "1 call" if len(record.calls) == 1 else f"{len(record.calls)} calls"
+    events = "1 event" if record.events == 1 else f"{record.events} events"
+    finish = ", ".join(word(reason) for reason in record.finish) or "no finish reason"
+    kind = "" if record.streamed else ", not streamed"
+    yield f"{record.dialect}: {events}, {count}, finish {paint('name', finish)}{kind}{_how_ended(record, paint)}"
+
+
+def call_line(call: Call, paint: Paint = plain, hide: Callable[[str], str] = str) -> str:
+    """One resolved call with its arguments."""
+    where = f"choice {call.choice} call {call.position}" if call.choice else f"call {call.position}"
+    kind = "" if call.kind is Kind.FUNCTION else f" ({call.kind})"
+    state = "" if call.complete else paint("error", "  not whole")
+    guess = paint("warning", "  guessed") if call.guessed else ""
+    name = paint("name", word(call.name) if call.name else '""')
+    return f"{where}{kind} {name} id={quoted(call.id, 80)} {_arguments(hide(call.arguments))}{state}{guess}"
+
+
+def finding_line(finding: Finding, paint: Paint = plain) -> str:
+    """One finding with its code, place and message."""
+    where = f"event {finding.event}" + ("" if finding.call is None else f" call {finding.call}")
+    return f"{paint(finding.severity, f'{finding.severity} {finding.code} {finding.name}')} at {where}: {finding.message}"
+
+
+def _arguments(text: str) -> str:
+    if len(text) <= MAX_ARGUMENTS and text.isprintable():
+        return text or '""'
+    return quoted(text, MAX_ARGUMENTS)
+
+
+def _seen(value: Seen[str] | Seen[int]) -> str:
+    if value is ABSENT:
+        return "absent"
+    if value is None:
+        return "null"
+    return quoted(value, 80) if isinstance(value, str) else str(value)
+
+
+def _how_ended(record: Record, paint: Paint) -> str:
+    if record.broken:
+        return paint("error", f", broken: {record.broken}")
+    return "" if record.ended else paint("error", ", never ended")

@@ -1,0 +1,142 @@
+"""Content codings undone as the bytes stream in. Knows compression, and nothing of what is compressed.
+
+https://www.rfc-editor.org/rfc/rfc9110#name-content-codings
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import brotli
+import zstandard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_OUTPUT = 64 * 1024 * 1024
+"""Bytes that one call of `decode` may yield. A chunk that says more is a bomb."""
+
+_SLICE = 32
+_ZLIB_HEADER = 2
+_ZSTD_WINDOW = 8 * 1024 * 1024
+
+type _Stage = Callable[[bytes], bytes]
+
+
+class CodingError(Exception):
+    """The bytes are not what the coding says, or expand beyond reason. The decoder is of no use any more."""
+
+
+class UnknownCodingError(CodingError):
+    """A coding of this name is not known."""
+
+
+class Decoder:
+    """Undoes one content coding, or several in a row (`gzip, br`), chunk by chunk.
+
+    Everything that the sender flushed is out at once: nothing is held back, so the end has nothing to add.
+    A body that stops in the middle of its coding is no error here; what came of it is out already.
+
+    Input goes in by slices of 32 bytes, and what they yield is counted: so no call takes more memory than
+    `max_output` and what one slice can say, which is some 25 MiB at worst (brotli). No codec's own limit does
+    it for all of them, or for all versions that mitmproxy 12 comes with.
+    """
+
+    def __init__(self, name: str, max_output: int = MAX_OUTPUT) -> None:
+        """`name` is the header's value; `""` is no coding. Raises `UnknownCodingError`."""
+        names = [part.strip().lower() for part in name.split(",")]
+        for part in names:
+            if part not in _STAGES:
+                message = f"unknown content coding {part!r}"
+                raise UnknownCodingError(message)
+        made = [_STAGES[part] for part in reversed(names)]
+        self._stages = [make() for make in made if make is not None]
+        self._max = max_output
+
+    def decode(self, chunk: bytes) -> bytes:
+        """What `chunk` says; `b""` is the end. Raises `CodingError` as soon as the bytes are wrong."""
+        for stage in self._stages:
+            chunk = self._through(stage, chunk)
+        return chunk
+
+    def _through(self, stage: _Stage, coded: bytes) -> bytes:
+        plain: list[bytes] = []
+        room = self._max
+        for at in range(0, len(coded), _SLICE):
+            try:
+                piece = stage(coded[at : at + _SLICE])
+            except (zlib.error, brotli.error, zstandard.ZstdError) as error:
+                raise CodingError(str(error)) from error
+            room -= len(piece)
+            if room < 0:
+                message = f"a chunk of {len(coded)} bytes expands to more than {self._max}"
+                raise CodingError(message)
+            plain.append(piece)
+        return b"".join(plain)
+
+
+class _Gzip:
+    """Any number of members, with zeros between and after them as tar and old servers pad."""
+
+    def __init__(self) -> None:
+        self._member = _gzip_member()
+
+    def __call__(self, coded: bytes) -> bytes:
+        plain = b""
+        while coded:
+            if self._member.eof:
+                coded = coded.lstrip(b"\0")
+                self._member = _gzip_member() if coded else self._member
+            plain += self._member.decompress(coded)
+            coded = self._member.unused_data
+        return plain
+
+
+class _Deflate:
+    """`deflate` means zlib's format; some servers send it without its header, as browsers have come to accept."""
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._inner = zlib.decompressobj()
+        self._started = False
+
+    def __call__(self, coded: bytes) -> bytes:
+        if not self._started:
+            self._head = coded = self._head + coded
+            if len(coded) < _ZLIB_HEADER:
+                return b""
+            self._started = True
+            if coded[0] & 15 != zlib.DEFLATED or int.from_bytes(coded[:2]) % 31:
+                self._inner = zlib.decompressobj(-zlib.MAX_WBITS)
+        plain = self._inner.decompress(coded)
+        if self._inner.unused_data:
+            message = "bytes after the end of the deflated data"
+            raise CodingError(message)
+        return plain
+
+
+def _gzip_member() -> zlib._Decompress:
+    return zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+
+def _brotli() -> _Stage:
+    process: _Stage = brotli.Decompressor().process
+    return process
+
+
+def _zstd() -> _Stage:
+    # Larger windows are forbidden for this coding: https://www.rfc-editor.org/rfc/rfc9659
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    return decompressor.decompressobj(read_across_frames=True).decompress
+
+
+_STAGES: dict[str, Callable[[], _Stage] | None] = {
+    "": None,
+    "identity": None,
+    "gzip": _Gzip,
+    "x-gzip": _Gzip,
+    "deflate": _Deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+}

@@ -1,0 +1,125 @@
+"""A JSON array that is streamed: one element, one frame. Knows brackets and quotes, and no value's meaning."""
+
+from __future__ import annotations
+
+import enum
+import re
+
+from toolstream_core.wire.cut import Cutter
+from toolstream_core.wire.frame import MAX_FRAME, Frame
+
+_OPEN = {b"[", b"{"}
+_OPENING = re.compile(rb"[\[{]")
+_GAP = re.compile(rb"[\s,:}]*+")
+_WORD = re.compile(rb"[^\s,:\"\[\]{}]*+")
+_STRING = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
+_TO_BRACKET = re.compile(rb"(?:[^\"\[\]{}]++|\"(?:[^\"\\]++|\\.)*+\")*+", re.DOTALL)
+
+
+class _Where(enum.Enum):
+    BEFORE = enum.auto()
+    """Nothing has opened yet; whatever comes is not ours to read."""
+    BETWEEN = enum.auto()
+    NESTED = enum.auto()
+    """In an object or array, outside strings."""
+    STRING = enum.auto()
+    WORD = enum.auto()
+    """In a number, a literal, or garbage."""
+    CLOSED = enum.auto()
+
+
+_IN_ELEMENT = {_Where.NESTED, _Where.STRING, _Where.WORD}
+
+
+class ArrayFramer(Cutter):
+    """Cuts `[{…},{…}]` behind each element; commas and blanks belong to the element after them.
+
+    Reads values that merely follow one another the same way. The rest behind the last element is a frame
+    without data, `trailing` unless the array was closed; an element cut short is `trailing` with data.
+    """
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        """Bytes of one element above `max_frame` go through unread."""
+        super().__init__(max_frame)
+        self._where = _Where.BEFORE
+        self._depth = 0
+        self._escaped = False
+        self._begin = 0
+        """Where in the open frame its element begins."""
+        self._base = 0
+        """What makes a place in the chunk a place in the open frame."""
+
+    def _seek(self, chunk: bytes, at: int) -> int:
+        self._base = len(self._held) - at
+        while at < len(chunk):
+            if self._where not in _IN_ELEMENT:
+                at = self._towards(chunk, at)
+                continue
+            at = self._within(chunk, at)
+            if self._where is _Where.BETWEEN:
+                return at
+        return -1
+
+    def _towards(self, chunk: bytes, at: int) -> int:
+        """Go to the next element, or to the end of the chunk."""
+        if self._where is _Where.CLOSED:
+            return len(chunk)
+        if self._where is _Where.BETWEEN:
+            return self._enter(chunk, _past(_GAP, chunk, at))
+        opening = _OPENING.search(chunk, at)
+        if opening is None:
+            return len(chunk)
+        self._where = _Where.BETWEEN
+        return opening.end() if opening[0] == b"[" else opening.start()
+
+    def _enter(self, chunk: bytes, at: int) -> int:
+        """Take the first byte behind a gap."""
+        first = chunk[at : at + 1]
+        if not first:
+            return at
+        if first == b"]":
+            self._where = _Where.CLOSED
+            return at + 1
+        self._begin = self._base + at
+        self._depth = 1 if first in _OPEN else 0
+        self._where = _Where.NESTED if self._depth else _Where.STRING if first == b'"' else _Where.WORD
+        return at + 1
+
+    def _within(self, chunk: bytes, at: int) -> int:
+        if self._where is _Where.STRING:
+            return self._string(chunk, at)
+        if self._where is _Where.NESTED:
+            return self._nested(chunk, at)
+        end = _past(_WORD, chunk, at)
+        if end < len(chunk):
+            self._where = _Where.BETWEEN
+        return end
+
+    def _nested(self, chunk: bytes, at: int) -> int:
+        at = _past(_TO_BRACKET, chunk, at)
+        found = chunk[at : at + 1]
+        if found == b'"':  # Not closed in this chunk, or the expression would have gone past it.
+            self._where = _Where.STRING
+        elif found:
+            self._depth += 1 if found in _OPEN else -1
+            self._where = _Where.NESTED if self._depth else _Where.BETWEEN
+        return at + len(found)
+
+    def _string(self, chunk: bytes, at: int) -> int:
+        at = _past(_STRING, chunk, at + self._escaped)
+        found = chunk[at : at + 1]
+        self._escaped = found == b"\\"  # The chunk's last byte, or the expression would have gone past it.
+        if found == b'"':
+            self._where = _Where.NESTED if self._depth else _Where.BETWEEN
+        return at + len(found)
+
+    def _read(self, raw: bytes, *, trailing: bool) -> Frame:
+        if trailing and self._where not in _IN_ELEMENT:
+            return Frame(raw, self._number, None, trailing=self._where is not _Where.CLOSED)
+        return Frame(raw, self._number, raw[self._begin :], trailing=trailing)
+
+
+def _past(expression: re.Pattern[bytes], chunk: bytes, at: int) -> int:
+    """Where the match at `at` of an expression that always matches ends."""
+    match = expression.match(chunk, at)
+    return at if match is None else match.end()

@@ -1,0 +1,74 @@
+"""Tolerant typed looks into foreign JSON. Never raises; keeps absent, null and empty apart."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import ABSENT
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json, Seen
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_MAX_DIGITS = 18
+
+
+def get(value: Json, *path: str | int) -> Json:
+    """What lies at `path` (keys of objects, places in arrays), or `ABSENT`. Places do not count from the end."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step, ABSENT)
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+        else:
+            return ABSENT
+    return value
+
+
+def text(value: Json) -> Seen[str]:
+    """Text; a number or a boolean is its JSON text. An object or array is none: `ABSENT`."""
+    if isinstance(value, str) or value is ABSENT or value is None:
+        return value
+    return _json_text(value) if isinstance(value, (int, float)) else ABSENT
+
+
+def integer(value: Json) -> Seen[int]:
+    """A whole number, also as `1.0` or `"1"`; whatever else is there (`true` too) is `None`."""
+    if type(value) is int or value is ABSENT:
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and len(value) <= _MAX_DIGITS and value.isascii():
+        return int(value) if value.removeprefix("-").isdigit() else None
+    return None
+
+
+def items(value: Json) -> list[Json]:
+    """The entries of an array. An object whose keys are all numbers is its values in the numbers' order,
+    any other object that is not empty is the one entry; nothing else has entries.
+    """
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict) or not value:
+        return []
+    if all(isinstance(integer(key), int) for key in value):
+        return [value[key] for key in sorted(value, key=int)]
+    return [value]
+
+
+def argument_text(value: Json) -> tuple[Seen[str], bool]:
+    """Arguments as JSON text, and whether they were said as text, as the protocols want.
+
+    What is neither text, null nor absent is its compact JSON, keys in the order in which they came.
+    """
+    if isinstance(value, str) or value is ABSENT or value is None:
+        return value, True
+    return _json_text(value), False
+
+
+def _json_text(value: Json) -> Seen[str]:
+    try:
+        return _COMPACT.encode(value)
+    except (ValueError, TypeError, RecursionError):
+        return ABSENT

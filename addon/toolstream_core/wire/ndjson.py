@@ -1,0 +1,43 @@
+"""JSON lines: one line, one frame. Knows bytes, and nothing of what a line says.
+
+https://github.com/ndjson/ndjson-spec
+"""
+
+from __future__ import annotations
+
+from toolstream_core.wire.cut import Cutter
+from toolstream_core.wire.frame import MAX_FRAME, Frame
+from toolstream_core.wire.sse import BOM
+
+
+class LineFramer(Cutter):
+    """Cuts a body at its line feeds. Blank lines open the next frame.
+
+    The last line may lack its line feed and is then a frame with data all the same: `trailing` only says
+    that it was not terminated.
+    """
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        """Bytes of one line above `max_frame` go through unread."""
+        super().__init__(max_frame)
+        self._blank = True
+
+    def _seek(self, chunk: bytes, at: int) -> int:
+        while at < len(chunk):
+            end = chunk.find(b"\n", at) + 1
+            line = chunk[at:end] if end else chunk[at:]
+            self._blank = self._blank and line.isspace()
+            if not end:
+                return -1
+            if not self._blank:
+                self._blank = True
+                return end
+            at = end
+        return -1
+
+    def _read(self, raw: bytes, *, trailing: bool) -> Frame:
+        text = raw.strip()
+        if not text:
+            return Frame(raw, self._number, None, trailing=trailing)
+        line = text if self._number else text.removeprefix(BOM)
+        return Frame(raw, self._number, line, trailing=trailing)
