@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-import brotli
+import brotli  # type: ignore[import-untyped]
 import zstandard
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class _Gzip:
 
 
 class _Deflate:
-    """`deflate` means zlib's format; some servers send it without its header, as browsers have come to accept."""
+    """`deflate` means zlib's format; servers also send it without its header, and browsers accept that."""
 
     def __init__(self) -> None:
         self._head = b""

@@ -1,4 +1,4 @@
-"""Cutting a byte stream into frames: what waits, and the cap. Where a frame ends is for each framing to say."""
+"""Cutting a byte stream into frames: what waits, and the cap. Each framing says where a frame ends."""
 
 from __future__ import annotations
 

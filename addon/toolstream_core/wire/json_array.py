@@ -1,4 +1,4 @@
-"""A JSON array that is streamed: one element, one frame. Knows brackets and quotes, and no value's meaning."""
+"""A JSON array, streamed: one element, one frame. Knows brackets and quotes, and no value's meaning."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _OPENING = re.compile(rb"[\[{]")
 _GAP = re.compile(rb"[\s,:}]*+")
 _WORD = re.compile(rb"[^\s,:\"\[\]{}]*+")
 _STRING = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
-_TO_BRACKET = re.compile(rb"(?:[^\"\[\]{}]++|\"(?:[^\"\\]++|\\.)*+\")*+", re.DOTALL)
+# Matches everywhere, if only nothing, so that a search never skips a byte.
+_TO_BRACKET = re.compile(rb"(?:[^\"\[\]{}]++|\"(?:[^\"\\]++|\\.)*+\")*+([\"\[\]{}])?+", re.DOTALL)
 
 
 class _Where(enum.Enum):
@@ -96,14 +97,17 @@ class ArrayFramer(Cutter):
         return end
 
     def _nested(self, chunk: bytes, at: int) -> int:
-        at = _past(_TO_BRACKET, chunk, at)
-        found = chunk[at : at + 1]
-        if found == b'"':  # Not closed in this chunk, or the expression would have gone past it.
-            self._where = _Where.STRING
-        elif found:
-            self._depth += 1 if found in _OPEN else -1
-            self._where = _Where.NESTED if self._depth else _Where.BETWEEN
-        return at + len(found)
+        for match in _TO_BRACKET.finditer(chunk, at):
+            found = match[1]
+            if found == b'"':  # Not closed in this chunk, or the expression would have gone past it.
+                self._where = _Where.STRING
+                return match.end()
+            if found is not None:
+                self._depth += 1 if found in _OPEN else -1
+            if not self._depth:
+                self._where = _Where.BETWEEN
+                return match.end()
+        return len(chunk)
 
     def _string(self, chunk: bytes, at: int) -> int:
         at = _past(_STRING, chunk, at + self._escaped)

@@ -15,7 +15,7 @@ _MAX_DIGITS = 18
 
 
 def get(value: Json, *path: str | int) -> Json:
-    """What lies at `path` (keys of objects, places in arrays), or `ABSENT`. Places do not count from the end."""
+    """What lies at `path` (keys of objects, places in arrays from 0 on), or `ABSENT`."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step, ABSENT)
@@ -45,8 +45,10 @@ def integer(value: Json) -> Seen[int]:
 
 
 def items(value: Json) -> list[Json]:
-    """The entries of an array. An object whose keys are all numbers is its values in the numbers' order,
-    any other object that is not empty is the one entry; nothing else has entries.
+    """The entries of an array, or of what stands where an array belongs.
+
+    An object whose keys are all numbers has its values as entries, in the numbers' order; any other object
+    that is not empty is the one entry; nothing else has entries.
     """
     if isinstance(value, list):
         return value

@@ -114,6 +114,8 @@ def _object(label: _Label, text: bytes) -> _Choice:
     if not isinstance(parse(line), dict):
         pretty = line.strip() == b"{" or label is not _Label.LINES
         return WholeFramer if pretty else LineFramer
+    if label is _Label.LINES:
+        return LineFramer
     if _FIELD.match(rest):
         return SseFramer
     return None if not rest.strip() or _may_be_field(rest) else LineFramer

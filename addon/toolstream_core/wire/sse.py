@@ -6,26 +6,27 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html
 # The standard says how to read an event stream. This also has to give every byte back, in frames that do not
 # depend on how the network cut them. Four decisions follow.
 #
-# A frame is what lies between two blank lines. Its bytes run from the end of the frame before up to and with the
-# blank line that ends it. Further blank lines say nothing; they open the next frame. So the first bytes of a frame,
-# as far as they are CR and LF, are skipped, and the end is looked for behind them. A block of comments, or one
-# without a data line, is a frame too (`data is None`): the standard does not dispatch it, but its bytes pass.
+# A frame is what lies between two blank lines. Its bytes run from the end of the frame before up to and with
+# the blank line that ends it. Further blank lines say nothing; they open the next frame. So the first bytes
+# of a frame, as far as they are CR and LF, are skipped, and the end is looked for behind them. A block of
+# comments, or one without a data line, is a frame too (`data is None`): the standard does not dispatch it,
+# but its bytes pass.
 #
-# A line ends with LF, CRLF or CR, and CR is where a cut could show: is the LF that may follow still its own? The
-# answer never depends on the chunk's border. Where a line ended with LF or CRLF and the blank line is `CR`, one
-# more byte is waited for. Where a line ended with a bare CR and another CR follows, the frame is over at that CR
-# at once: a stream of bare CRs would otherwise see every event one event late. Should an LF come then, it opens
-# the next frame as a blank line, which changes no event. In one expression:
+# A line ends with LF, CRLF or CR, and CR is where a cut could show: is the LF that may follow still its own?
+# The answer never depends on the chunk's border. Where a line ended with LF or CRLF and the blank line is
+# `CR`, one more byte is waited for. Where a line ended with a bare CR and another CR follows, the frame is
+# over at that CR at once: a stream of bare CRs would otherwise see every event one event late. Should an LF
+# come then, it opens the next frame as a blank line, which changes no event. In one expression:
 #
 #     LF LF | LF CR LF | LF CR (when no LF follows) | CR CR          (`_END`)
 #
 # Each byte is scanned once. What has to be remembered across a cut is whether the frame still has nothing but
-# blanks (`_blank`), and its last two bytes (`_tail`): no part of `_END` that is still open is longer. So the scan
-# goes on even in a frame that is too big to be kept (of which nothing is read, its `id` neither).
+# blanks (`_blank`), and its last two bytes (`_tail`): no part of `_END` that is still open is longer. So the
+# scan goes on even in a frame that is too big to be kept (of which nothing is read, its `id` neither).
 #
 # Nearly every chunk of a live stream is one whole block, `data: {...}` or `event: x` and `data: {...}`, with
-# nothing waiting. `feed` knows these by looking for LF and CR only (`memchr`, the fastest search there is) and
-# goes the long way for all else. The tests hold both ways to the same frames.
+# nothing waiting. `feed` knows these by looking for LF and CR only (`memchr`, the fastest search there is)
+# and goes the long way for all else. The tests hold both ways to the same frames.
 
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ from toolstream_core.wire.frame import MAX_FRAME, Frame
 BOM = b"\xef\xbb\xbf"
 _END = re.compile(rb"\n(?:\r?\n|\r(?!\n|\Z))|\r\r")
 _NOT_BLANK = re.compile(rb"[^\r\n]")
+_SPACE = 0x20
 _WAITING = b"\n\r"
 _MAX_RETRY_DIGITS = 18
 
@@ -76,9 +78,9 @@ class SseFramer(Cutter):
     def _plain(self, chunk: bytes, at: int) -> Frame | None:
         """The block at `at` where it is a usual one: one data line, perhaps an event line before it."""
         name, line = "", at
-        if not chunk.startswith(b"data: ", at):
+        if not chunk.startswith(b"data:", at):
             line = chunk.find(b"\n", at) + 1
-            if not chunk.startswith(b"event: ", at) or not chunk.startswith(b"data: ", line) or not line:
+            if not chunk.startswith(b"event: ", at) or not chunk.startswith(b"data:", line) or not line:
                 return None
             said = chunk[at + 7 : line - 1].removesuffix(b"\r")
             if b"\r" in said:
@@ -91,7 +93,8 @@ class SseFramer(Cutter):
         end, stop = (lf, lf + 2) if cr < 0 else (cr, lf + 3)
         if chunk[end:stop] not in {b"\n\n", b"\r\n\r\n"}:
             return None
-        return Frame(chunk[at:stop], self._number, chunk[line + 6 : end], name, self._last_id)
+        begin = line + (6 if chunk[line + 5] == _SPACE else 5)
+        return Frame(chunk[at:stop], self._number, chunk[begin:end], name, self._last_id)
 
     def _seek(self, chunk: bytes, at: int) -> int:
         if self._blank:
@@ -109,7 +112,7 @@ class SseFramer(Cutter):
         return -1
 
     def _skip(self, chunk: bytes, at: int) -> int:
-        """Go past a byte order mark, at the very start, and past blank lines. `_tail` is the mark's part so far."""
+        """Go past a byte order mark at the very start (`_tail` is its part so far) and past blank lines."""
         if not self._started:
             head = self._tail + chunk[at : at + len(BOM)]
             if len(head) < len(BOM) and BOM.startswith(head):
