@@ -106,9 +106,9 @@ class Pipeline:
             data, self._head = self._head, b""
         self._pass(framer.feed(data))
 
-    def _choose(self, data: bytes) -> Framer | None:
+    def _choose(self, data: bytes, *, ended: bool = False) -> Framer | None:
         self._head += data
-        chosen = choose(self._exchange.content_type, self._head)
+        chosen = choose(self._exchange.content_type, self._head, ended=ended)
         if chosen is NOT_OURS:
             self._stop()
         elif chosen is not None:
@@ -116,6 +116,8 @@ class Pipeline:
         return self._framer
 
     def _finish(self) -> None:
+        if self._framer is None and self._head and self._choose(b"", ended=True):
+            self._take(b"")
         if self._framer is not None:
             self._pass(self._framer.feed(b""))
         if self._dialect is None and self._claimed is not None and self._pending:
