@@ -49,6 +49,8 @@ class Pipeline:
         self._framer: Framer | None = None
         self._head = b""
         self._reading = True
+        self._direct: Callable[[bytes], list[Frame]] | None = None
+        self._quiet: Callable[[bytes], bool] = _never
         self.failure: str | None = None
         """Why reading stopped before the end, where it did."""
         self.error: Exception | None = None
@@ -66,7 +68,10 @@ class Pipeline:
         """What goes on for `chunk`; `b""` is the end. Never holds an empty `bytes`: mitmproxy ends the body on it."""
         if self._reading:
             try:
-                self._look(chunk)
+                if chunk and self._direct is not None:
+                    self._pass(self._direct(chunk))
+                else:
+                    self._look(chunk)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 self._stop(f"{type(error).__name__} while reading")
                 self.error = error
@@ -80,6 +85,7 @@ class Pipeline:
 
     def _stop(self, failure: str | None = None) -> None:
         self._reading = False
+        self._direct = None
         self.failure = failure
         self._pending = []
         self._framer = None
@@ -164,6 +170,8 @@ class Pipeline:
         self._quiet = dialect.quiet if streamed else _never
         self._read = dialect.read if streamed else lambda frame: dialect.answer(frame.json)
         self._observers = self._begin(dialect, streamed)
+        if self._decoder is None and self._framer is not None:
+            self._direct = self._framer.feed
         pending, self._pending = self._pending, []
         self._pass(pending)
 

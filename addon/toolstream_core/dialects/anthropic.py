@@ -32,10 +32,11 @@ _EVENTS = frozenset(
 
 
 def _quiet(raw: bytes) -> bool:
-    """A delta of text or thinking, or a ping."""
-    if b"\\u00" in raw or b'"partial_json"' in raw or b'"error"' in raw:
+    """A delta of text or thinking."""
+    find = raw.find
+    if find(b"\\u00") >= 0 or find(b'"partial_json"') >= 0 or find(b'"error"') >= 0 or find(b"_block_start") >= 0:
         return False
-    return b'"text_delta"' in raw or b'"thinking_delta"' in raw
+    return find(b'"text_delta"') >= 0 or find(b'"thinking_delta"') >= 0
 
 
 def _read(frame: Frame) -> Said:

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 def _quiet(raw: bytes) -> bool:
     """A chunk of text: no call part, no finish reason, no error."""
-    if b"unction" in raw or b"inishReason" in raw or b"inish_reason" in raw or b'"error"' in raw:
+    find = raw.find
+    if find(b"unction") >= 0 or find(b"inishReason") >= 0 or find(b'"error"') >= 0 or find(b"\\u00") >= 0:
         return False
-    return b"\\u00" not in raw and b'"candidates"' in raw
+    return find(b'"candidates"') >= 0
 
 
 def _read(frame: Frame) -> Said:

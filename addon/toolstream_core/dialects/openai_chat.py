@@ -27,13 +27,14 @@ _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
 def _quiet(raw: bytes) -> bool:
     """Surely only text: no key that concerns calls, and every finish reason null.
 
-    `\\u00` may hide an ASCII letter of a key, so a frame that has it is parsed.
+    `\\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. `[DONE]` has no `choices`.
     """
-    if b"_call" in raw or b"[DONE]" in raw or b'"error"' in raw or b'"message"' in raw or b"\\u00" in raw:
+    find = raw.find
+    if find(b"_call") >= 0 or find(b'"error"') >= 0 or find(b'"message"') >= 0 or find(b"\\u00") >= 0:
         return False
     count = raw.count(b'"finish_reason"')
     if count == 0:
-        return b'"choices"' in raw
+        return find(b'"choices"') >= 0
     return raw.count(b'"finish_reason":null') == count or len(_FINISH_NULL.findall(raw)) == count
 
 

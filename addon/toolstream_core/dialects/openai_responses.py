@@ -34,9 +34,10 @@ _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.fa
 
 def _quiet(raw: bytes) -> bool:
     """A delta of text, reasoning or audio. Terminal events and items are never quiet."""
-    if b"\\u00" in raw or b"_call" in raw or b'"error"' in raw:
+    find = raw.find
+    if find(b"\\u00") >= 0 or find(b"_call") >= 0 or find(b'"error"') >= 0 or find(b'"response"') >= 0:
         return False
-    return b'"response.output_text.delta"' in raw or b'"response.reasoning' in raw
+    return find(b'"response.output_text.delta"') >= 0 or find(b'"response.reasoning') >= 0
 
 
 def _read(frame: Frame) -> Said:
