@@ -63,6 +63,20 @@ class ChatCalls(Calls):
         super().__init__(tools)
         self._choices: dict[int, _Choice] = {}
 
+    def take(self, fragment: Fragment, event: int) -> OpenCall | None:
+        """As `Calls.take`, with a short way for nearly every fragment: bare arguments for the only call of an index."""
+        state = self._choices.get(fragment.choice)
+        if state is None or fragment.id or fragment.name or fragment.phase is not Phase.MORE:
+            return super().take(fragment, event)
+        here = state.by_index.get(fragment.index)  # type: ignore[arg-type] # absent and null are no key
+        if here is None or len(here) > 1:
+            return super().take(fragment, event)
+        call = state.last = here[0]
+        call.runs.add(event)
+        if isinstance(fragment.arguments, str):
+            call.arguments.add(fragment.arguments)
+        return call
+
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         state = self._choices.get(fragment.choice)
         if state is None:

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls import ChatCalls
 from toolstream_core.dialects.dialect import Dialect
 from toolstream_core.dialects.errors import error_text
-from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
@@ -42,72 +40,54 @@ def _read(frame: Frame) -> Said:
     payload = frame.json
     if not isinstance(payload, dict):
         return Said(end=True) if frame.data is not None and frame.data.strip() == _DONE else _unread(frame)
-    choices = payload.get("choices")
     fragments: list[Fragment] = []
-    finishes: list[Finish] = []
-    texts: list[str] = []
-    for place, choice in enumerate(look.items(choices)):
+    finishes: tuple[Finish, ...] = ()
+    text = ""
+    for place, choice in enumerate(look.items(payload.get("choices"))):
         if not isinstance(choice, dict):
             continue
-        number = look.integer(choice.get("index", place))
-        number = number if isinstance(number, int) else place
-        fragments.extend(_streamed(choice, number))
+        number = _number(choice, place)
+        delta = choice.get("delta")
+        if not isinstance(delta, dict) or not _gather(fragments, delta, number, Phase.MORE):
+            _gather(fragments, choice.get("message"), number, Phase.WHOLE)
         reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
-            finishes.append(Finish(number, reason))
-        text = look.get(choice, "delta", "content")
-        if text and isinstance(text, str):
-            texts.append(text)
-    model = payload.get("model")
-    return Said(
-        tuple(fragments),
-        tuple(finishes),
-        "".join(texts),
-        model if model and isinstance(model, str) else None,
-        error_text(payload, frame.name),
-    )
+            finishes += (Finish(number, reason),)
+        if isinstance(delta, dict) and (content := delta.get("content")) and isinstance(content, str):
+            text += content
+    return Said(tuple(fragments), finishes, text, _model(payload), error_text(payload, frame.name))
 
 
 def _unread(frame: Frame) -> Said:
     return Said(error=error_text(ABSENT, frame.name)) if frame.name == "error" else SILENCE
 
 
-def _streamed(choice: dict[str, Json], number: int) -> Iterator[Fragment]:
-    delta = choice.get("delta")
-    if isinstance(delta, dict) and (entries := _entries(delta)):
-        for entry in entries:
-            yield _fragment(entry, number, Phase.MORE)
-    else:
-        yield from _whole(choice, number)
+def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase) -> bool:
+    """Add the tool-call entries of a delta or message; whether there are any.
 
-
-def _whole(choice: dict[str, Json], number: int) -> Iterator[Fragment]:
-    message = choice.get("message")
-    if isinstance(message, dict):
-        for entry in _entries(message):
-            yield _fragment(entry, number, Phase.WHOLE)
-
-
-def _entries(message: dict[str, Json]) -> list[Json]:
-    """The tool-call entries of a delta or message; the legacy `function_call` only where there are none."""
+    The legacy `function_call` counts only where there are no `tool_calls`.
+    """
+    if not isinstance(message, dict):
+        return False
     entries = look.items(message["tool_calls"]) if "tool_calls" in message else []
-    if not entries and isinstance(legacy := message.get("function_call"), dict):
-        return [{"function": legacy}]
-    return entries
+    if not entries:
+        legacy = message.get("function_call")
+        if not isinstance(legacy, dict):
+            return False
+        entries = [{"function": legacy}]
+    for entry in entries:
+        fragments.append(_fragment(entry, number, phase) if isinstance(entry, dict) else Fragment(number, phase=phase))
+    return True
 
 
-def _fragment(entry: Json, number: int, phase: Phase) -> Fragment:
-    if not isinstance(entry, dict):
-        return Fragment(number, phase=phase)
-    function = entry.get("function", ABSENT)
+def _fragment(entry: dict[str, Json], number: int, phase: Phase) -> Fragment:
+    function = entry.get("function")
     if not isinstance(function, dict):
         function = entry if "name" in entry or "arguments" in entry else {}
     said = function.get("arguments", ABSENT)
-    if said is ABSENT:
-        said = function.get("parameters", ABSENT)
     encoded = True
     if not isinstance(said, str):
-        said, encoded = look.argument_text(said)
+        said, encoded = look.argument_text(function.get("parameters", ABSENT) if said is ABSENT else said)
     return Fragment(
         number,
         look.integer(entry.get("index", ABSENT)),
@@ -117,8 +97,19 @@ def _fragment(entry: Json, number: int, phase: Phase) -> Fragment:
         said,
         look.text(entry.get("type", ABSENT)),
         phase,
-        encoded=encoded,
+        Kind.FUNCTION,
+        encoded,
     )
+
+
+def _number(choice: dict[str, Json], place: int) -> int:
+    number = look.integer(choice.get("index", place))
+    return number if isinstance(number, int) else place
+
+
+def _model(payload: Json) -> str | None:
+    model = look.get(payload, "model")
+    return model if model and isinstance(model, str) else None
 
 
 def _answer(payload: Json) -> Said:
@@ -128,21 +119,14 @@ def _answer(payload: Json) -> Said:
     for place, choice in enumerate(look.items(look.get(payload, "choices"))):
         if not isinstance(choice, dict):
             continue
-        number = look.integer(choice.get("index", place))
-        number = number if isinstance(number, int) else place
-        fragments.extend(_whole(choice, number))
+        number = _number(choice, place)
+        _gather(fragments, choice.get("message"), number, Phase.WHOLE)
         if (reason := choice.get("finish_reason")) and isinstance(reason, str):
             finishes.append(Finish(number, reason))
         if (text := look.get(choice, "message", "content")) and isinstance(text, str):
             texts.append(text)
-    model = look.get(payload, "model")
     return Said(
-        tuple(fragments),
-        tuple(finishes),
-        "".join(texts),
-        model if model and isinstance(model, str) else None,
-        error_text(payload, ""),
-        end=True,
+        tuple(fragments), tuple(finishes), "".join(texts), _model(payload), error_text(payload, ""), end=True
     )
 
 

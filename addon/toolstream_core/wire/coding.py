@@ -18,6 +18,7 @@ MAX_OUTPUT = 64 * 1024 * 1024
 """Bytes that one call of `decode` may yield. A chunk that says more is a bomb."""
 
 _SLICE = 32
+_GZIP_MAGIC = b"\x1f\x8b"
 _ZLIB_HEADER = 2
 _ZSTD_WINDOW = 8 * 1024 * 1024
 
@@ -77,24 +78,35 @@ class Decoder:
 
 
 class _Gzip:
-    """Any number of members, with zeros between and after them as tar and old servers pad."""
+    """Any number of members. What follows them and is none is ignored, as browsers and urllib3 do."""
 
     def __init__(self) -> None:
         self._member = _gzip_member()
+        self._next = b""
+        self._over = False
 
     def __call__(self, coded: bytes) -> bytes:
         plain = b""
-        while coded:
+        while coded and not self._over:
             if self._member.eof:
-                coded = coded.lstrip(b"\0")
-                self._member = _gzip_member() if coded else self._member
+                coded = self._begin(self._next + coded)
             plain += self._member.decompress(coded)
-            coded = self._member.unused_data
+            coded = self._member.unused_data if self._member.eof else b""
         return plain
+
+    def _begin(self, coded: bytes) -> bytes:
+        """Begin the next member where `coded` does; what the member is to decode now."""
+        self._over = coded[: len(_GZIP_MAGIC)] != _GZIP_MAGIC[: len(coded)]
+        waits = len(coded) < len(_GZIP_MAGIC)
+        self._next = coded if waits else b""
+        if self._over or waits:
+            return b""
+        self._member = _gzip_member()
+        return coded
 
 
 class _Deflate:
-    """`deflate` means zlib's format; servers also send it without its header, and browsers accept that."""
+    """`deflate` means zlib's format; servers also send it bare, and browsers accept that."""
 
     def __init__(self) -> None:
         self._head = b""
@@ -109,11 +121,7 @@ class _Deflate:
             self._started = True
             if coded[0] & 15 != zlib.DEFLATED or int.from_bytes(coded[:2]) % 31:
                 self._inner = zlib.decompressobj(-zlib.MAX_WBITS)
-        plain = self._inner.decompress(coded)
-        if self._inner.unused_data:
-            message = "bytes after the end of the deflated data"
-            raise CodingError(message)
-        return plain
+        return b"" if self._inner.eof else self._inner.decompress(coded)
 
 
 def _gzip_member() -> zlib._Decompress:
