@@ -1,0 +1,1 @@
+"""The wire texts that flows/ is made from."""
