@@ -15,7 +15,9 @@ import pytest
 from toolstream_core.cli import launch
 from toolstream_core.cli.launch import Mitmdump, MitmdumpError, Output, door_path, mitmdump_path
 
-TELL = '''
+pytestmark = pytest.mark.e2e
+
+TELL = """
 import json, os, signal, sys
 from mitmproxy import ctx
 
@@ -26,7 +28,7 @@ def running():
         "terminal": sys.stdout.isatty(),
     }
     print("facts " + json.dumps(facts))
-'''
+"""
 DEAF = """
 import asyncio, signal
 
@@ -109,7 +111,7 @@ def test_error_before_it_listens_carries_what_was_said() -> None:
 
 
 def test_error_in_a_script_carries_the_traceback(tmp_path: Path) -> None:
-    """mitmdump does not start with a script that cannot be loaded."""
+    """Mitmdump does not start with a script that cannot be loaded."""
     broken = tmp_path / "broken.py"
     broken.write_text("raise RuntimeError('this script is broken')\n")
     with pytest.raises(MitmdumpError, match="(?s)gave up.*ended with code 1.*this script is broken"):

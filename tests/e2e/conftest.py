@@ -1,0 +1,43 @@
+"""One upstream of each kind and one mitmdump for each configuration, shared by the end-to-end tests."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.proxies import Proxies
+from tests.e2e.harness.trust import self_signed, server_context
+from tests.e2e.harness.upstream import Upstream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The upstream's key and certificate."""
+    return self_signed(tmp_path_factory.mktemp("trust"))
+
+
+@pytest.fixture(scope="session")
+def plain() -> Iterator[Upstream]:
+    """An upstream without TLS."""
+    with Upstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="session")
+def secure(pem: Path) -> Iterator[Upstream]:
+    """An upstream with TLS, HTTP/1.1 and HTTP/2."""
+    with Upstream(server_context(pem)) as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="session")
+def proxies(pem: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxies]:
+    """Mitmdumps that trust the upstreams, each started when it is first asked for."""
+    with contextlib.closing(Proxies(pem, tmp_path_factory.mktemp("confdir"))) as started:
+        yield started

@@ -1,0 +1,247 @@
+"""Healthy answers with one tool call, streamed and whole, in each protocol. The test chooses id and city."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SSE = "text/event-stream"
+JSON = "application/json"
+PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+NAME = "get_weather"
+ABOUT = "Tells the weather of a city."
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A request and both forms of its answer."""
+
+    dialect: str
+    path: str
+    request: dict[str, Any]
+    content_type: str
+    pieces: tuple[bytes, ...]
+    """The streamed answer, an event a piece."""
+    whole_path: str
+    whole: dict[str, Any]
+    """The answer to the same request with `stream: false`."""
+    call_id: str
+    arguments: dict[str, str]
+
+    @property
+    def body(self) -> bytes:
+        """The request as it is sent."""
+        return json.dumps(self.request).encode()
+
+    @property
+    def whole_request(self) -> bytes:
+        """The request that wants no stream."""
+        return json.dumps(self.request | {"stream": False}).encode()
+
+    @property
+    def whole_body(self) -> bytes:
+        """The answer in one piece."""
+        return json.dumps(self.whole).encode()
+
+
+def openai_chat(call_id: str, city: str) -> Sample:
+    """Chat completions."""
+    text = json.dumps({"city": city})
+    function = {"name": NAME, "description": ABOUT, "parameters": PARAMETERS}
+    opening = {"index": 0, "id": call_id, "type": "function", "function": {"name": NAME, "arguments": ""}}
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None, "tool_calls": [opening]}]
+    deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": part}}]} for part in _parts(text)]
+    head = {"id": "chatcmpl-1", "created": 1700000000, "model": "gpt-test"}
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
+    chunks = [{**head, "object": "chat.completion.chunk", "choices": [choice]} for choice in choices]
+    call = {"id": call_id, "type": "function", "function": {"name": NAME, "arguments": text}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}
+    return Sample(
+        dialect="openai-chat",
+        path="/v1/chat/completions",
+        request={
+            "model": "gpt-test",
+            "messages": [{"role": "user", "content": "weather?"}],
+            "tools": [{"type": "function", "function": function}],
+            "stream": True,
+        },
+        content_type=SSE,
+        pieces=(*map(_data, chunks), b"data: [DONE]\n\n"),
+        whole_path="/v1/chat/completions",
+        whole={**head, "object": "chat.completion", "choices": [choice]},
+        call_id=call_id,
+        arguments={"city": city},
+    )
+
+
+def openai_responses(call_id: str, city: str) -> Sample:
+    """Responses."""
+    text = json.dumps({"city": city})
+    item = {"type": "function_call", "id": "fc_1", "call_id": call_id, "name": NAME, "arguments": text}
+    done = {**item, "status": "completed"}
+    opened = {**item, "arguments": "", "status": "in_progress"}
+    fixed = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1700000000,
+        "model": "gpt-test",
+        "error": None,
+    }
+    open_ended = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "metadata": {}}
+    begun = {**fixed, **open_ended, "status": "in_progress", "output": []}
+    ended = {**fixed, **open_ended, "status": "completed", "output": [done]}
+    place = {"item_id": "fc_1", "output_index": 0}
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
+        {"type": "response.output_item.added", "output_index": 0, "item": opened},
+        *(
+            {"type": "response.function_call_arguments.delta", **place, "delta": part}
+            for part in _parts(text)
+        ),
+        {"type": "response.function_call_arguments.done", **place, "name": NAME, "arguments": text},
+        {"type": "response.output_item.done", "output_index": 0, "item": done},
+        {"type": "response.completed", "response": ended},
+    ]
+    return Sample(
+        dialect="openai-responses",
+        path="/v1/responses",
+        request={
+            "model": "gpt-test",
+            "input": "weather?",
+            "tools": [{"type": "function", "name": NAME, "description": ABOUT, "parameters": PARAMETERS}],
+            "stream": True,
+        },
+        content_type=SSE,
+        pieces=tuple(_named(event | {"sequence_number": number}) for number, event in enumerate(events)),
+        whole_path="/v1/responses",
+        whole=ended,
+        call_id=call_id,
+        arguments={"city": city},
+    )
+
+
+def anthropic(call_id: str, city: str) -> Sample:
+    """Messages."""
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-test"}
+    usage = {"input_tokens": 9, "output_tokens": 7}
+    begun: dict[str, Any] = {
+        **head,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    block = {"type": "tool_use", "id": call_id, "name": NAME}
+    deltas = [
+        {"type": "input_json_delta", "partial_json": part} for part in _parts(json.dumps({"city": city}))
+    ]
+    stopped = {"stop_reason": "tool_use", "stop_sequence": None}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": begun},
+        {"type": "content_block_start", "index": 0, "content_block": {**block, "input": {}}},
+        {"type": "ping"},
+        *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": stopped, "usage": {"output_tokens": 7}},
+        {"type": "message_stop"},
+    ]
+    return Sample(
+        dialect="anthropic",
+        path="/v1/messages",
+        request={
+            "model": "claude-test",
+            "max_tokens": 100,
+            "messages": [{"role": "user", "content": "weather?"}],
+            "tools": [{"name": NAME, "description": ABOUT, "input_schema": PARAMETERS}],
+            "stream": True,
+        },
+        content_type=SSE,
+        pieces=tuple(map(_named, events)),
+        whole_path="/v1/messages",
+        whole={**head, **stopped, "content": [{**block, "input": {"city": city}}], "usage": usage},
+        call_id=call_id,
+        arguments={"city": city},
+    )
+
+
+def gemini(call_id: str, city: str) -> Sample:
+    """GenerateContent."""
+    call = {"functionCall": {"id": call_id, "name": NAME, "args": {"city": city}}}
+    head = {"modelVersion": "gemini-test", "responseId": "r1"}
+
+    def response(parts: list[dict[str, Any]], **more: str) -> dict[str, Any]:
+        return {"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0, **more}], **head}
+
+    events = [
+        response([{"text": "I look."}]),
+        response([call]),
+        response([{"text": ""}], finishReason="STOP"),
+    ]
+    return Sample(
+        dialect="gemini",
+        path="/v1beta/models/gemini-test:streamGenerateContent?alt=sse",
+        request={
+            "contents": [{"role": "user", "parts": [{"text": "weather?"}]}],
+            "tools": [{"functionDeclarations": [{"name": NAME, "parametersJsonSchema": PARAMETERS}]}],
+        },
+        content_type=SSE,
+        pieces=tuple(map(_data, events)),
+        whole_path="/v1beta/models/gemini-test:generateContent",
+        whole=response([call], finishReason="STOP"),
+        call_id=call_id,
+        arguments={"city": city},
+    )
+
+
+def ollama(call_id: str, city: str) -> Sample:
+    """Ollama's chat: lines of JSON. Its calls had no ids for long, and SDKs drop them."""
+    call = {"id": call_id, "function": {"index": 0, "name": NAME, "arguments": {"city": city}}}
+    head = {"model": "llama-test", "created_at": "2025-01-01T00:00:00Z"}
+    said = {"role": "assistant", "content": "", "tool_calls": [call]}
+    over = {"done": True, "done_reason": "stop", "total_duration": 1, "eval_count": 1}
+    silent = {"role": "assistant", "content": ""}
+    events = [{**head, "message": said, "done": False}, {**head, "message": silent, **over}]
+    return Sample(
+        dialect="ollama",
+        path="/api/chat",
+        request={
+            "model": "llama-test",
+            "messages": [{"role": "user", "content": "weather?"}],
+            "tools": [{"type": "function", "function": {"name": NAME, "parameters": PARAMETERS}}],
+            "stream": True,
+        },
+        content_type="application/x-ndjson",
+        pieces=tuple(json.dumps(event).encode() + b"\n" for event in events),
+        whole_path="/api/chat",
+        whole={**head, "message": said, **over},
+        call_id=call_id,
+        arguments={"city": city},
+    )
+
+
+MAKERS: dict[str, Callable[[str, str], Sample]] = {
+    "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+    "ollama": ollama,
+}
+
+
+def _parts(text: str) -> list[str]:
+    return [text[at : at + 4] for at in range(0, len(text), 4)]
+
+
+def _data(event: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n"
+
+
+def _named(event: dict[str, Any]) -> bytes:
+    return f"event: {event['type']}\n".encode() + _data(event)

@@ -1,0 +1,79 @@
+"""Nothing is held back: the upstream sends each piece only when the client has all of the one before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.codings import CODERS, DECODERS
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import MAKERS
+from tests.e2e.harness.script import lockstep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.e2e.harness.client import Reply
+    from tests.e2e.harness.script import Gate
+    from tests.e2e.harness.upstream import Upstream
+
+pytestmark = pytest.mark.e2e
+
+
+def follow(reply: Reply, pieces: Sequence[bytes], gates: Sequence[Gate], coding: str) -> None:
+    """Let each piece go when the one before is here; a piece that is held back is waited for in vain."""
+    decode = DECODERS[coding]()
+    gates[0].open()
+    for piece, gate in zip(pieces, gates[1:], strict=True):
+        here = b""
+        while len(here) < len(piece):
+            here += decode(reply.piece())
+        assert here == piece
+        gate.open()
+    assert decode(reply.rest()) == b""
+
+
+@pytest.mark.parametrize("coding", CODERS)
+@pytest.mark.parametrize("carrier", ["plain-h1", "tls-h1", "tls-h2"])
+@pytest.mark.parametrize("dialect", MAKERS)
+def test_every_piece_comes_at_once(
+    proxies: Proxies, plain: Upstream, secure: Upstream, dialect: str, carrier: str, coding: str
+) -> None:
+    """Headers before the first piece, each piece before the next, in each protocol, carrier and coding."""
+    sample = MAKERS[dialect]("call_1", "Genève")
+    planned, gates = lockstep(sample.pieces, coding=coding, content_type=sample.content_type)
+    upstream = plain if carrier == "plain-h1" else secure
+    plan = upstream.plan(planned)
+    with client(carrier[-2:], way(proxies.get(), upstream)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers)
+        follow(reply, sample.pieces, gates, coding)
+
+
+@pytest.mark.parametrize("pieces", [
+    (b'data: {"choices"', b":[]}", b"\n", b"\ndata:", b" [DONE]\n\n"),
+    (b": keep-alive\n\n", b": keep-alive\n\n"),
+    (b"event: tick\ndata: 1\n\n", b"no stream at all"),
+])  # fmt: skip
+@pytest.mark.parametrize("version", ["h1", "h2"])
+def test_parts_of_events_and_other_bytes_too(
+    proxies: Proxies, secure: Upstream, version: str, pieces: tuple[bytes, ...]
+) -> None:
+    """Nothing waits for the rest of its event."""
+    planned, gates = lockstep(pieces)
+    plan = secure.plan(planned)
+    with client(version, way(proxies.get(), secure)) as connection:
+        follow(connection.request("/v1/chat/completions", b"{}", plan.headers), pieces, gates, "identity")
+
+
+@pytest.mark.parametrize("kind", ["reverse", "upstream"])
+@pytest.mark.parametrize("version", ["h1", "h2"])
+def test_in_the_other_modes_too(proxies: Proxies, secure: Upstream, version: str, kind: str) -> None:
+    """Reverse, and before another proxy."""
+    proxy = proxies.get(f"reverse:{secure.url}") if kind == "reverse" else proxies.behind_another()
+    sample = MAKERS["anthropic"]("call_1", "Bern")
+    planned, gates = lockstep(sample.pieces)
+    plan = secure.plan(planned)
+    with client(version, way(proxy, secure)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers)
+        follow(reply, sample.pieces, gates, "identity")

@@ -1,0 +1,115 @@
+"""Every byte reaches the client as it was sent, whatever carries it and however it is coded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.codings import CODERS
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import MAKERS, openai_chat
+from tests.e2e.harness.script import Answer, Framing, Send, answer
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+SAMPLE = openai_chat("call_1", "Zürich \N{MOUNTAIN}")
+CARRIERS = ["plain-h1", "tls-h1", "tls-h2"]
+
+
+def fetch(proxy: Mitmdump, upstream: Upstream, version: str, planned: Answer) -> bytes:
+    """The body that the client got for the planned answer; its status and coding have to be right."""
+    plan = upstream.plan(planned)
+    with client(version, way(proxy, upstream)) as connection:
+        reply = connection.request(SAMPLE.path, SAMPLE.body, plan.headers)
+        body = reply.rest()
+    assert (plan.asked.version, plan.asked.body) == (version, SAMPLE.body)
+    assert reply.status == planned.status
+    assert reply.headers.get("content-encoding", "identity") == planned.coding
+    return body
+
+
+@pytest.fixture
+def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
+    """The upstream that a carrier asks for."""
+    return plain if carrier.startswith("plain") else secure
+
+
+@pytest.mark.parametrize("coding", CODERS)
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("log", ["off", "calls", "chunks"])
+def test_regular(proxies: Proxies, upstream: Upstream, log: str, carrier: str, coding: str) -> None:
+    """The client knows of the proxy."""
+    planned = answer(SAMPLE.pieces, coding=coding)
+    proxy = proxies.get(toolstream_log=log)
+    assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
+
+
+@pytest.mark.parametrize("coding", CODERS)
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_reverse(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
+    """The client takes the proxy for the provider."""
+    planned = answer(SAMPLE.pieces, coding=coding)
+    proxy = proxies.get(f"reverse:{upstream.url}")
+    assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
+
+
+@pytest.mark.parametrize("coding", CODERS)
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_upstream(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
+    """There is another proxy behind ours."""
+    planned = answer(SAMPLE.pieces, coding=coding)
+    proxy = proxies.behind_another()
+    assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
+
+
+@pytest.mark.parametrize("framing", Framing)
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_every_framing(proxies: Proxies, plain: Upstream, framing: Framing, coding: str) -> None:
+    """Chunked, with a length, and until the connection closes."""
+    planned = answer(SAMPLE.pieces, coding=coding, framing=framing)
+    assert fetch(proxies.get(), plain, "h1", planned) == planned.body
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("dialect", MAKERS)
+def test_every_dialect(proxies: Proxies, secure: Upstream, dialect: str, version: str) -> None:
+    """Each protocol on its own path and with its own content type."""
+    sample = MAKERS[dialect]("call_1", "Bern")
+    plan = secure.plan(Answer(tuple(map(Send, sample.pieces)), content_type=sample.content_type))
+    with client(version, way(proxies.get(), secure)) as connection:
+        body = connection.request(sample.path, sample.body, plan.headers).rest()
+    assert body == b"".join(sample.pieces)
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_every_cut(proxies: Proxies, secure: Upstream, size: int, version: str) -> None:
+    """Pieces that respect no event, character or line."""
+    body = b"".join(SAMPLE.pieces)
+    planned = answer(body[at : at + size] for at in range(0, len(body), size))
+    assert fetch(proxies.get(), secure, version, planned) == body
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_many_megabytes(proxies: Proxies, upstream: Upstream, carrier: str) -> None:
+    """More than any buffer or window holds, in events of 64 kB."""
+    text = "x" * 65536
+    pieces = [b'data: {"choices":[{"delta":{"content":"%b"}}]}\n\n' % text.encode()] * 64
+    planned = answer(pieces)
+    assert fetch(proxies.get(), upstream, carrier[-2:], planned) == b"".join(pieces)
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+def test_bytes_that_are_no_stream(proxies: Proxies, secure: Upstream, version: str) -> None:
+    """What the content type promises does not have to come; nor what the content coding promises."""
+    noise = bytes(range(256)) * 8
+    assert fetch(proxies.get(), secure, version, answer([noise, noise])) == noise * 2
+    broken = Answer((Send(noise),), headers=(("content-encoding", "gzip"),))
+    plan = secure.plan(broken)
+    with client(version, way(proxies.get(), secure)) as connection:
+        assert connection.request(SAMPLE.path, SAMPLE.body, plan.headers).rest() == noise
