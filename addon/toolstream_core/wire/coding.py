@@ -90,8 +90,9 @@ class _Gzip:
         while coded and not self._over:
             if self._member.eof:
                 coded = self._begin(self._next + coded)
+                continue
             plain += self._member.decompress(coded)
-            coded = self._member.unused_data if self._member.eof else b""
+            coded = self._member.unused_data
         return plain
 
     def _begin(self, coded: bytes) -> bytes:

@@ -107,7 +107,7 @@ def _look(label: _Label, lead: bytes) -> _Choice:
 
 
 def _object(label: _Label, text: bytes) -> _Choice:
-    """A document, or the first of many lines? Only a line that is whole and has a follower tells."""
+    """A document, or the first of many lines? Under no label for lines, only a line with a follower tells."""
     line, end, rest = text.partition(b"\n")
     if not end:
         return None

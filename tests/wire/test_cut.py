@@ -1,0 +1,80 @@
+"""What waits between chunks: counted, so that a stream costs the same however it is cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import pytest
+
+from tests.wire.cuts import cut_at, read
+from toolstream_core.wire.cut import Cutter
+from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.ndjson import LineFramer
+from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.whole import WholeFramer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.wire.frame import Framer
+
+BODIES: list[tuple[Callable[[], Framer], bytes]] = [
+    (SseFramer, b"id: 1\ndata: {}\n\n" * 3000),
+    (SseFramer, b"id\ndata: " + b"x" * 48_000 + b"\n\n"),
+    (LineFramer, b'{"a":1}\n' * 6000),
+    (LineFramer, b" \n" * 24_000),
+    (ArrayFramer, b"[" + b'{"a":[1,"\\""]},\r\n' * 3000 + b"]"),
+    (ArrayFramer, b'["' + b"\\\\" * 24_000 + b'"]'),
+    (WholeFramer, b'{"a":1}' + b" " * 48_000),
+]
+
+
+class Held(bytearray):
+    """The waiting bytes, counting how many go in and out."""
+
+    moved = 0
+
+    def __iadd__(self, more: bytes) -> Self:  # type: ignore[override, misc]
+        """Count what comes."""
+        self.moved += len(more)
+        self.extend(more)
+        return self
+
+    def __bytes__(self) -> bytes:
+        """Count what goes."""
+        self.moved += len(self)
+        return b"".join([self])
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000, 50_000])
+@pytest.mark.parametrize(("make", "body"), BODIES)
+def test_no_byte_is_scanned_twice_or_moved_more_than_in_and_out(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[], Framer], body: bytes, size: int
+) -> None:
+    """Linear for every framing and every size of chunk, counted in bytes."""
+    framer = make()
+    assert isinstance(framer, Cutter)
+    held = framer._held = Held()
+    seek, scanned = framer._seek, 0
+
+    def counted(chunk: bytes, at: int) -> int:
+        nonlocal scanned
+        end = seek(chunk, at)
+        scanned += (end if end >= 0 else len(chunk)) - at
+        return end
+
+    monkeypatch.setattr(framer, "_seek", counted)
+    frames = read(framer, cut_at(body, range(0, len(body), size)))
+    assert b"".join(frame.raw for frame in frames) == body
+    assert scanned == len(body)
+    assert held.moved <= 2 * len(body)
+
+
+@pytest.mark.parametrize(("make", "body"), BODIES)
+def test_above_the_cap_nothing_is_held(make: Callable[[int], Framer], body: bytes) -> None:
+    """Memory is bounded by the cap, whatever comes."""
+    framer = make(100)
+    assert isinstance(framer, Cutter)
+    for chunk in cut_at(body, range(0, len(body), 17)):
+        framer.feed(chunk)
+        assert len(framer._held) <= 100

@@ -1,0 +1,170 @@
+"""Which framing: label and first bytes, at every prefix; an answer given never changes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.wire.cuts import bodies
+from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.ndjson import LineFramer
+from toolstream_core.wire.sniff import MAX_HEAD, NOT_OURS, choose
+from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.whole import WholeFramer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SSE, LINES, JSON = "text/event-stream; charset=utf-8", "application/x-ndjson", "Application/JSON"
+LABELS = (SSE, LINES, JSON, "", "text/plain", "application/problem+json", "image/png")
+TOKENS = (
+    b"\n", b"\r\n", b" ", b"\xef\xbb\xbf", b"data: x", b"dat", b"event:", b"id", b"retry", b": c", b"{", b"}",
+    b'{"a":1}', b"[", b"]", b"[{", b"[1", b"<html>", b'"a"', b"{}\n", b"{\n",
+)  # fmt: skip
+
+
+def kind(content_type: str, head: bytes, *, ended: bool = False) -> Any:
+    """The answer, comparable: a type, the refusal, or none yet."""
+    answer = choose(content_type, head, ended=ended)
+    return answer if answer is None or answer is NOT_OURS else type(answer)
+
+
+@pytest.mark.parametrize("content_type", [SSE, LINES, JSON, "", "text/plain", "application/octet-stream"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"data: {}\n\n",
+        b"data\n",
+        b"event: ping\n",
+        b"id: 1\n",
+        b"retry:5\n",
+        b": OPENROUTER PROCESSING\n\n",
+        b"\r\n\ndata: {}",
+        b"\xef\xbb\xbfdata: {}",
+    ],
+)
+def test_fields_of_an_event_stream_under_any_label(content_type: str, head: bytes) -> None:
+    """Many servers label their streams wrong."""
+    assert kind(content_type, head) is SseFramer
+
+
+@pytest.mark.parametrize(
+    ("content_type", "head", "answer"),
+    [
+        (SSE, b"hello", SseFramer),
+        (SSE, b"dat", SseFramer),
+        (SSE, b' {"error":', None),
+        (SSE, b'{\n  "error": {', WholeFramer),
+        (SSE, b'{"a":1}\n{"a":2}', LineFramer),
+        (SSE, b'{"a":1}\ndata: {}', SseFramer),
+        (SSE, b'[{"error":1}]', ArrayFramer),
+        (SSE, b"[DONE]", SseFramer),
+        (LINES, b'{"a":1}', None),
+        (LINES, b'{"a":1}\n', LineFramer),
+        (LINES, b"{broken\n", LineFramer),
+        (LINES, b"{\n", WholeFramer),
+        (LINES, b"[1]\n", LineFramer),
+        (LINES, b"hello", LineFramer),
+        (JSON, b'[{"a":1}', ArrayFramer),
+        (JSON, b"[", ArrayFramer),
+        (JSON, b'{"a":1', None),
+        (JSON, b'{"a":1}\n', None),
+        (JSON, b'{"a":1}\n\n{"a":', LineFramer),
+        (JSON, b'{\n  "a": 1\n}', WholeFramer),
+        (JSON, b'"text"', WholeFramer),
+        (JSON, b"dat", None),
+        ("", b'{"a":1}\r\n{"a":2}\r\n', LineFramer),
+        ("", b"[", None),
+        ("", b"[{", ArrayFramer),
+        ("", b"[ ]", ArrayFramer),
+        ("text/plain", b"[2024-01-01] log", NOT_OURS),
+        ("text/html", b"<html>", NOT_OURS),
+        ("", b"identity", NOT_OURS),
+        ("", b"id", None),
+        ("image/png", b"data: x", NOT_OURS),
+        ("application/vnd.amazon.eventstream", b"", NOT_OURS),
+        ("", b"", None),
+        (SSE, b"", None),
+        (SSE, b"\n\xef", SseFramer),
+        (SSE, b"\xef\xbb", None),
+    ],
+)
+def test_label_and_first_bytes(content_type: str, head: bytes, answer: Any) -> None:
+    """What one says where the other is silent or wrong."""
+    assert kind(content_type, head) is answer
+
+
+@pytest.mark.parametrize(
+    ("content_type", "head", "answer"),
+    [
+        (SSE, b"", SseFramer),
+        (SSE, b'{"error":1}', WholeFramer),
+        (LINES, b'{"a":1}', LineFramer),
+        (JSON, b'{"a":1}\n', WholeFramer),
+        (JSON, b"\n", WholeFramer),
+        ("", b'{"a":1}', WholeFramer),
+        ("", b"data", NOT_OURS),
+        ("", b"[", NOT_OURS),
+        ("", b"", NOT_OURS),
+    ],
+)
+def test_the_end_of_the_body_decides(content_type: str, head: bytes, answer: Any) -> None:
+    """A caller is never left without an answer."""
+    assert kind(content_type, head) is None
+    assert kind(content_type, head, ended=True) is answer
+
+
+@pytest.mark.parametrize(
+    ("content_type", "answer"),
+    [(SSE, WholeFramer), (LINES, LineFramer), (JSON, WholeFramer), ("", WholeFramer)],
+)
+def test_enough_bytes_decide(content_type: str, answer: Any) -> None:
+    """However the rest of the body goes on."""
+    head = b'{"a":"' + b"x" * MAX_HEAD
+    assert kind(content_type, head[: MAX_HEAD - 1]) is None
+    assert kind(content_type, head[:MAX_HEAD]) is answer
+    assert kind(content_type, head + b'"}\n{"a":1}\n') is answer
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(LABELS), bodies(*TOKENS))
+@example("", b"[ {")
+@example(JSON, b'{"a":1}\n \ndata: x')
+def test_an_answer_once_given_does_not_change(content_type: str, body: bytes) -> None:
+    """So the framing does not depend on how the bytes were cut."""
+    answers = [kind(content_type, body[:end]) for end in range(len(body) + 1)]
+    given_ = [answer for answer in answers if answer is not None]
+    assert len(set(given_)) <= 1
+    assert answers[-1] is not None or not given_
+    assert kind(content_type, body, ended=True) is (
+        given_[0] if given_ else kind(content_type, body, ended=True)
+    )
+    assert kind(content_type, body, ended=True) is not None
+
+
+RECORDED = {"sse": SseFramer, "ndjson": LineFramer, "jsonl": LineFramer, "jsonarray": ArrayFramer}
+
+
+@pytest.mark.parametrize("content_type", ["", SSE, LINES, JSON])
+@pytest.mark.parametrize("ending", RECORDED)
+def test_recorded_streams_under_any_label(shared: Path, ending: str, content_type: str) -> None:
+    """What providers really sent is known by its first bytes alone."""
+    files = list((shared / "streams").rglob(f"*.{ending}"))
+    assert files
+    for file in files:
+        body = file.read_bytes()
+        if ending == "jsonarray" and content_type == LINES:
+            continue
+        assert kind(content_type, body[:4096], ended=len(body) <= 4096) is RECORDED[ending], file.name
+
+
+def test_recorded_documents_are_whole(shared: Path) -> None:
+    """Errors and answers that were not streamed."""
+    for file in (shared / "streams").rglob("*.json"):
+        body = file.read_bytes()
+        if isinstance(json.loads(body), dict):
+            assert kind(JSON, body, ended=True) is WholeFramer, file.name
