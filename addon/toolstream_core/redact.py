@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 HIDDEN = "[redacted]"
+MIN_SECRET = 8
+"""Characters from which a header's value counts as a secret worth hiding wherever it shows."""
 
 # Shapes as published by their issuers: OpenAI and Anthropic `sk-…`, Google `AIza…`, GitHub `ghp_…`, Slack `xoxb-…`,
 # AWS `AKIA…`, Groq `gsk_…`, xAI `xai-…`, Hugging Face `hf_…`, JSON web tokens, and whatever follows `Bearer`.
@@ -41,3 +48,25 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
         if hint in text:
             return _SHAPES.sub(HIDDEN, text)
     return text
+
+
+def request_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
+    """The values of a request that are secrets by the name of their header or parameter, longest first."""
+    found = {value for value in _carried(headers, path) if len(value) >= MIN_SECRET}
+    return tuple(sorted(found, key=lambda value: (-len(value), value)))
+
+
+def _carried(headers: Iterable[tuple[str, str]], path: str) -> Iterator[str]:
+    for name, value in headers:
+        if name.lower() == "cookie":
+            yield from (pair.partition("=")[2].strip() for pair in value.split(";"))
+        elif is_secret_header(name):
+            yield value.rpartition(" ")[2]
+    try:
+        query = urlsplit(path).query
+    except ValueError:
+        return
+    for pair in query.split("&"):
+        for name, value in parse_qsl(pair):
+            if is_secret_parameter(name):
+                yield from (value, pair.partition("=")[2])

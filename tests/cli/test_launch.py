@@ -7,13 +7,15 @@ import os
 import socket
 import sys
 import threading
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from toolstream_core.cli import launch
 from toolstream_core.cli.launch import Mitmdump, MitmdumpError, Output, door_path, mitmdump_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.e2e
 
@@ -106,7 +108,7 @@ def test_prints_to_a_terminal_only_when_asked(tell: Path, terminal: bool) -> Non
 
 def test_error_before_it_listens_carries_what_was_said() -> None:
     """A wrong option is told, not waited for."""
-    with pytest.raises(MitmdumpError, match="(?s)ended with code 1.*unknown mode"):
+    with pytest.raises(MitmdumpError, match=r"(?s)ended with code 1.*unknown mode"):
         Mitmdump(mode="nonsense", scripts=()).start()
 
 
@@ -114,7 +116,7 @@ def test_error_in_a_script_carries_the_traceback(tmp_path: Path) -> None:
     """Mitmdump does not start with a script that cannot be loaded."""
     broken = tmp_path / "broken.py"
     broken.write_text("raise RuntimeError('this script is broken')\n")
-    with pytest.raises(MitmdumpError, match="(?s)gave up.*ended with code 1.*this script is broken"):
+    with pytest.raises(MitmdumpError, match=r"(?s)gave up.*ended with code 1.*this script is broken"):
         Mitmdump(scripts=[broken]).start()
 
 
@@ -122,7 +124,7 @@ def test_line_that_never_comes_is_an_error_with_the_output() -> None:
     """The end of the output ends the waiting."""
     with Mitmdump(scripts=()) as proxy:
         proxy.stop()
-        with pytest.raises(MitmdumpError, match="(?s)never said.*ended with code 0.*listening"):
+        with pytest.raises(MitmdumpError, match=r"(?s)never said.*ended with code 0.*listening"):
             proxy.wait_for("never said")
 
 

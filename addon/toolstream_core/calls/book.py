@@ -138,6 +138,7 @@ class Calls:
             text, whole = opened.start_input, True
         else:
             text, whole = opened.arguments.reading(may_be_empty=not self._tools.get(opened.name, False))
+            whole = whole or (opened.kind is Kind.SERVER and opened.closed)
         return Call(
             opened.choice,
             opened.position,

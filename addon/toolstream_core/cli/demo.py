@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import ssl
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.cli.launch import Mitmdump, MitmdumpError
+from toolstream_core.fixtures import load
 from toolstream_core.report.paint import colour, plain, wants_colour
 
 if TYPE_CHECKING:
@@ -17,22 +20,18 @@ if TYPE_CHECKING:
 
     from toolstream_core.report.paint import Paint
 
-_TOOL = {
-    "name": "get_weather",
-    "description": "The weather of a city, now.",
-    "schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-}
-_QUESTION = "What is the weather in Lisbon?"
+_GLM = "the habit of GLM-5: no id after the first chunk"
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One client's conversation: what it is called, how it is held, and the call that it has to understand."""
+    """One client's conversation: what it is called, which saved stream answers it, and how it is held."""
 
     title: str
-    talk: Callable[[str, Path], list[tuple[str, Any]]]
-    """Given the proxy's address and its authority: the calls that the client understood, by name and arguments."""
-    expected: list[tuple[str, Any]]
+    flow: str
+    """The name of the saved flow whose calls the client has to understand."""
+    talk: Callable[[dict[str, Any], str, Path], list[tuple[str, Any]]]
+    """Given the saved request, the proxy's address and its authority: the calls understood, by name and arguments."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,8 +43,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Play the scenes; 1 where a client did not understand what was said."""
     del args
-    import os
-
     paint = colour if wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ)) else plain
     try:
         scenes = _scenes()
@@ -79,22 +76,27 @@ def flows_dir() -> Path:
 def _play(scene: Scene, proxy: Mitmdump, paint: Paint) -> bool:
     seen = len(proxy.output)
     print(f"\n{paint('name', scene.title)}")
-    understood = scene.talk(proxy.url, proxy.ca)
-    proxy.wait_for(r"finish .*", after=seen)
-    for line in _settled(proxy, seen):
+    saved = load(flows_dir() / f"{scene.flow}.flow")[0]
+    understood = scene.talk(saved.request, proxy.url, proxy.ca)
+    for line in _told(proxy, seen):
         print(f"  {line}")
-    right = understood == scene.expected
     for name, arguments in understood:
-        print(f"  the client runs {paint('name', name)} {json.dumps(arguments)}")
-    if not right:
-        print(paint("error", f"  but was told {scene.expected}"))
-    return right
+        print(f"  the client runs {paint('name', name)} with {json.dumps(arguments)}")
+    expected = _expected(scene.flow)
+    if understood != expected:
+        print(paint("error", f"  but was told to run {expected}"))
+    return understood == expected
 
 
-def _settled(proxy: Mitmdump, seen: int) -> list[str]:
-    """What was told of one answer, up to its summary, the last line."""
-    proxy.wait_for(lambda line: " events, " in line and " finish " in line, after=seen)
-    return [line for line in proxy.output[seen:] if line.strip()]
+def _expected(flow: str) -> list[tuple[str, Any]]:
+    streams = json.loads((flows_dir() / f"{flow}.expect.json").read_text(encoding="utf-8"))
+    return [(call["name"], json.loads(call["arguments"])) for call in streams[0]["calls"]]
+
+
+def _told(proxy: Mitmdump, seen: int) -> list[str]:
+    """What was told of one answer, up to its summary, the last line; without mitmproxy's own lines."""
+    proxy.wait_for(lambda line: line.startswith("#") and " events, " in line, after=seen)
+    return [line for line in proxy.output[seen:] if "#" in line[:8]]
 
 
 def _scenes() -> list[Scene]:
@@ -102,27 +104,28 @@ def _scenes() -> list[Scene]:
     import httpx
     import openai
 
-    def ask_openai(model: str, tools: list[dict[str, Any]], proxy: str, ca: Path) -> list[tuple[str, Any]]:
-        http = httpx.Client(proxy=proxy, verify=_trusting(ca))
-        with openai.OpenAI(api_key="offline", http_client=http, max_retries=0) as client:
-            stream = client.chat.completions.stream(
-                model=model, messages=[{"role": "user", "content": _QUESTION}], tools=tools
-            )
-            with stream as events:
-                message = events.get_final_completion().choices[0].message
+    def through(proxy: str, ca: Path) -> httpx.Client:
+        return httpx.Client(proxy=proxy, verify=ssl.create_default_context(cafile=str(ca)))
+
+    def chat(request: dict[str, Any], proxy: str, ca: Path, base_url: str | None = None) -> list[tuple[str, Any]]:
+        client = openai.OpenAI(api_key="offline", base_url=base_url, http_client=through(proxy, ca), max_retries=0)
+        kept = {key: request[key] for key in ("model", "messages", "tools")}
+        with client, client.chat.completions.stream(**kept) as events:
+            message = events.get_final_completion().choices[0].message
         return [(call.function.name, json.loads(call.function.arguments)) for call in message.tool_calls or []]
 
-    def ask_anthropic(proxy: str, ca: Path) -> list[tuple[str, Any]]:
-        http = httpx.Client(proxy=proxy, verify=_trusting(ca))
-        with anthropic.Anthropic(api_key="offline", http_client=http, max_retries=0) as client:
-            stream = client.messages.stream(
-                model="claude-sonnet-4-5",
-                max_tokens=256,
-                messages=[{"role": "user", "content": _QUESTION}],
-                tools=[{"name": _TOOL["name"], "description": _TOOL["description"], "input_schema": _TOOL["schema"]}],
-            )
-            with stream as events:
-                content = events.get_final_message().content
+    def openrouter(request: dict[str, Any], proxy: str, ca: Path) -> list[tuple[str, Any]]:
+        return chat(request, proxy, ca, "https://openrouter.ai/api/v1")
+
+    def messages(request: dict[str, Any], proxy: str, ca: Path) -> list[tuple[str, Any]]:
+        client = anthropic.Anthropic(api_key="offline", http_client=through(proxy, ca), max_retries=0)
+        kept = {key: request[key] for key in ("model", "max_tokens", "messages", "tools")}
+        with client, client.messages.stream(**kept) as events:
+            content = events.get_final_message().content
         return [(block.name, block.input) for block in content if block.type == "tool_use"]
 
-    return [Scene("x", lambda p, c: ask_openai("gpt-4o", [], p, c), []), Scene("y", ask_anthropic, [])]
+    return [
+        Scene("openai-python, Chat Completions", "openai-chat-single", chat),
+        Scene(f"openai-python, {_GLM}", "glm-5", openrouter),
+        Scene("anthropic-python, Messages", "anthropic-single", messages),
+    ]

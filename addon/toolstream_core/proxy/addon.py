@@ -149,6 +149,7 @@ class ToolstreamAddon:
         sinks: list[Sink] = []
         level = ctx.options.toolstream_log
         model = asked_model(watch.exchange.request)
+        elapsed = watch.elapsed if watch.flow.live else None
         if level != "off" and self._out is not None:
             make = Lines if level == "chunks" else EndLines
             sinks.append(
@@ -156,7 +157,7 @@ class ToolstreamAddon:
                     self._out.line,
                     f"#{self._streams} {watch.exchange.host}",
                     model=model,
-                    elapsed=watch.elapsed,
+                    elapsed=elapsed,
                     mark=watch.flow.id,
                     paint=self._paint,
                     hide=watch.hide,
@@ -164,7 +165,7 @@ class ToolstreamAddon:
             )
         if self._jsonl is not None:
             head = {"flow": watch.flow.id, "stream": self._streams, "host": watch.exchange.host, "dialect": dialect.name}
-            sinks.append(JsonLines(self._jsonl.line, head, elapsed=watch.elapsed, hide=watch.hide))
+            sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
         return sinks
 
     def _failed(self, watch: Watch, error: Exception) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
 
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.pipeline import Pipeline
 from toolstream_core.record import Reader
-from toolstream_core.redact import is_secret_header, is_secret_parameter, redacted
+from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from toolstream_core.dialects import Dialect
     from toolstream_core.model import Json, Observer
     from toolstream_core.record import Record, Sink
-
-MIN_SECRET = 8
-"""Characters from which a header's value counts as a secret worth hiding wherever it shows."""
 
 
 class Watch:
@@ -128,11 +124,4 @@ def request_json(request: http.Request) -> Json:
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:
     """The values in a request that are secrets by the name of their header or parameter."""
-    found = set()
-    for name, value in request.headers.items():
-        if is_secret_header(name):
-            found.add(value.rpartition(" ")[2])
-    for name, value in parse_qsl(urlsplit(request.path).query):
-        if is_secret_parameter(name):
-            found.add(value)
-    return tuple(sorted(value for value in found if len(value) >= MIN_SECRET))
+    return request_secrets(request.headers.items(multi=True), request.path)

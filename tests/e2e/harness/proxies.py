@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.e2e.harness.client import Client, Http1Client, Http2Client, Way
+from tests.e2e.harness.tap import Tap
 from toolstream_core.cli.launch import Mitmdump
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Proxies:
         self._pem = pem
         self._confdir = confdir
         self._started: dict[str, Mitmdump] = {}
+        self._tap: Tap | None = None
         self._stack = ExitStack()
 
     def get(self, mode: str = "regular", **options: str) -> Mitmdump:
@@ -38,15 +40,25 @@ class Proxies:
         """One that is not started, for a test that wants it for itself."""
         return Mitmdump(self.options | options, mode=mode, confdir=self._confdir)
 
+    def telling(self) -> tuple[Mitmdump, Tap]:
+        """One that tells JSON lines, and what reads them."""
+        if self._tap is None:
+            self._tap = Tap(self._confdir / "told.jsonl")
+            self._stack.callback(self._tap.close)
+        return self.get(toolstream_jsonl=str(self._tap.path)), self._tap
+
+    def without_ours(self) -> Mitmdump:
+        """One that only streams, without an addon of ours."""
+        if "without" not in self._started:
+            proxy = Mitmdump(self.options, confdir=self._confdir, scripts=(PASS_ON,))
+            self._started["without"] = self._stack.enter_context(proxy)
+        return self._started["without"]
+
     def behind_another(self, **options: str) -> Mitmdump:
         """One whose upstream is a second mitmdump without an addon of ours."""
-        if "second" not in self._started:
-            scripts = (PASS_ON,)
-            second = Mitmdump(self.options, confdir=self._confdir, scripts=scripts)
-            self._started["second"] = self._stack.enter_context(second)
         trusted = self._confdir / "mitmproxy-ca-cert.pem"
-        second_url = self._started["second"].url
-        return self.get(f"upstream:{second_url}", ssl_verify_upstream_trusted_ca=str(trusted), **options)
+        second = self.without_ours().url
+        return self.get(f"upstream:{second}", ssl_verify_upstream_trusted_ca=str(trusted), **options)
 
     @property
     def options(self) -> dict[str, str]:

@@ -207,7 +207,9 @@ def ollama(call_id: str, city: str) -> Sample:
     said = {"role": "assistant", "content": "", "tool_calls": [call]}
     over = {"done": True, "done_reason": "stop", "total_duration": 1, "eval_count": 1}
     silent = {"role": "assistant", "content": ""}
-    events = [{**head, "message": said, "done": False}, {**head, "message": silent, **over}]
+    looks = {"role": "assistant", "content": "I look."}
+    events = [{**head, "message": message, "done": False} for message in (looks, said)]
+    events.append({**head, "message": silent, **over})
     return Sample(
         dialect="ollama",
         path="/api/chat",
