@@ -64,7 +64,7 @@ class Http1:
             case Framing.CHUNKED:
                 fields.append(("transfer-encoding", "chunked"))
             case Framing.LENGTH:
-                fields.append(("content-length", str(len(answer.body))))
+                fields.append(("content-length", str(answer.length)))
             case Framing.CLOSE:
                 fields.append(("connection", "close"))
         lines = [f"HTTP/1.1 {answer.status} Answer", *(f"{name}: {value}" for name, value in fields), "", ""]

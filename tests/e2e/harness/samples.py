@@ -207,8 +207,8 @@ def ollama(call_id: str, city: str) -> Sample:
     said = {"role": "assistant", "content": "", "tool_calls": [call]}
     over = {"done": True, "done_reason": "stop", "total_duration": 1, "eval_count": 1}
     silent = {"role": "assistant", "content": ""}
-    looks = {"role": "assistant", "content": "I look."}
-    events = [{**head, "message": message, "done": False} for message in (looks, said)]
+    looks: dict[str, Any] = {"role": "assistant", "content": "I look."}
+    events: list[dict[str, Any]] = [{**head, "message": message, "done": False} for message in (looks, said)]
     events.append({**head, "message": silent, **over})
     return Sample(
         dialect="ollama",

@@ -98,6 +98,11 @@ class Answer:
         return b"".join(step.data for step in self.on_the_wire() if isinstance(step, Send))
 
     @property
+    def length(self) -> int:
+        """What a `content-length` says: more than comes where the answer breaks off."""
+        return len(self.body) + any(isinstance(step, Break) for step in self.steps)
+
+    @property
     def fields(self) -> list[tuple[str, str]]:
         """Header fields that do not depend on the HTTP version."""
         fields = [("content-type", self.content_type), *self.headers]

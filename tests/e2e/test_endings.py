@@ -1,0 +1,129 @@
+"""Streams that do not end as they should: the upstream dies, or the client leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.client import BrokenOffError
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import openai_chat
+from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, answer
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.client import Reply
+    from tests.e2e.harness.script import Step
+    from tests.e2e.harness.tap import Tap
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+CARRIERS = ["plain-h1", "tls-h1", "tls-h2"]
+
+
+@pytest.fixture
+def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
+    """The upstream that a carrier asks for."""
+    return plain if carrier.startswith("plain") else secure
+
+
+def take(reply: Reply, expected: bytes) -> None:
+    """Read exactly these bytes."""
+    here = b""
+    while len(here) < len(expected):
+        here += reply.piece()
+    assert here == expected
+
+
+def serves(proxy: Mitmdump, tap: Tap, upstream: Upstream, version: str, call_id: str) -> None:
+    """The proxy answers, and tells, the next request."""
+    sample = openai_chat(call_id, "next")
+    plan = upstream.plan(answer(sample.pieces))
+    with client(version, way(proxy, upstream)) as connection:
+        assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.pieces)
+    assert tap.end_of(call_id)["record"]["broken"] is None
+    assert not [line for line in proxy.output if "Traceback" in line or "toolstream stopped" in line]
+
+
+def broken_by(
+    proxy: Mitmdump, upstream: Upstream, version: str, how: Break, framing: Framing, name: str
+) -> str:
+    """What a client sees of an upstream that dies once the client has what it has sent."""
+    sample = openai_chat(name, "Bern")
+    gate = Gate()
+    steps: list[Step] = [*map(Send, sample.pieces[:3]), Wait(gate), how]
+    plan = upstream.plan(Answer(tuple(steps), framing=framing))
+    with client(version, way(proxy, upstream)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers)
+        take(reply, b"".join(sample.pieces[:3]))
+        gate.open()
+        with pytest.raises(BrokenOffError) as seen:
+            reply.rest()
+    return str(seen.value)
+
+
+@pytest.mark.parametrize("how", Break)
+@pytest.mark.parametrize(
+    ("carrier", "framing"),
+    [*((carrier, Framing.CHUNKED) for carrier in CARRIERS), ("plain-h1", Framing.LENGTH)],
+)
+def test_upstream_dies(
+    proxies: Proxies, upstream: Upstream, carrier: str, how: Break, framing: Framing
+) -> None:
+    """The client sees the same break as without the addon, the log tells it, and the next request works."""
+    proxy, tap = proxies.telling()
+    name = f"dies-{carrier}-{how.value}-{framing.value}"
+    mark = len(proxy.output)
+    seen = broken_by(proxy, upstream, carrier[-2:], how, framing, name)
+    assert seen == broken_by(proxies.without_ours(), upstream, carrier[-2:], how, framing, name)
+    told = tap.end_of(name)
+    assert told["record"]["broken"]
+    assert not told["record"]["ended"]
+    assert not told["record"]["calls"][0]["complete"]
+    proxy.wait_for(lambda line: told["flow"] in line and "broken" in line, after=mark)
+    serves(proxy, tap, upstream, carrier[-2:], f"next-{name}")
+
+
+@pytest.mark.parametrize("how", ["reset", "close"])
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_client_leaves(proxies: Proxies, upstream: Upstream, carrier: str, how: str) -> None:
+    """The upstream learns of it, the log tells it, and the next request works."""
+    proxy, tap = proxies.telling()
+    sample = openai_chat(f"leaves-{carrier}-{how}", "Bern")
+    plan = upstream.plan(Answer((*map(Send, sample.pieces[:3]), Wait(Gate()))))
+    connection = client(carrier[-2:], way(proxy, upstream))
+    reply = connection.request(sample.path, sample.body, plan.headers)
+    take(reply, b"".join(sample.pieces[:3]))
+    if how == "reset":
+        reply.leave()
+    else:
+        connection.close()
+    plan.gone.wait()
+    told = tap.end_of(sample.call_id)
+    assert told["record"]["broken"]
+    serves(proxy, tap, upstream, carrier[-2:], f"next-{sample.call_id}")
+    connection.close()
+
+
+def test_one_stream_of_a_connection_dies_alone(proxies: Proxies, secure: Upstream) -> None:
+    """Over HTTP/2 another stream of the same connection goes on."""
+    proxy, tap = proxies.telling()
+    dying, living = openai_chat("dies alone", "Bern"), openai_chat("lives on", "Basel")
+    gates = Gate(), Gate()
+    first = secure.plan(Answer((Send(dying.pieces[0]), Wait(gates[0]), Break.RESET)))
+    head, *tail = map(Send, living.pieces)
+    second = secure.plan(Answer((head, Wait(gates[1]), *tail)))
+    with client("h2", way(proxy, secure)) as connection:
+        one = connection.request(dying.path, dying.body, first.headers)
+        other = connection.request(living.path, living.body, second.headers)
+        take(one, dying.pieces[0])
+        take(other, living.pieces[0])
+        gates[0].open()
+        with pytest.raises(BrokenOffError):
+            one.rest()
+        gates[1].open()
+        assert other.rest() == b"".join(living.pieces[1:])
+    assert tap.end_of("dies alone")["record"]["broken"]
+    assert tap.end_of("lives on")["record"]["ended"]

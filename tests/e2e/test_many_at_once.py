@@ -1,0 +1,92 @@
+"""Fifty streams at once: each client gets its own bytes, and each flow's calls are told right."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.client import Http2Client
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import MAKERS, NAME, Sample
+from tests.e2e.harness.script import Answer, Gate, Send, Wait
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.plan import Plan
+    from tests.e2e.harness.script import Step
+    from tests.e2e.harness.tap import Tap
+    from tests.e2e.harness.upstream import Upstream
+
+pytestmark = pytest.mark.e2e
+
+STREAMS = 50
+CODINGS = ("identity", "gzip", "br", "zstd", "deflate", "identity", "gzip")
+
+
+def samples(label: str) -> list[Sample]:
+    """Each of its own content, all protocols among them."""
+    makers = list(MAKERS.values())
+    return [makers[n % len(makers)](f"{label}-{n}", f"city {n} of {label}") for n in range(STREAMS)]
+
+
+def plan_for(upstream: Upstream, number: int, sample: Sample, gates: tuple[Gate, Gate]) -> Plan:
+    """The first piece at once, the middle when all have begun, the last when all have that."""
+    first, *middle, last = map(Send, sample.pieces)
+    steps: list[Step] = [first, Wait(gates[0]), *middle, Wait(gates[1]), last]
+    coding = CODINGS[number % len(CODINGS)]
+    return upstream.plan(Answer(tuple(steps), coding=coding, content_type=sample.content_type))
+
+
+def check_told(tap: Tap, sample: Sample) -> None:
+    """One flow's objects: all of its events and nothing of another's."""
+    end = tap.end_of(sample.call_id)
+    [call] = end["record"]["calls"]
+    assert (call["name"], json.loads(call["arguments"]), call["complete"]) == (NAME, sample.arguments, True)
+    assert (end["record"]["dialect"], end["record"]["findings"]) == (sample.dialect, [])
+    *events, last = tap.of_flow(end["flow"])
+    assert last == end
+    assert [event["event"] for event in events] == list(range(len(sample.pieces)))
+    assert [event["type"] for event in events] == ["event"] * len(sample.pieces)
+    assert end["record"]["events"] == len(sample.pieces)
+
+
+def test_each_on_its_own_connection(proxies: Proxies, plain: Upstream) -> None:
+    """HTTP/1.1: fifty connections."""
+    proxy, tap = proxies.telling()
+    wanted, gates = samples("h1"), (Gate(), Gate())
+    plans = [plan_for(plain, number, sample, gates) for number, sample in enumerate(wanted)]
+    with ExitStack() as stack:
+        connections = [stack.enter_context(client("h1", way(proxy, plain))) for _ in wanted]
+        replies = [
+            connection.request(sample.path, sample.body, plan.headers)
+            for connection, sample, plan in zip(connections, wanted, plans, strict=True)
+        ]
+        begun = [reply.piece() for reply in replies]
+        gates[0].open()
+        begun = [start + reply.piece() for start, reply in zip(begun, replies, strict=True)]
+        gates[1].open()
+        bodies = [start + reply.rest() for start, reply in zip(begun, replies, strict=True)]
+    assert bodies == [plan.answer.body for plan in plans]
+    for sample in wanted:
+        check_told(tap, sample)
+
+
+def test_all_on_one_connection(proxies: Proxies, secure: Upstream) -> None:
+    """HTTP/2: fifty streams of one connection, to the proxy and from it."""
+    proxy, tap = proxies.telling()
+    wanted, gates = samples("h2"), (Gate(), Gate())
+    plans = [plan_for(secure, number, sample, gates) for number, sample in enumerate(wanted)]
+    with Http2Client(way(proxy, secure)) as connection:
+        pairs = zip(wanted, plans, strict=True)
+        replies = [connection.ask(sample.path, sample.body, plan.headers) for sample, plan in pairs]
+        begun = [reply.piece() for reply in replies]
+        gates[0].open()
+        begun = [start + reply.piece() for start, reply in zip(begun, replies, strict=True)]
+        gates[1].open()
+        bodies = [start + reply.rest() for start, reply in zip(begun, replies, strict=True)]
+    assert bodies == [plan.answer.body for plan in plans]
+    assert {plan.asked.version for plan in plans} == {"h2"}
+    for sample in wanted:
+        check_told(tap, sample)
