@@ -71,12 +71,12 @@ class Fragment(NamedTuple):
     """A second id that only the stream uses (Responses `item_id`)."""
     name: Seen[str] = ABSENT
     arguments: Seen[str] = ABSENT
-    """Argument text; an object on the wire is its JSON text here, and `encoded` is false."""
+    """Argument text; an object on the wire is its JSON text here."""
     type: Seen[str] = ABSENT
     phase: Phase = Phase.MORE
     kind: Kind = Kind.FUNCTION
-    encoded: bool = True
-    """Whether the arguments came as a string, as the protocol wants."""
+    as_wanted: bool = True
+    """Whether the arguments came in the form that the protocol wants: JSON text in a string, or an object."""
 
 
 class Finish(NamedTuple):

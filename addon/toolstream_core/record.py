@@ -128,19 +128,26 @@ class Reader:
 
 
 def read_body(
-    chunks: Iterable[bytes], exchange: Exchange, *, broken: str | None = None, sinks: Sequence[Sink] = ()
+    chunks: Iterable[bytes],
+    exchange: Exchange,
+    *,
+    broken: str | None = None,
+    sinks: Sequence[Sink] = (),
+    dialects: Sequence[Dialect] = DIALECTS,
 ) -> Record | None:
-    """The record of a body that is at hand, or `None` where it is no LLM answer."""
+    """The record of a body at hand, or `None` where it is no LLM answer; takes no more chunks than it reads."""
     readers: list[Reader] = []
 
     def begin(dialect: Dialect, streamed: bool) -> list[Observer]:  # noqa: FBT001 - the pipeline's callback
         readers.append(Reader(dialect, exchange, sinks, streamed=streamed))
         return [readers[-1]]
 
-    pipeline = Pipeline(DIALECTS, exchange, begin)
+    pipeline = Pipeline(dialects, exchange, begin)
     for chunk in chunks:
         if chunk:
             pipeline.feed(chunk)
+        if not pipeline.reading:
+            break
     pipeline.feed(b"")
     return readers[0].finished(broken=broken, unread=pipeline.failure) if readers else None
 

@@ -74,7 +74,7 @@ def _start(payload: dict[str, Json]) -> Said:
 
 
 def _call(block: dict[str, Json], kind: Kind, index: int | None | object, phase: Phase) -> Fragment:
-    said, encoded = look.argument_text(block.get("input", ABSENT))
+    said, _ = look.argument_text(block.get("input", ABSENT))
     if phase is Phase.OPEN and said in {"{}", ""}:
         said = ABSENT
     return Fragment(
@@ -87,7 +87,6 @@ def _call(block: dict[str, Json], kind: Kind, index: int | None | object, phase:
         look.text(block.get("type", ABSENT)),
         phase,
         kind,
-        encoded,
     )
 
 
@@ -96,9 +95,9 @@ def _delta(payload: dict[str, Json]) -> Said:
     if not isinstance(delta, dict):
         return SILENCE
     if "partial_json" in delta:
-        said, encoded = look.argument_text(delta["partial_json"])
+        said, as_wanted = look.argument_text(delta["partial_json"])
         index = look.integer(payload.get("index", ABSENT))
-        return Said((Fragment(index=index, arguments=said, phase=Phase.MORE, encoded=encoded),))
+        return Said((Fragment(index=index, arguments=said, phase=Phase.MORE, as_wanted=as_wanted),))
     text = delta.get("text")
     return Said(text=text) if text and isinstance(text, str) else SILENCE
 

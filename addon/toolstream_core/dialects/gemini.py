@@ -79,15 +79,14 @@ def _part(part: Json, number: int) -> Iterator[Fragment]:
         ABSENT,
         "functionCall",
         Phase.OPEN if goes_on else Phase.CLOSE,
-        encoded=False,
     )
     if "partialArgs" in call:
         yield fragment._replace(arguments=json.dumps(call["partialArgs"]), phase=Phase.MORE)
         if not goes_on:
             yield fragment._replace(name=ABSENT, id=ABSENT)
         return
-    said, encoded = look.argument_text(call.get("args", ABSENT))
-    yield fragment._replace(arguments=said, encoded=encoded)
+    said, was_text = look.argument_text(call.get("args", ABSENT))
+    yield fragment._replace(arguments=said, as_wanted=not (was_text and said))
 
 
 def _answer(payload: Json) -> Said:

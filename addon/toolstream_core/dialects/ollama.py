@@ -55,7 +55,7 @@ def _said(payload: Json, phase: Phase) -> Said:
 def _fragment(entry: Json, phase: Phase) -> Fragment:
     function = look.get(entry, "function")
     index = look.get(function, "index")
-    said, encoded = look.argument_text(look.get(function, "arguments"))
+    said, was_text = look.argument_text(look.get(function, "arguments"))
     return Fragment(
         0,
         look.integer(index if index is not ABSENT else look.get(entry, "index")),
@@ -65,7 +65,7 @@ def _fragment(entry: Json, phase: Phase) -> Fragment:
         said,
         look.text(look.get(entry, "type")),
         phase,
-        encoded=encoded,
+        as_wanted=not (was_text and said),
     )
 
 

@@ -85,9 +85,9 @@ def _fragment(entry: dict[str, Json], number: int, phase: Phase) -> Fragment:
     if not isinstance(function, dict):
         function = entry if "name" in entry or "arguments" in entry else {}
     said = function.get("arguments", ABSENT)
-    encoded = True
+    as_wanted = True
     if not isinstance(said, str):
-        said, encoded = look.argument_text(function.get("parameters", ABSENT) if said is ABSENT else said)
+        said, as_wanted = look.argument_text(function.get("parameters", ABSENT) if said is ABSENT else said)
     return Fragment(
         number,
         look.integer(entry.get("index", ABSENT)),
@@ -98,7 +98,7 @@ def _fragment(entry: dict[str, Json], number: int, phase: Phase) -> Fragment:
         look.text(entry.get("type", ABSENT)),
         phase,
         Kind.FUNCTION,
-        encoded,
+        as_wanted,
     )
 
 

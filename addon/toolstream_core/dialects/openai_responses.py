@@ -73,7 +73,7 @@ def _about_response(payload: dict[str, Json], kind: str) -> Said:
 
 
 def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:
-    said, encoded = look.argument_text(payload.get(key, ABSENT))
+    said, as_wanted = look.argument_text(payload.get(key, ABSENT))
     return Fragment(
         0,
         look.integer(payload.get("output_index", ABSENT)),
@@ -84,7 +84,7 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
         ABSENT,
         phase,
         kind,
-        encoded,
+        as_wanted,
     )
 
 
@@ -95,7 +95,7 @@ def _item(item: Json, index: object, phase: Phase) -> Fragment | None:
     kind = item.get("type")
     if not isinstance(kind, str) or not kind.endswith("_call"):
         return None
-    said, encoded = look.argument_text(_said_of(item))
+    said, as_wanted = look.argument_text(_said_of(item))
     return Fragment(
         0,
         index if isinstance(index, int) else ABSENT,
@@ -106,7 +106,7 @@ def _item(item: Json, index: object, phase: Phase) -> Fragment | None:
         kind,
         phase,
         _kind_of(kind),
-        encoded,
+        as_wanted,
     )
 
 

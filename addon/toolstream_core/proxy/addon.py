@@ -77,6 +77,9 @@ class ToolstreamAddon:
 
     def configure(self, updated: set[str]) -> None:
         """Check the options that changed; a wrong one keeps mitmproxy from starting."""
+        if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
+            message = f"toolstream_log: {ctx.options.toolstream_log!r} is none of {', '.join(LEVELS)}"
+            raise exceptions.OptionsError(message)
         if "toolstream_filter" in updated:
             self._configure_filter(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:

@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 
 
-def document(records: Iterable[Record], hide: Callable[[str], str] = str) -> dict[str, Any]:
-    """What `toolstream inspect --format json` prints."""
-    return {"version": VERSION, "streams": [record_object(record, hide) for record in records]}
+def document(streams: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What `toolstream inspect --format json` prints of `record_object`s."""
+    return {"version": VERSION, "streams": list(streams)}
 
 
 def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str, Any]:
-    """One stream."""
+    """One stream. `hide` redacts whatever the wire said."""
     return {
         "source": record.source,
         "dialect": record.dialect,
         "host": record.host,
-        "model": record.model,
+        "model": _maybe(record.model, hide),
         "streamed": record.streamed,
         "events": record.events,
-        "finish": record.finish,
+        "finish": [hide(reason) for reason in record.finish],
         "ended": record.ended,
-        "broken": record.broken,
-        "error": None if record.error is None else hide(record.error),
+        "broken": _maybe(record.broken, hide),
+        "error": _maybe(record.error, hide),
         "calls": [_call(call, hide) for call in record.calls],
-        "findings": [_finding(finding) for finding in record.findings],
+        "findings": [_finding(finding, hide) for finding in record.findings],
     }
 
 
@@ -41,8 +41,8 @@ def _call(call: Call, hide: Callable[[str], str]) -> dict[str, Any]:
         "choice": call.choice,
         "position": call.position,
         "kind": call.kind,
-        "id": call.id,
-        "name": call.name,
+        "id": hide(call.id),
+        "name": hide(call.name),
         "arguments": hide(call.arguments),
         "complete": call.complete,
         "guessed": call.guessed,
@@ -50,13 +50,17 @@ def _call(call: Call, hide: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, hide: Callable[[str], str]) -> dict[str, Any]:
     return {
         "code": finding.code,
         "name": finding.name,
         "severity": finding.severity,
         "event": finding.event,
         "call": finding.call,
-        "message": finding.message,
+        "message": hide(finding.message),
         "repair": finding.repair,
     }
+
+
+def _maybe(text: str | None, hide: Callable[[str], str]) -> str | None:
+    return None if text is None else hide(text)

@@ -81,6 +81,6 @@ class JsonLines:
                 said[key] = value
         if said.get("arguments"):
             said["arguments"] = self._hide(said["arguments"])
-        if not fragment.encoded:
-            said["encoded"] = False
+        if not fragment.as_wanted:
+            said["as_wanted"] = False
         return said

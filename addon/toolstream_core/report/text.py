@@ -106,6 +106,8 @@ class Lines:
         fragment, call = one
         choice = f"choice {fragment.choice} " if fragment.choice else ""
         phase = "" if fragment.phase is Phase.MORE else f" {fragment.phase}"
+        if fragment.phase is Phase.CLOSE and fragment.arguments is ABSENT and fragment.name is ABSENT:
+            return f"{choice}call {call.position}{phase}: index={_seen(fragment.index)}"
         item = "" if fragment.item_id is ABSENT else f" item={_seen(fragment.item_id)}"
         arguments = fragment.arguments
         said = quoted(self._hide(arguments), MAX_FRAGMENT) if isinstance(arguments, str) else _seen(arguments)

@@ -11,6 +11,8 @@ from tests.e2e.harness.tap import Tap
 from toolstream_core.cli.launch import Mitmdump
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.e2e.harness.upstream import Upstream
 
 
@@ -26,26 +28,39 @@ class Proxies:
         self._pem = pem
         self._confdir = confdir
         self._started: dict[str, Mitmdump] = {}
-        self._tap: Tap | None = None
+        self._taps: dict[str, Tap] = {}
         self._stack = ExitStack()
 
     def get(self, mode: str = "regular", **options: str) -> Mitmdump:
         """The running mitmdump of this configuration."""
         key = " ".join((mode, *(f"{name}={value}" for name, value in sorted(options.items()))))
         if key not in self._started:
-            self._started[key] = self._stack.enter_context(self.make(mode, **options))
+            self._started[key] = self._stack.enter_context(self.make(options, mode=mode))
         return self._started[key]
 
-    def make(self, mode: str = "regular", **options: str) -> Mitmdump:
+    def make(
+        self,
+        options: Mapping[str, str] | None = None,
+        *,
+        mode: str = "regular",
+        env: Mapping[str, str] | None = None,
+        terminal: bool = False,
+    ) -> Mitmdump:
         """One that is not started, for a test that wants it for itself."""
-        return Mitmdump(self.options | options, mode=mode, confdir=self._confdir)
+        settings = self.options | dict(options or {})
+        return Mitmdump(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal)
 
     def telling(self) -> tuple[Mitmdump, Tap]:
         """One that tells JSON lines, and what reads them."""
-        if self._tap is None:
-            self._tap = Tap(self._confdir / "told.jsonl")
-            self._stack.callback(self._tap.close)
-        return self.get(toolstream_jsonl=str(self._tap.path)), self._tap
+        tap = self.tap("told")
+        return self.get(toolstream_jsonl=str(tap.path)), tap
+
+    def tap(self, name: str) -> Tap:
+        """What reads the JSON lines that are written to its path."""
+        if name not in self._taps:
+            self._taps[name] = Tap(self._confdir / f"{name}.jsonl")
+            self._stack.callback(self._taps[name].close)
+        return self._taps[name]
 
     def without_ours(self) -> Mitmdump:
         """One that only streams, without an addon of ours."""
