@@ -1,0 +1,89 @@
+"""What toolstream costs: side by side with plain streaming and a naive addon. Knows the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "addon")]
+
+from benchlib import core, endurance, latency, throughput  # noqa: E402 - the checkout's own addon is measured
+from benchlib.results import Results  # noqa: E402
+from benchlib.rig import rig  # noqa: E402
+from benchlib.security import Security, secure  # noqa: E402
+from benchlib.streams import Kind, Load  # noqa: E402
+from benchlib.tables import report  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SECTIONS = ("throughput", "latency", "memory", "core")
+ABOUT = """\
+One event is one SSE event in one HTTP chunk, 270 to 310 bytes as OpenAI sends them. The upstream does not
+pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
+event at a time is the latency section. Contenders take turns round by round; "x (a)" is the median of the
+ratios within a round. Every byte at the client and every call that toolstream tells is checked; a difference
+ends the run."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what was asked for, print the tables, keep the numbers."""
+    options = _parser().parse_args(arguments)
+    if options.quick:
+        options.rounds, options.events, options.pings, options.memory_events = 1, 400, 100, 4000
+    results = Results()
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        _measure(options, Path(folder), results)
+    if "core" in options.only:
+        sizes = [200] if options.quick else [200, 2000, 20_000] if options.full else [200, 2000]
+        results.core = core.measure(sizes, options.rounds)
+    print(ABOUT, end="\n\n")
+    for text in report(results):
+        print(text)
+    if options.json:
+        options.json.write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
+    return 0
+
+
+def _measure(options: argparse.Namespace, folder: Path, results: Results) -> None:
+    with rig(folder, secure(folder) if options.tls else Security()) as running:
+        if "throughput" in options.only:
+            results.throughput = throughput.measure(running, _scenes(options), options.rounds)
+        if "latency" in options.only:
+            results.latency = latency.measure(running, options.pings)
+        if "memory" in options.only:
+            results.memory = endurance.measure(running, options.memory_events)
+
+
+def _scenes(options: argparse.Namespace) -> list[throughput.Scene]:
+    sizes = [(1, options.events), (50, options.events if options.full else max(20, options.events // 10))]
+    if options.quick:
+        sizes = [(2, options.events)]
+    return [throughput.Scene(Load(kind, events), streams) for kind in Kind for streams, events in sizes]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__, epilog=ABOUT)
+    parser.add_argument("--rounds", type=int, default=7, help="how often each contender has its turn")
+    parser.add_argument(
+        "--events", type=int, default=20_000, help="of one stream; 50 at once have a tenth each"
+    )
+    parser.add_argument("--pings", type=int, default=2000, help="events of the latency section")
+    parser.add_argument("--memory-events", type=int, default=1_000_000, help="of the one long stream")
+    parser.add_argument(
+        "--full", action="store_true", help="50 streams of --events each, SDKs at 20000 events"
+    )
+    parser.add_argument("--quick", action="store_true", help="tiny numbers: does it work at all?")
+    parser.add_argument("--tls", action="store_true", help="TLS on both sides of the proxy")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="sections to run")
+    parser.add_argument("--json", type=Path, help="a file for every single number")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""Contender (a): mitmproxy's own way to let a body through as it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mitmproxy import http
+
+
+def responseheaders(flow: http.HTTPFlow) -> None:
+    """Stream every answer."""
+    assert flow.response is not None
+    flow.response.stream = True

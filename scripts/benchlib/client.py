@@ -1,0 +1,84 @@
+"""The client, a process of its own: asks for loads through a proxy and counts what comes. Knows sockets."""
+
+from __future__ import annotations
+
+import selectors
+import ssl
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchlib.memory import Watch
+from benchlib.streams import digest
+from benchlib.wire import READ, Body, WrongBytesError, request
+
+if TYPE_CHECKING:
+    import socket
+    from multiprocessing.connection import Connection
+
+    from benchlib.memory import Growth
+    from benchlib.security import Security
+    from benchlib.streams import Load
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`streams` loads at once through the proxy at `port`; `pid` is watched from event `mark` on."""
+
+    port: int
+    load: Load
+    streams: int
+    pid: int
+    mark: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How long it took from the first connection to the end of the last body, and what the proxy used."""
+
+    seconds: float
+    growth: Growth
+
+
+def work(pipe: Connection, security: Security) -> None:
+    """Do the jobs that come over `pipe`; what went wrong goes back as the exception."""
+    while True:
+        job: Job = pipe.recv()
+        try:
+            pipe.send(fetch(job, security))
+        except (OSError, AssertionError) as error:
+            pipe.send(error)
+
+
+def fetch(job: Job, security: Security) -> Outcome:
+    """Fetch the load over all connections at once and check every byte of it."""
+    wanted = digest(job.load)
+    watch = Watch(job.pid, job.mark)
+    selector = selectors.DefaultSelector()
+    bodies = [Body() for _ in range(job.streams)]
+    start = time.perf_counter()
+    for body in bodies:
+        connection = security.connect(job.port)
+        connection.sendall(request(job.load))
+        selector.register(connection, selectors.EVENT_READ, body)
+    while selector.get_map():
+        for key, _ in selector.select():
+            _read(key, selector)
+        watch.see(bodies[0].events)
+    seconds = time.perf_counter() - start
+    for body in bodies:
+        if body.digest != wanted:
+            raise WrongBytesError(f"{job.load}: sent {wanted}, came {body.digest}")
+    return Outcome(seconds, watch.growth())
+
+
+def _read(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:
+    connection: socket.socket = key.fileobj  # type: ignore[assignment]
+    body: Body = key.data
+    body.feed(connection.recv(READ))
+    # TLS may have read more than one record off the socket; `select` would not tell.
+    while isinstance(connection, ssl.SSLSocket) and connection.pending():
+        body.feed(connection.recv(READ))
+    if body.done:
+        selector.unregister(connection)
+        connection.close()

@@ -1,0 +1,69 @@
+"""How much memory a process uses, watched from outside. Knows /proc, and `ps` where there is none."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+_STEP = 2000
+"""Events between two looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Resident MiB at the mark, the most that was seen from there on, and the process's peak so far."""
+
+    start: float
+    most: float
+    peak: float
+
+    @property
+    def grown(self) -> float:
+        """MiB by which it grew at most."""
+        return self.most - self.start
+
+
+class Watch:
+    """Looks at a process again and again as a stream goes through it."""
+
+    def __init__(self, pid: int, mark: int) -> None:
+        """Count growth from event `mark` on."""
+        self._pid = pid
+        self._next = mark
+        self._seen: list[float] = []
+
+    def see(self, events: int) -> None:
+        """So many events have come."""
+        if events >= self._next:
+            self._next = events + _STEP
+            self._seen.append(resident(self._pid))
+
+    def growth(self) -> Growth:
+        """Look once more, now that the stream is over."""
+        self._seen.append(resident(self._pid))
+        most = max(self._seen)
+        return Growth(self._seen[0], most, max(most, peak(self._pid)))
+
+
+def resident(pid: int) -> float:
+    """MiB of `pid` that are in memory now."""
+    return _status(pid, "VmRSS") or _by_ps(pid)
+
+
+def peak(pid: int) -> float:
+    """The most MiB that `pid` ever had in memory, or those it has now where nobody counts."""
+    return _status(pid, "VmHWM") or _by_ps(pid)
+
+
+def _status(pid: int, name: str) -> float:
+    path = Path(f"/proc/{pid}/status")
+    if not path.exists():
+        return 0.0
+    lines = dict(line.split(":", 1) for line in path.read_text().splitlines())
+    return int(lines[name].split()[0]) / 1024
+
+
+def _by_ps(pid: int) -> float:
+    done = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=True)
+    return int(done.stdout) / 1024

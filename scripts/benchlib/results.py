@@ -1,0 +1,46 @@
+"""What was measured, and what the tables make of it. Knows numbers only."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchlib.core import Raced
+    from benchlib.endurance import Endured
+    from benchlib.latency import Delays
+    from benchlib.streams import Kind
+    from benchlib.throughput import Timed
+
+
+@dataclass(slots=True)
+class Results:
+    """All that one run measured; a section that did not run is empty."""
+
+    throughput: list[Timed] = field(default_factory=list)
+    latency: list[Delays] = field(default_factory=list)
+    memory: list[Endured] = field(default_factory=list)
+    core: list[Raced] = field(default_factory=list)
+
+    def ratios(self, kind: Kind, letter: str, other: str) -> dict[str, float]:
+        """How many times as long as `other` a contender takes, in each scene of that kind."""
+        timed = [one for one in self.throughput if one.scene.load.kind is kind and one.letter == letter]
+        return {one.scene.name: ratio(one.seconds, self._beside(one, other).seconds) for one in timed}
+
+    def added(self, kind: Kind, letter: str, percent: int = 50) -> float:
+        """Milliseconds that a contender adds to what plain streaming takes for one event."""
+        delays = {one.letter: one for one in self.latency if one.kind is kind}
+        return delays[letter].percentile(percent) - delays["a"].percentile(percent)
+
+    def baseline(self, timed: Timed) -> Timed:
+        """What plain streaming took in the same scene."""
+        return self._beside(timed, "a")
+
+    def _beside(self, timed: Timed, letter: str) -> Timed:
+        return next(one for one in self.throughput if one.scene == timed.scene and one.letter == letter)
+
+
+def ratio(seconds: list[float], others: list[float]) -> float:
+    """Median of the ratios within each round: what slowed a whole round down is in both of its numbers."""
+    return statistics.median(one / other for one, other in zip(seconds, others, strict=True))

@@ -1,0 +1,79 @@
+"""How the official SDKs put a stream together, fed as their own clients feed them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import anthropic
+import httpx2
+import openai
+from anthropic.lib.streaming import MessageStream
+from anthropic.types import RawMessageStreamEvent, ToolUseBlock
+from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.lib.streaming.responses._responses import ResponseStreamState
+from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageFunctionToolCall
+from openai.types.responses import (
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseStreamEvent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_OPENAI = openai.OpenAI(api_key="none", base_url="http://127.0.0.1:9")
+_ANTHROPIC = anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1:9")
+
+
+class Assembled(NamedTuple):
+    """A call as an SDK gives it: arguments as text, or as the object that they say."""
+
+    id: str
+    name: str
+    arguments: object
+
+
+def read_chat(chunks: Sequence[bytes]) -> Assembled:
+    """As `client.chat.completions.stream()` does."""
+    stream = openai.Stream(cast_to=ChatCompletionChunk, response=_response(chunks), client=_OPENAI)
+    state: ChatCompletionStreamState[object] = ChatCompletionStreamState()
+    for chunk in stream:
+        state.handle_chunk(chunk)
+    calls = state.current_completion_snapshot.choices[0].message.tool_calls or []
+    call = cast("ChatCompletionMessageFunctionToolCall", calls[0])
+    return Assembled(call.id, call.function.name, call.function.arguments)
+
+
+def read_responses(chunks: Sequence[bytes]) -> Assembled:
+    """As `client.responses.stream()` does."""
+    kind = cast("type[ResponseStreamEvent]", ResponseStreamEvent)
+    stream = openai.Stream(cast_to=kind, response=_response(chunks), client=_OPENAI)
+    state: ResponseStreamState[object] = ResponseStreamState(input_tools=openai.omit, text_format=openai.omit)
+    told = itertools.chain.from_iterable(map(state.handle_event, stream))
+    ends = [event.response for event in told if isinstance(event, ResponseCompletedEvent)]
+    call = next(item for item in ends[0].output if isinstance(item, ResponseFunctionToolCall))
+    return Assembled(call.call_id, call.name, call.arguments)
+
+
+def read_messages(chunks: Sequence[bytes]) -> Assembled:
+    """As `client.messages.stream()` does; the SDK keeps the arguments as the object that they are."""
+    kind = cast("type[RawMessageStreamEvent]", RawMessageStreamEvent)
+    raw = anthropic.Stream(cast_to=kind, response=_response(chunks), client=_ANTHROPIC)
+    stream: MessageStream[object] = MessageStream(raw, anthropic.NOT_GIVEN)
+    message = stream.get_final_message()
+    call = next(block for block in message.content if isinstance(block, ToolUseBlock))
+    return Assembled(call.id, call.name, call.input)
+
+
+READERS: dict[str, Callable[[Sequence[bytes]], Assembled]] = {
+    "openai-chat": read_chat,
+    "openai-responses": read_responses,
+    "anthropic": read_messages,
+}
+
+
+def _response(chunks: Sequence[bytes]) -> httpx2.Response:
+    request = httpx2.Request("POST", "http://127.0.0.1:9")
+    headers = {"content-type": "text/event-stream"}
+    return httpx2.Response(200, headers=headers, content=iter(chunks), request=request)

@@ -1,0 +1,147 @@
+"""The streams that are sent: chat completions as OpenAI words them, any length. Knows no proxy."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import itertools
+import json
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+CALL_ID = "call_8VqXn1kPzYtR4sLwD2mJcB7e"
+TOOL = "write_file"
+_OPENING = '{"path":"src/main.py","content":"'
+_CLOSING = '"}'
+_WORDS = (" the", " stream", "ing", " of", " tokens", ",", " which", " é", " a", " model", ".", " And", "\n")
+_TOKENS = ("def", " main", "():", "\\n", "   ", " return", ' \\"x', '\\"', " #", " naïve", "_a", "\\t", " =")
+
+
+class Kind(enum.StrEnum):
+    """What most events say."""
+
+    CONTENT = "content-heavy"
+    """95 of 100 deltas are text; the rest, after them, the arguments of one call."""
+    TOOL = "tool-heavy"
+    """Every delta is a piece of the arguments of one call."""
+
+
+_AROUND = {Kind.CONTENT: 6, Kind.TOOL: 5}
+"""Events that are neither text nor a piece of arguments between the first and the last."""
+
+
+class Told(NamedTuple):
+    """A call as a reader of the stream has to tell it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Digest(NamedTuple):
+    """What two equal bodies have in common."""
+
+    length: int
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One stream: so many SSE events of a kind, the `[DONE]` among them."""
+
+    kind: Kind
+    events: int
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The deltas of text."""
+        return _cycled(_WORDS, self.events - self._tokens - _AROUND[self.kind])
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The deltas of the call's arguments."""
+        return (_OPENING, *_cycled(_TOKENS, self._tokens), _CLOSING)
+
+    @property
+    def call(self) -> Told:
+        """The one call it says."""
+        return Told(CALL_ID, TOOL, "".join(self.pieces))
+
+    def blocks(self) -> Iterator[bytes]:
+        """The SSE events, one after the other."""
+        if self.texts:
+            yield _event({"role": "assistant", "content": "", "refusal": None})
+            yield from map(_text_event, self.texts)
+            yield _event({"tool_calls": [_HEADER]})
+        else:
+            yield _event({"role": "assistant", "content": None, "tool_calls": [_HEADER], "refusal": None})
+        yield from map(_argument_event, self.pieces)
+        yield _event({}, finish="tool_calls")
+        yield b"data: [DONE]\n\n"
+
+    def wire(self) -> Iterator[bytes]:
+        """An HTTP/1.1 chunk for each event and the last chunk, many at a time."""
+        chunks = itertools.chain(map(as_chunk, self.blocks()), (b"0\r\n\r\n",))
+        for batch in itertools.batched(chunks, 1000):
+            yield b"".join(batch)
+
+    @property
+    def _tokens(self) -> int:
+        """How many pieces of arguments there are between the first and the last."""
+        if self.kind is Kind.TOOL:
+            return self.events - _AROUND[self.kind]
+        return max(1, self.events // 20)
+
+
+@functools.cache
+def digest(load: Load) -> Digest:
+    """What the body of `load` has to be on the other side."""
+    return digest_of(load.blocks())
+
+
+def digest_of(pieces: Iterable[bytes]) -> Digest:
+    """Length and checksum of `pieces` joined."""
+    length = checksum = 0
+    for piece in pieces:
+        length += len(piece)
+        checksum = zlib.crc32(piece, checksum)
+    return Digest(length, checksum)
+
+
+@functools.lru_cache(64)
+def as_chunk(block: bytes) -> bytes:
+    """`block` as one chunk of a chunked HTTP/1.1 body."""
+    return b"%x\r\n%b\r\n" % (len(block), block)
+
+
+_HEADER = {"index": 0, "id": CALL_ID, "type": "function", "function": {"name": TOOL, "arguments": ""}}
+
+
+def _event(delta: dict[str, object], finish: str | None = None) -> bytes:
+    body = {
+        "id": "chatcmpl-CHk2tJ9vQeXw7RzN4bYpLsUa3mDfG",
+        "object": "chat.completion.chunk",
+        "created": 1759848121,
+        "model": "gpt-4.1-mini-2025-04-14",
+        "system_fingerprint": "fp_4fce0778af",
+        "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}],
+    }
+    return b"data: " + json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode() + b"\n\n"
+
+
+@functools.lru_cache(64)
+def _argument_event(arguments: str) -> bytes:
+    return _event({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]})
+
+
+@functools.lru_cache(64)
+def _text_event(text: str) -> bytes:
+    return _event({"content": text})
+
+
+def _cycled(words: tuple[str, ...], count: int) -> tuple[str, ...]:
+    return tuple(itertools.islice(itertools.cycle(words), count))

@@ -1,0 +1,104 @@
+"""The tables that a run prints, as Markdown that a terminal can show too. Knows the results."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+from benchlib.results import ratio
+from benchlib.rig import CONTENDERS
+from benchlib.targets import judge
+from benchlib.throughput import DIRECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from benchlib.results import Results
+
+type Row = Sequence[str]
+
+
+def report(results: Results) -> Iterator[str]:
+    """A table for each section that ran and one for the targets."""
+    if results.throughput:
+        yield "## Upstream to client, wall time\n"
+        yield _table(
+            "streams | through | median s | us/event | x (a) | min..max s | peak MiB", _times(results)
+        )
+    if results.latency:
+        yield "## One event at a time, idle proxy\n"
+        yield _table("stream | through | p50 ms | p99 ms | added p50 | added p99", _delays(results))
+    if results.memory:
+        yield "## Memory over one stream, from its twentieth part on\n"
+        yield _table("stream | through | start MiB | growth MiB | peak MiB | us/event", _growths(results))
+    if results.core:
+        yield "## Reading alone, no proxy\n"
+        yield _table(
+            "stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _races(results)
+        )
+    yield "## Targets\n"
+    yield _table("target | where | measured | met?", _judgements(results))
+
+
+def _times(results: Results) -> Iterator[Row]:
+    for timed in results.throughput:
+        middle = statistics.median(timed.seconds)
+        yield (
+            timed.scene.name,
+            "no proxy" if timed.letter == DIRECT else CONTENDERS[timed.letter].name,
+            f"{middle:.3f}",
+            f"{middle * 1e6 / timed.scene.events:.1f}",
+            f"{ratio(timed.seconds, results.baseline(timed).seconds):.2f}",
+            f"{min(timed.seconds):.3f}..{max(timed.seconds):.3f}",
+            f"{timed.peak:.0f}" if timed.peak else "-",
+        )
+
+
+def _delays(results: Results) -> Iterator[Row]:
+    for delays in results.latency:
+        kind, letter = delays.kind, delays.letter
+        milliseconds = (
+            delays.percentile(50),
+            delays.percentile(99),
+            results.added(kind, letter),
+            results.added(kind, letter, 99),
+        )
+        yield kind, CONTENDERS[letter].name, *(f"{one:.3f}" for one in milliseconds)
+
+
+def _growths(results: Results) -> Iterator[Row]:
+    for one in results.memory:
+        yield (
+            f"{one.load.kind}, {one.load.events} events",
+            CONTENDERS[one.letter].name,
+            f"{one.growth.start:.1f}",
+            f"{one.growth.grown:.1f}",
+            f"{one.growth.peak:.1f}",
+            f"{one.seconds * 1e6 / one.load.events:.1f}",
+        )
+
+
+def _races(results: Results) -> Iterator[Row]:
+    for raced in results.core:
+        ours, sdk = statistics.median(raced.ours), statistics.median(raced.sdk)
+        yield (
+            f"{raced.protocol} {raced.load.kind}",
+            f"{raced.load.events}",
+            f"{raced.load.events / ours:,.0f}",
+            f"{raced.load.events / sdk:,.0f}",
+            f"{ratio(raced.sdk, raced.ours):.1f}",
+            f"{ours * 1e6 / raced.load.events:.2f}",
+        )
+
+
+def _judgements(results: Results) -> Iterator[Row]:
+    for one in judge(results):
+        yield one.target, one.scene, one.measured, "yes" if one.met else "NO"
+
+
+def _table(head: str, rows: Iterator[Row]) -> str:
+    lines: list[Row] = [head.split(" | "), *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join((padded[0], rule, *padded[1:], ""))

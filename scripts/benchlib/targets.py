@@ -1,0 +1,73 @@
+"""What toolstream promises of its cost, held against what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchlib.results import ratio
+from benchlib.streams import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchlib.results import Results
+
+
+_ADDED_MS = 0.1
+_GROWN_MIB = 10
+_TIMES_SDK = 20
+
+
+class Judged(NamedTuple):
+    """One promise in one scene."""
+
+    target: str
+    scene: str
+    measured: str
+    met: bool
+
+
+def judge(results: Results) -> list[Judged]:
+    """Every target whose section ran."""
+    judged = [*_throughput(results)]
+    if results.latency:
+        judged += _latency(results)
+    return [*judged, *_memory(results), *_core(results)]
+
+
+def _throughput(results: Results) -> Iterator[Judged]:
+    for kind, letter, other, limit in (
+        (Kind.CONTENT, "c", "a", 1.1),
+        (Kind.TOOL, "c", "a", 1.4),
+        (Kind.CONTENT, "c", "b", 1.0),
+        (Kind.TOOL, "d", "a", 2.0),
+    ):
+        for scene, times in results.ratios(kind, letter, other).items():
+            yield Judged(f"({letter}) <= {limit} x ({other})", scene, f"{times:.2f} x", times <= limit)
+
+
+def _latency(results: Results) -> Iterator[Judged]:
+    for kind in Kind:
+        for letter in ("c", "d"):
+            added = results.added(kind, letter)
+            scene = f"{kind}, one event at a time"
+            yield Judged(
+                f"({letter}) adds <= {_ADDED_MS} ms, p50", scene, f"{added:+.3f} ms", added <= _ADDED_MS
+            )
+
+
+def _memory(results: Results) -> Iterator[Judged]:
+    for one in results.memory:
+        if one.letter == "c":
+            grown = one.growth.grown
+            scene = f"{one.load.kind}, {one.load.events} events"
+            yield Judged(f"(c) grows < {_GROWN_MIB} MiB", scene, f"{grown:.1f} MiB", grown < _GROWN_MIB)
+
+
+def _core(results: Results) -> Iterator[Judged]:
+    for raced in results.core:
+        if raced.protocol != "openai-chat":
+            continue
+        times = ratio(raced.sdk, raced.ours)
+        scene = f"{raced.load.kind}, {raced.load.events} events"
+        yield Judged(f"reader >= {_TIMES_SDK} x openai SDK", scene, f"{times:.1f} x", times >= _TIMES_SDK)

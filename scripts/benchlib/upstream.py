@@ -1,0 +1,48 @@
+"""The provider that is no provider: sends a load to whoever asks, as fast as it is taken. Knows no proxy."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+from benchlib.streams import Kind, Load
+from benchlib.wire import read_request
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from benchlib.security import Security
+
+HEAD = (
+    b"HTTP/1.1 200 OK\r\n"
+    b"content-type: text/event-stream; charset=utf-8\r\n"
+    b"transfer-encoding: chunked\r\n"
+    b"x-request-id: req_4f3c2b1a\r\n\r\n"
+)
+
+
+def serve(pipe: Connection, security: Security) -> None:
+    """Say over `pipe` on which port it listens and answer until the process is ended."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    pipe.send(listener.getsockname()[1])
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=_answer, args=(connection, security), daemon=True).start()
+
+
+def _answer(connection: socket.socket, security: Security) -> None:
+    with contextlib.suppress(ConnectionError), security.as_server(connection) as secured:
+        secured.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        load = _wanted(read_request(secured))
+        secured.sendall(HEAD)
+        for piece in load.wire():
+            secured.sendall(piece)
+        secured.recv(1)
+
+
+def _wanted(head: bytes) -> Load:
+    _, _, rest = head.partition(b"\r\nx-bench: ")
+    kind, _, events = rest.partition(b"\r\n")[0].decode().partition("/")
+    return Load(Kind(kind), int(events))

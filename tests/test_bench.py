@@ -1,0 +1,73 @@
+"""The benchmark runs from end to end and prints every row; what it measures is not for a test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[1] / "scripts" / "bench.py"
+KINDS = ("content-heavy", "tool-heavy")
+LABELS = (
+    "(a) mitmproxy stream=True",
+    "(b) naive split + json.loads",
+    "(c) toolstream calls",
+    "(d) toolstream chunks + jsonl",
+)
+PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
+
+
+def rows(text: str, title: str) -> list[list[str]]:
+    """The cells of the table under `title`, its head left out."""
+    section = text.split(f"## {title}")[1].split("##")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, list[object]]]:
+    """What one quick run of everything printed, and what it kept."""
+    kept = tmp_path_factory.mktemp("bench") / "numbers.json"
+    command = [sys.executable, str(BENCH), "--quick", "--json", str(kept)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, json.loads(kept.read_text(encoding="utf-8"))
+
+
+def test_every_row_of_every_table_is_there(run: tuple[str, dict[str, list[object]]]) -> None:
+    text, _ = run
+    times = [(row[0].partition(",")[0], row[1]) for row in rows(text, "Upstream to client")]
+    assert times == [(kind, label) for kind in KINDS for label in (*LABELS, "no proxy")]
+    a, _, c, d = LABELS
+    assert [tuple(row[:2]) for row in rows(text, "One event")] == [(k, m) for k in KINDS for m in (a, c, d)]
+    grown = [(row[0].partition(",")[0], row[1]) for row in rows(text, "Memory")]
+    assert grown == [(kind, label) for kind in KINDS for label in (a, c)]
+    assert [row[0] for row in rows(text, "Reading alone")] == [f"{p} {k}" for p in PROTOCOLS for k in KINDS]
+
+
+def test_every_target_is_judged(run: tuple[str, dict[str, list[object]]]) -> None:
+    judged = rows(run[0], "Targets")
+    assert {row[0] for row in judged} == {
+        "(c) <= 1.1 x (a)",
+        "(c) <= 1.4 x (a)",
+        "(c) <= 1.0 x (b)",
+        "(d) <= 2.0 x (a)",
+        "(c) adds <= 0.1 ms, p50",
+        "(d) adds <= 0.1 ms, p50",
+        "(c) grows < 10 MiB",
+        "reader >= 20 x openai SDK",
+    }
+    assert {row[3] for row in judged} <= {"yes", "NO"}
+
+
+def test_every_number_is_kept(run: tuple[str, dict[str, list[object]]]) -> None:
+    kept = run[1]
+    assert {name: len(values) for name, values in kept.items()} == {
+        "throughput": 10,
+        "latency": 6,
+        "memory": 4,
+        "core": 6,
+    }
