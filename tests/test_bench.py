@@ -22,7 +22,7 @@ PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
 
 def rows(text: str, title: str) -> list[list[str]]:
     """The cells of the table under `title`, its head left out."""
-    section = text.split(f"## {title}")[1].split("##")[0]
+    section = text.split(f"## {title}")[1].partition("##")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
@@ -38,6 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, list[o
 
 
 def test_every_row_of_every_table_is_there(run: tuple[str, dict[str, list[object]]]) -> None:
+    """Contenders, kinds of stream and protocols, in order."""
     text, _ = run
     times = [(row[0].partition(",")[0], row[1]) for row in rows(text, "Upstream to client")]
     assert times == [(kind, label) for kind in KINDS for label in (*LABELS, "no proxy")]
@@ -49,6 +50,7 @@ def test_every_row_of_every_table_is_there(run: tuple[str, dict[str, list[object
 
 
 def test_every_target_is_judged(run: tuple[str, dict[str, list[object]]]) -> None:
+    """Whichever way it turns out on a run this small."""
     judged = rows(run[0], "Targets")
     assert {row[0] for row in judged} == {
         "(c) <= 1.1 x (a)",
@@ -64,6 +66,7 @@ def test_every_target_is_judged(run: tuple[str, dict[str, list[object]]]) -> Non
 
 
 def test_every_number_is_kept(run: tuple[str, dict[str, list[object]]]) -> None:
+    """Each measured series stands in the JSON file."""
     kept = run[1]
     assert {name: len(values) for name, values in kept.items()} == {
         "throughput": 10,
