@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, Finding, Kind, Severity
+from toolstream_core.defects.rows import (
+    CUT_OFF_CALL,
+    OVERSIZE_FRAME,
+    TRUNCATED_STREAM,
+    UNPARSABLE_DATA,
+    UNREADABLE_BODY,
+    UNTERMINATED_BODY,
+    UNTERMINATED_EVENT,
+)
+from toolstream_core.model import ABSENT, Kind
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Said
+    from toolstream_core.defects.rows import Row
+    from toolstream_core.model import Finding, Said
     from toolstream_core.record import Record
     from toolstream_core.wire.frame import Frame
 
+# Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
+_BY_CLIENT = re.compile(r"\bclient\b", re.IGNORECASE)
 _NO_JSON = frozenset({b"[DONE]", b""})
 
 
@@ -25,46 +38,20 @@ class Framing:
     def without_data(self, frame: Frame) -> None:
         """Look at a frame that carries nothing to read."""
         if frame.oversize:
-            self._tell(
-                Finding(
-                    "TS001",
-                    "oversize-frame",
-                    Severity.WARNING,
-                    frame.number,
-                    None,
-                    "a frame over the size cap went through unread",
-                )
-            )
+            self._tell(OVERSIZE_FRAME, frame, "a frame over the size cap went through unread")
 
     def with_data(self, frame: Frame, said: Said) -> None:
         """Look at a frame that was read."""
         if frame.json is ABSENT and not said.error and (frame.data or b"").strip() not in _NO_JSON:
-            self._tell(
-                Finding(
-                    "TS002",
-                    "unparsable-data",
-                    Severity.WARNING,
-                    frame.number,
-                    None,
-                    "the data of this event is no JSON",
-                )
-            )
+            self._tell(UNPARSABLE_DATA, frame, "the data of this event is no JSON")
         if frame.trailing:
-            self._tell(
-                Finding(
-                    "TS003",
-                    "unterminated-event",
-                    Severity.NOTE,
-                    frame.number,
-                    None,
-                    "the last event lacks its terminator; a reader that keeps to the standard drops it",
-                )
-            )
+            message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
+            self._tell(UNTERMINATED_EVENT, frame, message)
 
-    def _tell(self, finding: Finding) -> None:
-        if finding.name not in self._told:
-            self._told.add(finding.name)
-            self.findings.append(finding)
+    def _tell(self, row: Row, frame: Frame, message: str) -> None:
+        if row.code not in self._told:
+            self._told.add(row.code)
+            self.findings.append(row.found(frame.number, message))
 
 
 def check(record: Record, unread: str | None) -> list[Finding]:
@@ -72,27 +59,15 @@ def check(record: Record, unread: str | None) -> list[Finding]:
     last = max(record.events - 1, 0)
     findings = []
     if unread:
-        findings.append(
-            Finding("TS004", "unreadable-body", Severity.ERROR, last, None, f"reading stopped here: {unread}")
-        )
+        findings.append(UNREADABLE_BODY.found(last, f"reading stopped here: {unread}"))
     if not (record.ended or record.error or unread):
         how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
-        message = f"{how} before the answer was finished"
-        findings.append(Finding("TS301", "truncated-stream", Severity.ERROR, last, None, message))
-    elif record.broken:
+        findings.append(TRUNCATED_STREAM.found(last, f"{how} before the answer was finished"))
+    elif record.broken and record.ended and not _BY_CLIENT.search(record.broken):
         message = f"everything was said, then the connection broke ({record.broken})"
-        findings.append(Finding("TS303", "unterminated-body", Severity.ERROR, last, None, message))
+        findings.append(UNTERMINATED_BODY.found(last, message))
     for position, call in enumerate(record.calls):
         if not call.complete and call.kind is not Kind.SERVER and not unread:
-            findings.append(
-                Finding(
-                    "TS302",
-                    "cut-off-call",
-                    Severity.ERROR,
-                    max(call.events, default=last),
-                    position,
-                    f"the arguments of {call.name or 'a call'} are not whole",
-                )
-            )
+            message = f"the arguments of {call.name or 'a call'} are not whole"
+            findings.append(CUT_OFF_CALL.found(max(call.events, default=last), message, position))
     return findings
-

@@ -1,0 +1,88 @@
+"""Answers in a mitmproxy flow file. Knows mitmproxy's format by way of mitmproxy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, BinaryIO
+
+from mitmproxy import http
+from mitmproxy.io import FlowReader
+
+from toolstream_core.proxy.watch import exchange_of, request_json, secrets_of
+from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mitmproxy import flow
+
+    from toolstream_core.model import Json
+
+# mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
+_UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
+_BROKEN = "its body was not saved, because the connection broke: {}"
+_EMPTY = "its body is empty"
+_PIECE = 64 * 1024
+
+
+def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
+    """Each HTTP flow's answer, named by the flow's place in the file."""
+    for number, one in enumerate(_flows(stream)):
+        if isinstance(one, http.HTTPFlow) and one.response is not None:
+            yield _answer(one, f"{source}#{number}")
+
+
+def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
+    read = FlowReader(stream).stream()
+    count = 0
+    try:
+        for one in read:
+            yield one
+            count += 1
+    except OSError:
+        raise
+    except (
+        Exception
+    ) as error:  # mitmproxy's reader lets more than its own exceptions through on foreign bytes
+        where = f"after flow {count - 1}" if count else "from its beginning"
+        raise UnreadableError(
+            f"is no whole mitmproxy flow file, {where}: {error}"
+        ) from error
+
+
+def _answer(one: http.HTTPFlow, source: str) -> Saved:
+    assert one.response is not None
+    exchange = replace(exchange_of(one, request_json(one.request)), source=source)
+    body = one.response.raw_content
+    pieces = _pieces(body or b"", look.get(one.metadata, "toolstream", "chunks"))
+    return Saved(
+        exchange=exchange,
+        chunks=[piece for _, piece in pieces],
+        times=[when for when, _ in pieces if when is not None],
+        broken=one.error.msg if one.error else None,
+        secrets=secrets_of(one.request),
+        missing=None if body or not was_llm(exchange, one.request.method) else _why(one),
+    )
+
+
+def _why(one: http.HTTPFlow) -> str:
+    assert one.response is not None
+    if one.response.raw_content is not None:
+        return _EMPTY
+    return _BROKEN.format(one.error.msg) if one.error else _UNSAVED
+
+
+def _pieces(body: bytes, noted: Json) -> list[tuple[int | None, bytes]]:
+    """The body as it was cut on the wire and when each piece came, where the flow has that and it fits."""
+    cuts = [(look.integer(look.get(cut, 0)), look.integer(look.get(cut, 1))) for cut in look.items(noted)]
+    pieces: list[tuple[int | None, bytes]] = []
+    at = 0
+    for when, length in cuts:
+        if not isinstance(when, int) or not isinstance(length, int) or length < 0:
+            break
+        pieces.append((when, body[at : at + length]))
+        at += length
+    if cuts and len(pieces) == len(cuts) and at == len(body):
+        return pieces
+    return [(None, body[start : start + _PIECE]) for start in range(0, len(body), _PIECE)]

@@ -1,0 +1,1 @@
+"""Saved answers, wherever they were saved: files, folders, standard input."""

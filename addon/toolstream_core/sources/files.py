@@ -1,0 +1,136 @@
+"""Which files a path means, and which kind of file each is. Knows formats by their first bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import sys
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from toolstream_core.model import ABSENT
+from toolstream_core.sources import har, raw
+from toolstream_core.sources.saved import UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolstream_core.model import Json
+    from toolstream_core.sources.saved import Saved
+
+type ReadFlows = Callable[[BinaryIO, str], Iterator[Saved]]
+"""Reads a mitmproxy flow file; handed in, because this package is not the one that knows mitmproxy."""
+
+STDIN = "-"
+_PIECE = 64 * 1024
+_HEAD = 64
+_GZIP_HEAD = 4096
+_GZIP = b"\x1f\x8b"
+# A flow file is a row of tnetstrings, each a dict: `1234:9:websocket;…`.
+_FLOW = re.compile(rb"[0-9]{1,12}:[0-9]{1,3}:[a-z_]+[;,]")
+_HAR = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:')
+_RIGHT = {
+    ".flow": "is no mitmproxy flow file: that would be one saved by mitmdump -w, mitmproxy or mitmweb",
+    ".har": 'is no HAR file: that would be JSON with "log" and, in it, "entries"',
+}
+_RIGHT[".mitm"] = _RIGHT[".flow"]
+
+
+def files(path: str) -> Iterator[str]:
+    """`path` itself, or where it is a folder all files below it, sorted, but for hidden ones."""
+    if path == STDIN or not os.path.isdir(path):  # noqa: PTH112 - stays as the user wrote it, `./` too
+        yield path
+        return
+    found: list[str] = []
+
+    def unreadable(error: OSError) -> None:
+        found.append(str(error.filename))
+
+    for folder, folders, names in os.walk(path, onerror=unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        below = (os.path.join(folder, name) for name in names if not name.startswith("."))  # noqa: PTH118
+        found.extend(file for file in below if os.path.isfile(file))  # noqa: PTH113
+    yield from sorted(found)
+
+
+def answers(path: str, read_flows: ReadFlows, request: Json = ABSENT) -> Iterator[Saved]:
+    """The answers saved in one file, or in what standard input gives; `request` belongs to a bare body.
+
+    Raises `UnreadableError`, here or while the chunks are taken; what came before it was read rightly.
+    """
+    with _told(), _opened(path) as stream:
+        begun = _begin(stream)
+        if _FLOW.match(begun.lead):
+            yield from read_flows(begun.whole(), path)
+        elif _HAR.match(begun.lead):
+            yield from har.answers(begun.whole().read(), path)
+        elif begun.head and raw.suffix(path) in _RIGHT:
+            raise UnreadableError(_RIGHT[raw.suffix(path)])
+        else:
+            yield raw.answer(begun.pieces(), path, coding=begun.coding, request=request)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[io.BufferedReader]:
+    if path == STDIN:
+        if sys.stdin is None:
+            raise UnreadableError("is closed")
+        yield cast("io.BufferedReader", sys.stdin.buffer)
+        return
+    try:
+        stream = open(path, "rb")  # noqa: PTH123, SIM115 - stays as the user wrote it; closed below
+    except ValueError as error:
+        raise UnreadableError(f"cannot be read: {error}") from error
+    with stream:
+        yield stream
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell the system's errors, and those of gzip, as ours."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A file of which the first bytes were read."""
+
+    head: bytes
+    rest: io.BufferedReader
+    coding: str
+    lead: bytes
+    """What the first bytes say, uncompressed."""
+
+    def whole(self) -> BinaryIO:
+        """The file from its beginning, uncompressed."""
+        if not self.coding and self.rest.seekable():
+            self.rest.seek(-len(self.head), io.SEEK_CUR)
+            return self.rest
+        data = self.head + self.rest.read()
+        return io.BytesIO(gzip.decompress(data) if self.coding else data)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes as they are, as soon as they are there."""
+        yield self.head
+        with _told():
+            while piece := self.rest.read1(_PIECE):
+                yield piece
+
+
+def _begin(stream: io.BufferedReader) -> _Begun:
+    head = stream.read(_HEAD)
+    if not head.startswith(_GZIP):
+        return _Begun(head, stream, "", head)
+    head += stream.read(_GZIP_HEAD)
+    try:
+        lead = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, _HEAD)
+    except zlib.error:
+        lead = b""
+    return _Begun(head, stream, "gzip", lead)

@@ -1,0 +1,113 @@
+"""Answers in a HAR file, as browsers and proxies export it. Knows HAR.
+
+http://www.softwareishard.com/blog/har-12-spec/
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.redact import request_secrets
+from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
+from toolstream_core.wire import look
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Json
+
+_BOM = b"\xef\xbb\xbf"
+_NO_BODY = (
+    "its body is not in the HAR file; browsers call it “Save all as HAR with content”"
+)
+
+
+def answers(data: bytes, source: str) -> Iterator[Saved]:
+    """Each entry's answer, named by its place in the file."""
+    entries = look.get(parse(data.removeprefix(_BOM)), "log", "entries")
+    if not isinstance(entries, list):
+        raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
+    for number, entry in enumerate(entries):
+        if isinstance(entry, dict) and isinstance(entry.get("response"), dict):
+            yield _answer(entry, f"{source}#{number}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    host: str
+    path: str
+
+
+def _answer(entry: Json, source: str) -> Saved:
+    response = entry["response"]
+    address = _address(look.get(entry, "request", "url"))
+    headers = _headers(look.get(entry, "request", "headers"))
+    status = look.integer(look.get(response, "status"))
+    exchange = Exchange(
+        source=source,
+        host=address.host,
+        path=address.path,
+        content_type=_content_type(response),
+        # The text of a HAR is what the coding was undone from: `content-encoding` tells of the wire only.
+        content_encoding="",
+        status=status if isinstance(status, int) else 0,
+        request=_request(entry),
+    )
+    body = _body(look.get(response, "content"))
+    error = look.get(response, "_error")
+    missing = not body and was_llm(exchange, str(look.get(entry, "request", "method")).upper())
+    return Saved(
+        exchange=exchange,
+        chunks=(body,),
+        broken=error if error and isinstance(error, str) else None,
+        secrets=request_secrets(headers, address.path),
+        missing=_NO_BODY if missing else None,
+    )
+
+
+def _address(url: Json) -> _Address:
+    try:
+        split = urlsplit(url if isinstance(url, str) else "")
+        return _Address(split.hostname or "", f"{split.path}?{split.query}" if split.query else split.path)
+    except ValueError:
+        return _Address("", "")
+
+
+def _headers(said: Json) -> list[tuple[str, str]]:
+    """Name and value of each header; Slack's exports say them as pairs."""
+    found = []
+    for header in look.items(said):
+        name = look.get(header, 0 if isinstance(header, list) else "name")
+        value = look.get(header, 1 if isinstance(header, list) else "value")
+        if isinstance(name, str) and isinstance(value, str):
+            found.append((name, value))
+    return found
+
+
+def _content_type(response: Json) -> str:
+    said = [value for name, value in _headers(response.get("headers")) if name.lower() == "content-type"]
+    mime = look.get(response, "content", "mimeType")
+    return said[0] if said else mime if isinstance(mime, str) else ""
+
+
+def _request(entry: Json) -> Json:
+    text = look.get(entry, "request", "postData", "text")
+    return parse(text.encode(errors="replace")) if isinstance(text, str) else ABSENT
+
+
+def _body(content: Json) -> bytes:
+    text = look.get(content, "text")
+    if not isinstance(text, str):
+        return b""
+    if look.get(content, "encoding") != "base64":
+        return text.encode(errors="replace")
+    try:
+        return base64.b64decode(text)
+    except (binascii.Error, ValueError):
+        return b""

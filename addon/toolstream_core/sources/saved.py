@@ -1,0 +1,42 @@
+"""An answer as it was saved, and why there may be none. Knows no file format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolstream_core.dialects import DIALECTS
+from toolstream_core.dialects.request import looks_like_llm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.model import Exchange
+
+
+class UnreadableError(Exception):
+    """What was to be read cannot be; the message says what would be right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """One saved answer, whoever gave it."""
+
+    exchange: Exchange
+    chunks: Iterable[bytes] = ()
+    """The body as it came, still encoded as `exchange` says; to be taken once."""
+    times: Sequence[int] = ()
+    """Milliseconds at which each chunk came, or nothing where nobody noted them."""
+    broken: str | None = None
+    """How the connection broke, where it did."""
+    secrets: tuple[str, ...] = ()
+    """What the request carried and nobody should see."""
+    missing: str | None = None
+    """Why the body of an LLM's answer is not there, where it is not."""
+
+
+def was_llm(exchange: Exchange, method: str) -> bool:
+    """Whether an answer without its body was an LLM's, as far as everything around the body tells."""
+    if method != "POST" or not 200 <= exchange.status < 300:  # noqa: PLR2004 - the statuses of success
+        return False
+    return any(dialect.claims(exchange.path) for dialect in DIALECTS) or looks_like_llm(exchange.request)
