@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.client import Http2Client
+from tests.e2e.harness.client2 import Http2Client
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import MAKERS, NAME, Sample
 from tests.e2e.harness.script import Answer, Gate, Send, Wait

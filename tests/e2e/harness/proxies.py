@@ -6,7 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.e2e.harness.client import Client, Http1Client, Http2Client, Way
+from tests.e2e.harness.client import Client, Way
+from tests.e2e.harness.client1 import Http1Client
+from tests.e2e.harness.client2 import Http2Client
 from tests.e2e.harness.tap import Tap
 from toolstream_core.cli.launch import Mitmdump
 

@@ -1,0 +1,147 @@
+"""What is told, and where: the flow's id, colour, whole answers, and nothing of other traffic."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import JSON, MAKERS, NAME, SSE, Sample, openai_chat
+from tests.e2e.harness.script import Answer, Send, answer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+OF_MITMPROXY = re.compile(r"^\[\d\d:\d\d:\d\d\.\d+\]")
+ESCAPE = "\x1b"
+
+
+def send(proxy: Mitmdump, upstream: Upstream, sample: Sample) -> None:
+    """One streamed answer, read to its end."""
+    plan = upstream.plan(answer(sample.pieces))
+    with client("h1", way(proxy, upstream)) as connection:
+        assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.pieces)
+
+
+OTHERS: dict[str, tuple[str, str, bytes, str, bytes]] = {
+    "page": ("GET", "/", b"", "text/html; charset=utf-8", b"<!doctype html><p>data: {}\n\n</p>"),
+    "json": ("POST", "/api/items", b'{"name":"x"}', JSON, b'{"ok":true,"items":[{"id":"call_1"}]}'),
+    "models": (
+        "GET",
+        "/v1/models",
+        b"",
+        JSON,
+        b'{"object":"list","data":[{"id":"gpt-test","object":"model"}]}',
+    ),
+    "image": ("GET", "/a.png", b"", "image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256))),
+    "ticks": ("GET", "/ticks", b"", SSE, b'event: tick\ndata: {"symbol":"X","price":1.5,"id":7}\n\n' * 3),
+    "mcp": (
+        "POST",
+        "/mcp",
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{}}}',
+        SSE,
+        b'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text"}]}}\n\n',
+    ),
+    "lines": (
+        "GET",
+        "/events",
+        b"",
+        "application/x-ndjson",
+        b'{"status":"start","id":"1"}\n{"status":"die"}\n',
+    ),
+    "nothing": ("GET", "/empty", b"", SSE, b""),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_traffic_passes_and_is_not_told(proxies: Proxies, plain: Upstream, name: str) -> None:
+    """Up to the next answer of an LLM, nothing is said that is not of that one."""
+    proxy, tap = proxies.telling()
+    method, path, asked, content_type, body = OTHERS[name]
+    printed, told = len(proxy.output), len(tap.told)
+    plan = plain.plan(Answer((Send(body),), content_type=content_type))
+    with client("h1", way(proxy, plain)) as connection:
+        assert connection.request(path, asked, plan.headers, method).rest() == body
+    after = openai_chat(f"after {name}", "Bern")
+    send(proxy, plain, after)
+    flow = tap.end_of(after.call_id)["flow"]
+    assert {one["flow"] for one in tap.told[told:]} == {flow}
+    proxy.wait_for(f"openai-chat: .*{flow}", after=printed)
+    ours = [line for line in proxy.output[printed:] if not OF_MITMPROXY.match(line)]
+    assert ours
+    assert [line for line in ours if flow not in line] == []
+
+
+@pytest.mark.parametrize("dialect", MAKERS)
+def test_answers_that_are_not_streamed_are_read(proxies: Proxies, secure: Upstream, dialect: str) -> None:
+    """`stream: false`: the same call, and the body as it was."""
+    proxy, tap = proxies.telling()
+    sample = MAKERS[dialect](f"whole {dialect}", "Basel")
+    plan = secure.plan(Answer((Send(sample.whole_body),), content_type=JSON, coding="gzip"))
+    with client("h2", way(proxy, secure)) as connection:
+        reply = connection.request(sample.whole_path, sample.whole_request, plan.headers)
+        assert reply.rest() == plan.answer.body
+    end = tap.end_of(sample.call_id)
+    [call] = end["record"]["calls"]
+    assert (end["record"]["dialect"], end["record"]["streamed"]) == (dialect, False)
+    assert (call["name"], json.loads(call["arguments"]), call["complete"]) == (NAME, sample.arguments, True)
+    proxy.wait_for(lambda line: end["flow"] in line and f"{NAME} id=" in line)
+
+
+@pytest.mark.parametrize(("log", "fragments"), [("calls", False), ("chunks", True)])
+def test_every_line_carries_the_flow(proxies: Proxies, plain: Upstream, log: str, fragments: bool) -> None:
+    """So that the lines of streams that run side by side can be told apart."""
+    proxy = proxies.get(toolstream_log=log)
+    mark = len(proxy.output)
+    send(proxy, plain, openai_chat(f"call for {log}", "Bern"))
+    last = proxy.wait_for(r"openai-chat: 7 events, 1 call", after=mark)
+    flow = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", last)
+    assert flow
+    ours = [line for line in proxy.output[mark:] if not OF_MITMPROXY.match(line)]
+    assert all(flow[0] in line for line in ours)
+    assert any(f'{NAME} id="call for {log}"' in line for line in ours)
+    assert any("event 2 " in line for line in ours) is fragments
+    assert ESCAPE not in "".join(proxy.output)
+
+
+def test_log_off_says_nothing(proxies: Proxies, plain: Upstream) -> None:
+    """Not even at the end; the JSON lines still come."""
+    tap = proxies.tap("quiet")
+    proxy = proxies.get(toolstream_log="off", toolstream_jsonl=str(tap.path))
+    send(proxy, plain, openai_chat("quiet", "Bern"))
+    tap.end_of("quiet")
+    assert [line for line in proxy.output if not OF_MITMPROXY.match(line)] == []
+
+
+@pytest.mark.parametrize(
+    ("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, str], coloured: bool) -> None:
+    """On a terminal, unless the user wants none; what mitmproxy itself prints is its own affair."""
+    with proxies.make(env={"TERM": "xterm", "NO_COLOR": "", **env}, terminal=True) as proxy:
+        send(proxy, plain, openai_chat("call_1", "Bern"))
+        line = proxy.wait_for(f'{NAME}.* id="call_1"')
+        proxy.wait_for("openai-chat: 7 events")
+        ours = [line for line in proxy.output if "gpt-test" in line]
+    assert (ESCAPE in line) is coloured
+    assert (ESCAPE in "".join(ours)) is coloured
+
+
+def test_jsonl_is_a_file_of_its_owner(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
+    """An ordinary file: appended to, whole when mitmdump has ended, and nobody else's to read."""
+    path = tmp_path / "told.jsonl"
+    path.write_text('{"type":"before"}\n')
+    with proxies.make({"toolstream_jsonl": str(path)}) as proxy:
+        send(proxy, plain, openai_chat("call_1", "Bern"))
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [one["type"] for one in told] == ["before", *["event"] * 7, "end"]
+    assert len({one["flow"] for one in told[1:]}) == 1
+    assert path.stat().st_mode & 0o077 == 0

@@ -1,0 +1,59 @@
+"""Options: a wrong value keeps mitmdump from starting and says what would be right; the filter restricts."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import anthropic, openai_chat
+from tests.e2e.harness.script import answer
+from toolstream_core.cli.launch import MitmdumpError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.harness.upstream import Upstream
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "right"),
+    [
+        ("toolstream_log", "loud", r"off.*calls.*chunks"),
+        ("toolstream_filter", "~nonsense (", r"toolstream_filter: .*~nonsense.*~d api\.openai\.com"),
+        ("toolstream_jsonl", "{folder}/missing/told.jsonl", r"toolstream_jsonl: .*a folder that exists"),
+        ("toolstream_jsonl", "{folder}", r"toolstream_jsonl: .*path of a file"),
+        ("toolstream_provider", "{folder}/missing.flow", r"toolstream_provider: .*missing\.flow"),
+    ],
+)
+def test_wrong_value(proxies: Proxies, tmp_path: Path, option: str, value: str, right: str) -> None:
+    """It ends with an error that names what would be right."""
+    proxy = proxies.make({option: value.format(folder=tmp_path)})
+    with contextlib.ExitStack() as stack:
+        stack.callback(proxy.stop)
+        with pytest.raises(MitmdumpError, match=f"(?s)ended with code 1.*{right}"):
+            proxy.start()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["~d 127.0.0.1 & ~u /v1/messages", "~bq claude-test", "!~u completions", "~hq x-kind:.wanted"],
+)
+def test_filter_restricts(proxies: Proxies, plain: Upstream, expression: str) -> None:
+    """What does not match passes untouched and is not told."""
+    tap = proxies.tap("filter")
+    proxy = proxies.get(toolstream_filter=expression, toolstream_jsonl=str(tap.path))
+    told = len(tap.told)
+    unwanted, wanted = openai_chat("not wanted", "Bern"), anthropic(f"wanted {expression}", "Bern")
+    for sample, kind in ((unwanted, "other"), (wanted, "wanted")):
+        plan = plain.plan(answer(sample.pieces))
+        with client("h1", way(proxy, plain)) as connection:
+            reply = connection.request(sample.path, sample.body, plan.headers | {"x-kind": kind})
+            assert reply.rest() == b"".join(sample.pieces)
+    end = tap.end_of(wanted.call_id)
+    assert {one["flow"] for one in tap.told[told:]} == {end["flow"]}
+    assert not [line for line in proxy.output if "not wanted" in line]

@@ -1,0 +1,139 @@
+"""The official clients read a streamed tool call through the proxy as they would without it."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from typing import TYPE_CHECKING, Any
+
+import anthropic
+import httpx2
+import ollama
+import openai
+import pytest
+from google import genai
+
+from tests.e2e.harness import samples
+from tests.e2e.harness.samples import NAME, PARAMETERS, Sample
+from tests.e2e.harness.script import Answer, Send
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.tap import Tap
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+QUESTION: Any = [{"role": "user", "content": "weather?"}]
+
+
+class Told:
+    """A proxy with its tap, and an upstream: what an SDK needs, and what is checked after it has read."""
+
+    def __init__(self, proxies: Proxies, upstream: Upstream) -> None:
+        self.proxy: Mitmdump
+        self.tap: Tap
+        self.proxy, self.tap = proxies.telling()
+        self.upstream = upstream
+        self.trust = ssl.create_default_context(cafile=self.proxy.ca)
+
+    def headers(self, sample: Sample) -> dict[str, str]:
+        """What gets this answer."""
+        steps = tuple(map(Send, sample.pieces))
+        return self.upstream.plan(Answer(steps, content_type=sample.content_type, coding="gzip")).headers
+
+    def check(self, sample: Sample, name: str | None, arguments: object) -> None:
+        """The SDK has read what the upstream said, and the proxy has told the same."""
+        assert (name, arguments) == (NAME, sample.arguments)
+        record = self.tap.end_of(sample.call_id)["record"]
+        [call] = record["calls"]
+        assert (call["name"], json.loads(call["arguments"])) == (NAME, sample.arguments)
+        assert (record["dialect"], record["broken"]) == (sample.dialect, None)
+
+
+@pytest.fixture
+def told(proxies: Proxies, secure: Upstream) -> Told:
+    """The shared proxy before the upstream with TLS."""
+    return Told(proxies, secure)
+
+
+@pytest.fixture
+def http(told: Told) -> Iterator[httpx2.Client]:
+    """The HTTP client of most SDKs, through the proxy and with its authority."""
+    with httpx2.Client(proxy=told.proxy.url, verify=told.trust) as client:
+        yield client
+
+
+def test_openai_chat(told: Told, http: httpx2.Client) -> None:
+    """`chat.completions.create`, put together as its documentation says."""
+    sample = samples.openai_chat("sdk chat", "Lugano")
+    client = openai.OpenAI(api_key="none", base_url=f"{told.upstream.url}/v1", http_client=http)
+    tools: Any = sample.request["tools"]
+    chunks = client.chat.completions.create(
+        model="gpt-test", messages=QUESTION, tools=tools, stream=True, extra_headers=told.headers(sample)
+    )
+    deltas = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or ()]
+    said = [delta.function for delta in deltas if delta.function]
+    told.check(sample, said[0].name, json.loads("".join(one.arguments or "" for one in said)))
+    assert deltas[0].id == sample.call_id
+
+
+def test_openai_responses(told: Told, http: httpx2.Client) -> None:
+    """`responses.stream`."""
+    sample = samples.openai_responses("sdk responses", "Lugano")
+    client = openai.OpenAI(api_key="none", base_url=f"{told.upstream.url}/v1", http_client=http)
+    tools: Any = sample.request["tools"]
+    headers = told.headers(sample)
+    with client.responses.stream(
+        model="gpt-test", input="weather?", tools=tools, extra_headers=headers
+    ) as stream:
+        [item] = stream.get_final_response().output
+    assert item.type == "function_call"
+    told.check(sample, item.name, json.loads(item.arguments))
+
+
+def test_anthropic(told: Told, http: httpx2.Client) -> None:
+    """`messages.stream`."""
+    sample = samples.anthropic("sdk anthropic", "Lugano")
+    client = anthropic.Anthropic(api_key="none", base_url=told.upstream.url, http_client=http)
+    tools: Any = sample.request["tools"]
+    headers = told.headers(sample)
+    with client.messages.stream(
+        model="claude-test", max_tokens=100, messages=QUESTION, tools=tools, extra_headers=headers
+    ) as stream:
+        [block] = stream.get_final_message().content
+    assert block.type == "tool_use"
+    told.check(sample, block.name, block.input)
+
+
+def test_google_genai(told: Told) -> None:
+    """`generate_content_stream`."""
+    sample = samples.gemini("sdk gemini", "Lugano")
+    options = genai.types.HttpOptions(
+        base_url=told.upstream.url,
+        headers=told.headers(sample),
+        client_args={"proxy": told.proxy.url, "verify": told.trust},
+    )
+    declared = genai.types.FunctionDeclaration(name=NAME, parameters_json_schema=PARAMETERS)
+    config = genai.types.GenerateContentConfig(tools=[genai.types.Tool(function_declarations=[declared])])
+    with genai.Client(vertexai=False, api_key="none", http_options=options) as client:
+        chunks = client.models.generate_content_stream(
+            model="gemini-test", contents="weather?", config=config
+        )
+        [call] = [call for chunk in chunks for call in chunk.function_calls or ()]
+    told.check(sample, call.name, call.args)
+
+
+def test_ollama(told: Told) -> None:
+    """`chat`."""
+    sample = samples.ollama("sdk ollama", "Lugano")
+    headers = told.headers(sample)
+    with ollama.Client(told.upstream.url, headers=headers, proxy=told.proxy.url, verify=told.trust) as client:
+        chunks = client.chat(
+            model="llama-test", messages=QUESTION, tools=sample.request["tools"], stream=True
+        )
+        [call] = [call for chunk in chunks for call in chunk.message.tool_calls or ()]
+    told.check(sample, call.function.name, dict(call.function.arguments))
