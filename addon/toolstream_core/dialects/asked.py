@@ -1,0 +1,168 @@
+"""What a request to an LLM asks for, in any protocol. Knows the shapes of requests, none of answers."""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+from toolstream_core.dialects import DIALECTS
+from toolstream_core.dialects.request import model, tools
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolstream_core.model import Json
+
+
+class Form(enum.StrEnum):
+    """How an answer's body is cut."""
+
+    WHOLE = "one JSON document"
+    EVENTS = "server-sent events"
+    LINES = "newline-delimited JSON"
+    ARRAY = "a streamed JSON array"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request, by what decides which answer would fit it."""
+
+    dialect: str
+    model: str | None
+    form: Form
+    tools: frozenset[str]
+    """The names of the tools on offer."""
+    results: int
+    """How many tool results the messages hold: the turn of a tool-calling conversation."""
+    words: str
+    """What the user said last."""
+
+
+# Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`).
+_MODEL_IN_PATH = re.compile(r"/models/([^/:?]+):|/deployments/([^/?]+)/")
+# Requests with the same bodies that want something else, and a protocol that is not read.
+_OTHER = re.compile(r"token|embed|moderation|batch|rank|/v2/chat$", re.IGNORECASE)
+_ANTHROPIC_ONLY = ("anthropic_version", "system", "stop_sequences")
+_OLLAMA_ONLY = ("options", "keep_alive")
+_RESPONSES_ONLY = ("stream", "tools", "instructions", "previous_response_id", "reasoning", "store")
+
+
+def read(path: str, request: Json) -> Asked | None:
+    """What a POST of `request` to `path` (with query) asks for; `None` where that is no completion."""
+    dialect = _dialect(path.partition("?")[0], request)
+    if dialect is None:
+        return None
+    return Asked(
+        dialect=dialect,
+        model=model(request) or _model_in(path),
+        form=_form(dialect, path, request),
+        tools=frozenset(tools(request)),
+        results=sum(1 for _ in _results(request)),
+        words=_words(request),
+    )
+
+
+def _dialect(path: str, request: Json) -> str | None:
+    if not isinstance(request, dict):
+        return None
+    for dialect in DIALECTS:
+        if dialect.claims(path):
+            return dialect.name if _FITS[dialect.name](request) else None
+    return None if _OTHER.search(path) else _by_shape(request)
+
+
+def _by_shape(request: dict[str, Json]) -> str | None:
+    if _has_contents(request):
+        return "gemini"
+    if "model" not in request and "anthropic_version" not in request:
+        return None
+    if _has_messages(request):
+        if any(key in request for key in _OLLAMA_ONLY):
+            return "ollama"
+        schemas = any("input_schema" in tool for tool in look.items(request.get("tools")))
+        return "anthropic" if schemas or any(key in request for key in _ANTHROPIC_ONLY) else "openai-chat"
+    # Embeddings and moderations have `model` and `input` too.
+    return (
+        "openai-responses" if _has_input(request) and any(key in request for key in _RESPONSES_ONLY) else None
+    )
+
+
+def _has_messages(request: dict[str, Json]) -> bool:
+    return isinstance(request.get("messages"), list)
+
+
+def _has_contents(request: dict[str, Json]) -> bool:
+    return isinstance(request.get("contents"), list | dict)
+
+
+def _has_input(request: dict[str, Json]) -> bool:
+    return any(key in request for key in ("input", "prompt", "previous_response_id"))
+
+
+_FITS: dict[str, Callable[[dict[str, Json]], bool]] = {
+    "openai-chat": _has_messages,
+    "openai-responses": _has_input,
+    "anthropic": _has_messages,
+    "gemini": _has_contents,
+    "ollama": _has_messages,
+}
+
+
+def _model_in(path: str) -> str | None:
+    found = _MODEL_IN_PATH.search(path)
+    return found[1] or found[2] if found else None
+
+
+def _form(dialect: str, path: str, request: Json) -> Form:
+    if dialect == "gemini":
+        if ":streamGenerateContent" not in path:
+            return Form.WHOLE
+        return Form.EVENTS if "sse" in parse_qs(path.partition("?")[2]).get("alt", ()) else Form.ARRAY
+    asked = look.get(request, "stream")
+    if dialect == "ollama":
+        return Form.WHOLE if asked is False else Form.LINES
+    return Form.EVENTS if asked is True or ":streamRawPredict" in path else Form.WHOLE
+
+
+def _entries(request: Json) -> Iterator[Json]:
+    for key in ("messages", "input", "contents"):
+        yield from look.items(look.get(request, key))
+
+
+def _results(request: Json) -> Iterator[Json]:
+    """`tool` messages, `…_call_output` items, `tool_result` blocks, `functionResponse` parts."""
+    for entry in _entries(request):
+        kind = look.get(entry, "type")
+        by_role = look.get(entry, "role") in ("tool", "function")
+        if by_role or (isinstance(kind, str) and kind.endswith("_call_output")):
+            yield entry
+            continue
+        for part in (*look.items(look.get(entry, "content")), *look.items(look.get(entry, "parts"))):
+            if look.get(part, "type") == "tool_result" or not _no_response(part):
+                yield part
+
+
+def _no_response(part: Json) -> bool:
+    return all(not isinstance(look.get(part, key), dict) for key in ("functionResponse", "function_response"))
+
+
+def _words(request: Json) -> str:
+    prompt = look.get(request, "input")
+    if isinstance(prompt, str):
+        return prompt
+    for entry in reversed(list(_entries(request))):
+        if look.get(entry, "role") == "user" and (said := _said(entry)):
+            return said
+    return ""
+
+
+def _said(entry: Json) -> str:
+    content = look.get(entry, "content")
+    if isinstance(content, str):
+        return content
+    parts = (*look.items(content), *look.items(look.get(entry, "parts")))
+    return "".join(text for part in parts if isinstance(text := look.get(part, "text"), str))

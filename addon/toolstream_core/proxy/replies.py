@@ -1,0 +1,67 @@
+"""What no fixture holds: the list of models there are, and that there is no answer, as each API says it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.fixtures import Fixture
+    from toolstream_core.model import Json
+
+_LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
+_OPENAI_AND_ANTHROPIC = ("openai-chat", "openai-responses", "anthropic")
+
+
+def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
+    """The answer to a GET of `path`, where that is a list of models."""
+    found = _LISTS.search(path.partition("?")[0])
+    if found is None:
+        return None
+    if found[1] == "api/tags":
+        return {"models": [{"name": name, "model": name} for name in _names(fixtures, "ollama")]}
+    names = _names(fixtures, *_OPENAI_AND_ANTHROPIC)
+    # The three APIs share paths, and each reads its own keys: `data` of the one, `models` of the other.
+    return {
+        "object": "list",
+        "data": [_entry(name) for name in names],
+        "has_more": False,
+        "first_id": names[0] if names else None,
+        "last_id": names[-1] if names else None,
+        "models": [{"name": f"models/{name}", "displayName": name} for name in _names(fixtures, "gemini")],
+    }
+
+
+def _names(fixtures: Sequence[Fixture], *dialects: str) -> list[str]:
+    return sorted({name for one in fixtures if one.asked.dialect in dialects for name in names_of(one)})
+
+
+def _entry(name: str) -> Json:
+    openai = {"id": name, "object": "model", "created": 0, "owned_by": "toolstream"}
+    return {**openai, "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
+
+
+def names_of(fixture: Fixture) -> list[str]:
+    """What a fixture's model is called: as it was asked for, and as the answer said it."""
+    return [name for name in (fixture.asked.model, fixture.record.model) if name]
+
+
+def nothing_saved(dialect: str, fixtures: Sequence[Fixture]) -> Json:
+    """The body of a 404, in the form in which the SDKs of that API show it."""
+    there: dict[str, set[str]] = {}
+    for one in fixtures:
+        there.setdefault(one.asked.dialect, set()).update(names_of(one)[:1])
+    listed = "; ".join(f"{name} ({', '.join(sorted(models))})" for name, models in sorted(there.items()))
+    message = f"toolstream_provider has no saved {dialect} answer. There is: {listed}"
+    match dialect:
+        case "anthropic":
+            return {"type": "error", "error": {"type": "not_found_error", "message": message}}
+        case "gemini":
+            return {"error": {"code": 404, "message": message, "status": "NOT_FOUND"}}
+        case "ollama":
+            return {"error": message}
+    return {
+        "error": {"message": message, "type": "not_found_error", "param": None, "code": "no_saved_answer"}
+    }
