@@ -18,7 +18,7 @@ CORE = ROOT / "addon" / "toolstream_core"
 # Who may import whom: a name reaches what stands to its left, or beside it where that makes no circle.
 LAYERS = (
     "wire, model, redact ← calls ← dialects ← defects, shapes, transit, clients ← pipeline, verdict, record"
-    " ← report, fixtures ← proxy, cli, pytest_plugin"
+    " ← report, fixtures, sources ← proxy, cli, pytest_plugin"
 )
 # Who alone may import these at all.
 CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
