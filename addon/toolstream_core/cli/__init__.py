@@ -1,0 +1,1 @@
+"""The command `toolstream`, one file a subcommand."""

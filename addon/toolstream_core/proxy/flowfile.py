@@ -9,6 +9,8 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader
 
 from toolstream_core.proxy.watch import exchange_of, request_json, secrets_of
+from toolstream_core.redact import redacted
+from toolstream_core.report.paint import quoted
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import look
 
@@ -42,13 +44,10 @@ def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
             count += 1
     except OSError:
         raise
-    except (
-        Exception
-    ) as error:  # mitmproxy's reader lets more than its own exceptions through on foreign bytes
+    except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
         where = f"after flow {count - 1}" if count else "from its beginning"
-        raise UnreadableError(
-            f"is no whole mitmproxy flow file, {where}: {error}"
-        ) from error
+        why = quoted(redacted(str(error)), 200)
+        raise UnreadableError(f"is no whole mitmproxy flow file, {where}: {why}") from error
 
 
 def _answer(one: http.HTTPFlow, source: str) -> Saved:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 _BOM = b"\xef\xbb\xbf"
-_NO_BODY = (
-    "its body is not in the HAR file; browsers call it “Save all as HAR with content”"
-)
+_NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR with content”"
 
 
 def answers(data: bytes, source: str) -> Iterator[Saved]:

@@ -1,0 +1,145 @@
+"""Reads saved answers one after the other, whatever of them cannot be read. Knows sources and printers."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Severity
+from toolstream_core.record import read_body
+from toolstream_core.redact import redacted
+from toolstream_core.report.paint import word
+from toolstream_core.sources.files import STDIN, files
+from toolstream_core.sources.saved import UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from toolstream_core.cli.printer import Printer
+    from toolstream_core.dialects import Dialect
+    from toolstream_core.model import Event, Finding, Said
+    from toolstream_core.record import Heard, Record
+    from toolstream_core.sources.saved import Saved
+
+CLEAN, FOUND, UNREADABLE = 0, 1, 2
+"""Exit codes."""
+_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
+
+
+class Inspection:
+    """What came of the paths so far."""
+
+    def __init__(
+        self,
+        printer: Printer,
+        saved: Callable[[str], Iterator[Saved]],
+        keeps: Callable[[Finding], bool],
+        dialects: Sequence[Dialect],
+    ) -> None:
+        """`saved` gives the answers in a file; `keeps` says which findings are wanted."""
+        self._printer = printer
+        self._saved = saved
+        self._keeps = keeps
+        self._dialects = dialects
+        self._found = False
+        self._unreadable = False
+
+    def read(self, path: str) -> None:
+        """Read all that `path` means; say so where there is nothing of ours in it."""
+        if not [file for file in files(path) if self._file(file)]:
+            _tell(f"no LLM stream in {_name(path)}")
+
+    def close(self, *, exit_zero: bool) -> int:
+        """Print what is left and give the exit code."""
+        self._printer.close()
+        if self._unreadable:
+            return UNREADABLE
+        return FOUND if self._found and not exit_zero else CLEAN
+
+    def _file(self, file: str) -> bool:
+        """Read one file; whether anything was told of it."""
+        told = False
+        try:
+            for saved in self._saved(file):
+                told = self._answer(saved) or told
+        except UnreadableError as error:
+            self._cannot(f"{_name(file)} {error}")
+            return True
+        return told
+
+    def _answer(self, saved: Saved) -> bool:
+        source = word(saved.exchange.source)
+        if saved.missing:
+            self._cannot(f"{source} cannot be read: {saved.missing}")
+            return True
+        try:
+            record = self._record(saved)
+        except (UnreadableError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hide what the other answers say
+            self._cannot(f"{source} cannot be read, by a bug of toolstream: {type(error).__name__}: {error}")
+            return True
+        if record is not None:
+            self._found = self._found or any(one.severity in _COUNTS for one in record.findings)
+        return record is not None
+
+    def _record(self, saved: Saved) -> Record | None:
+        hide = partial(redacted, secrets=saved.secrets)
+        clock = _Clock(saved)
+        sinks = self._printer.sinks(saved.exchange, hide, clock.now if saved.times else None)
+        record = read_body(
+            clock.chunks(),
+            saved.exchange,
+            broken=saved.broken,
+            sinks=[_Sieve(self._keeps), *sinks],
+            dialects=self._dialects,
+        )
+        if record is not None:
+            self._printer.add(record, hide)
+        return record
+
+    def _cannot(self, message: str) -> None:
+        self._unreadable = True
+        _tell(message)
+
+
+class _Clock:
+    """Says when the chunk came that is being read."""
+
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
+        self._now = 0
+
+    def now(self) -> int:
+        return self._now
+
+    def chunks(self) -> Iterator[bytes]:
+        for number, chunk in enumerate(self._saved.chunks):
+            if self._saved.times:
+                self._now = self._saved.times[number]
+            yield chunk
+
+
+class _Sieve:
+    """Takes findings that nobody wants out of a record; stands before the sinks that tell them."""
+
+    def __init__(self, keeps: Callable[[Finding], bool]) -> None:
+        self._keeps = keeps
+
+    def quiet(self, event: Event) -> None:
+        """Nothing to find here."""
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        """Nothing to find here yet."""
+
+    def ended(self, record: Record) -> None:
+        record.findings = [finding for finding in record.findings if self._keeps(finding)]
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == STDIN else word(path)
+
+
+def _tell(message: str) -> None:
+    print(f"toolstream: {message}", file=sys.stderr)

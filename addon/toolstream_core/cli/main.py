@@ -1,0 +1,89 @@
+"""The command line's door: which command, and how any of them ends. Knows the commands by name only."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import importlib.metadata
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS: Final = {"inspect": "inspect", "demo": "demo", "addon-path": "addon_path"}
+"""Each command and its module, which has `add_parser(subparsers)` and `run(args) -> int`."""
+
+USAGE: Final = 2
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+"""As a shell tells it of a program that SIGPIPE ended."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and give its exit code: 2 for what was asked wrongly."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    _encode_anything()
+    try:
+        args = _parser(words).parse_args(words)
+        code: int = args.run(args)
+        _flush()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        return PIPE_CLOSED
+    except OSError as error:
+        _drop_output()
+        print(f"toolstream: {error}", file=sys.stderr)
+        return USAGE
+    return code
+
+
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="toolstream",
+        description="Show how LLM providers' streams say their tool calls.",
+        epilog='The live view is a mitmproxy addon: mitmdump -s "$(toolstream addon-path)"',
+    )
+    parser.add_argument("--version", action="version", version=f"toolstream {_version()}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    # Only the module of the command that is asked for is loaded: one of them takes mitmproxy along.
+    asked = [words[0]] if words and words[0] in COMMANDS else COMMANDS
+    for name in asked:
+        importlib.import_module(f"toolstream_core.cli.{COMMANDS[name]}").add_parser(subparsers)
+    return parser
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("toolstream")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def _encode_anything() -> None:
+    """Foreign text goes to any terminal: what it cannot show is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _drop_output() -> None:
+    """Nobody reads any more, and Python would complain of it on its way out."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Prints what was read of saved answers, as text or as JSON. Knows the reports."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Protocol
+
+from toolstream_core.report import jsonform
+from toolstream_core.report.paint import plain, word
+from toolstream_core.report.text import EndLines, Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from toolstream_core.model import Exchange
+    from toolstream_core.record import Record, Sink
+    from toolstream_core.report.paint import Paint
+
+    type Write = Callable[[str], None]
+    type Hide = Callable[[str], str]
+    type Elapsed = Callable[[], int] | None
+
+
+class Printer(Protocol):
+    """Is asked for sinks before an answer is read, told the record after it, and closed at the end."""
+
+    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+        """What the reader tells as it goes."""
+        ...
+
+    def add(self, record: Record, hide: Hide) -> None:
+        """The answer that was read last was an LLM's."""
+        ...
+
+    def close(self) -> None:
+        """There are no more."""
+        ...
+
+
+class TextPrinter:
+    """Lines as in the live log.
+
+    `chunks`: chunk by chunk, or only what is told at the end; `None` is the one where there is a single
+    stream, the other where there are several, so the first stream's lines wait for a second stream.
+    """
+
+    def __init__(self, write: Write, *, chunks: bool | None = None, paint: Paint = plain) -> None:
+        """`write` takes one line."""
+        self._write = write
+        self._chunks = chunks
+        self._paint = paint
+        self._long: list[str] = []
+        self._short: list[str] = []
+        self._waiting: list[str] | None = None
+        """The first stream's chunk lines, while it is not known to be one of several."""
+        self._first: list[str] = []
+        self._counts: Counter[str] = Counter()
+
+    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+        """One that writes, or two that keep their lines until it is known which to write."""
+        label = " ".join(word(name) for name in (exchange.source, exchange.host) if name)
+
+        def lines(make: type[Lines], write: Write) -> Lines:
+            def hidden(line: str) -> None:
+                write(hide(line))
+
+            return make(hidden, label, elapsed=elapsed, paint=self._paint, hide=hide)
+
+        if self._chunks is not None:
+            return [lines(Lines if self._chunks else EndLines, self._write)]
+        self._long, self._short = [], []
+        if self._counts["stream"]:
+            return [lines(EndLines, self._short.append)]
+        return [lines(Lines, self._long.append), lines(EndLines, self._short.append)]
+
+    def add(self, record: Record, hide: Hide) -> None:
+        """Count it, and write its lines if they waited."""
+        del hide
+        self._counts.update(
+            [
+                "stream",
+                *("call" for _ in record.calls),
+                *(finding.severity.value for finding in record.findings),
+            ]
+        )
+        if self._chunks is not None:
+            return
+        if self._counts["stream"] == 1:
+            self._waiting, self._first = self._long, self._short
+            return
+        self._release(self._first)
+        self._write_all(self._short)
+
+    def close(self) -> None:
+        """Write what still waits, and, for several streams, how many of everything."""
+        if self._waiting is not None:
+            self._release(self._waiting)
+        if self._counts["stream"] > 1:
+            told = ("stream", "call", "error", "warning", "note")
+            self._write(", ".join(_counted(self._counts[noun], noun) for noun in told))
+
+    def _release(self, lines: list[str]) -> None:
+        if self._waiting is not None:
+            self._waiting = None
+            self._write_all(lines)
+
+    def _write_all(self, lines: list[str]) -> None:
+        for line in lines:
+            self._write(line)
+
+
+class JsonPrinter:
+    """The document of `docs/inspect.schema.json`, in one line, when everything was read."""
+
+    def __init__(self, write: Write) -> None:
+        """`write` takes one line."""
+        self._write = write
+        self._streams: list[dict[str, Any]] = []
+
+    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+        """The record says it all."""
+        del exchange, hide, elapsed
+        return ()
+
+    def add(self, record: Record, hide: Hide) -> None:
+        """Keep the stream's object."""
+        self._streams.append(jsonform.record_object(record, hide))
+
+    def close(self) -> None:
+        """Write the document."""
+        self._write(json.dumps(jsonform.document(self._streams)))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
