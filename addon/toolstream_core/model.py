@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -107,13 +107,11 @@ SILENCE: Final = Said()
 class Event:
     """A frame and, derived on demand, what it means. A stage that wants another event makes another frame."""
 
-    __slots__ = ("_read", "_said", "frame", "quiet")
+    __slots__ = ("_read", "_said", "frame")
 
-    def __init__(self, frame: Frame, read: Callable[[Frame], Said], *, quiet: bool = False) -> None:
-        """`read` is the dialect's reader, which never raises; `quiet` what its cheap test of the raw bytes said."""
+    def __init__(self, frame: Frame, read: Callable[[Frame], Said]) -> None:
+        """`read` is the dialect's reader, which never raises."""
         self.frame = frame
-        self.quiet = quiet
-        """Surely no tool call, finish, error or end: not worth parsing for most."""
         self._read = read
         self._said: Said | None = None
 
@@ -194,6 +192,18 @@ class Finding(NamedTuple):
     repair: str | None = None
 
 
+class Observer(Protocol):
+    """Sees every event and changes nothing."""
+
+    def __call__(self, event: Event) -> None:
+        """An event that may say something."""
+        ...
+
+    def quiet(self, frame: Frame) -> None:
+        """A frame that surely says nothing of tool calls, finish, error or end."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """What is known of a stream beside its own bytes."""
@@ -212,7 +222,5 @@ class Exchange:
 
 type Json = Any
 """Foreign JSON, looked at through `wire.look` only."""
-type Observer = Callable[[Event], None]
-"""Sees every event and changes nothing."""
 type Stage = Callable[[Event], Iterable[Event]]
 """Every repair, fault and shape: one event in, what goes on out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.dialects.likeness import Likeness
 from toolstream_core.model import Event
 from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.sniff import NOT_OURS, choose
@@ -133,21 +134,26 @@ class Pipeline:
     def _pass(self, frames: list[Frame]) -> None:
         read = self._read
         if read is None:
-            for frame in frames:
-                if self._read is None:
-                    self._recognise(frame)
-                else:
-                    self._emit(frame)
+            self._pass_unrecognised(frames)
             return
         quiet = self._quiet
         observers = self._observers
         for frame in frames:
-            event = Event(frame, read, quiet=frame.data is not None and quiet(frame.raw))
-            for observe in observers:
-                observe(event)
+            if quiet(frame.raw) and frame.data is not None and not frame.trailing:
+                for observer in observers:
+                    observer.quiet(frame)
+            else:
+                event = Event(frame, read)
+                for observer in observers:
+                    observer(event)
 
-    def _emit(self, frame: Frame) -> None:
-        self._pass([frame])
+    def _pass_unrecognised(self, frames: list[Frame]) -> None:
+        for at, frame in enumerate(frames):
+            self._recognise(frame)
+            if self._read is not None:
+                self._pass(frames[at + 1 :])
+            if self._read is not None or not self._reading:
+                return
 
     def _recognise(self, frame: Frame) -> None:
         self._pending.append(frame)
@@ -165,15 +171,17 @@ class Pipeline:
             self._start(found)
 
     def _start(self, dialect: Dialect) -> None:
+        """The dialect is known; the frames so far are never quiet, so that what only the first ones say is read."""
         streamed = not isinstance(self._framer, WholeFramer)
         self._dialect = dialect
-        self._quiet = dialect.quiet if streamed else _never
-        self._read = dialect.read if streamed else lambda frame: dialect.answer(frame.json)
+        self._read = Likeness(dialect.read).read if streamed else lambda frame: dialect.answer(frame.json)
         self._observers = self._begin(dialect, streamed)
         if self._decoder is None and self._framer is not None:
             self._direct = self._framer.feed
         pending, self._pending = self._pending, []
         self._pass(pending)
+        if streamed:
+            self._quiet = dialect.quiet
 
 
 def _never(raw: bytes) -> bool:

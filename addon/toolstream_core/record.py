@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.dialects import Dialect
     from toolstream_core.model import Event, Observer
+    from toolstream_core.wire.frame import Frame
 
 MAX_FINDINGS = 1000
 """Findings of one answer that are kept; more of the same help nobody."""
@@ -56,8 +57,11 @@ class Heard(NamedTuple):
 class Sink(Protocol):
     """Is told of an answer as it comes."""
 
-    def quiet(self, event: Event) -> None:
-        """An event without anything that concerns tool calls."""
+    live: bool
+    """Whether it wants to be told of the events; every sink is told of the end."""
+
+    def quiet(self, frame: Frame) -> None:
+        """A frame without anything that concerns tool calls."""
         ...
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
@@ -80,7 +84,7 @@ class Reader:
         self._model: str | None = None
         self._calls = dialect.calls(request.tools(exchange.request))
         self._sinks = tuple(sinks)
-        self._last = -1
+        self._live = tuple(sink for sink in sinks if sink.live)
         self._framing = endings.Framing()
 
     def __call__(self, event: Event) -> None:
@@ -91,11 +95,14 @@ class Reader:
             self._framing.without_data(frame)
             return
         record.events += 1
-        if event.quiet:
-            for sink in self._sinks:
-                sink.quiet(event)
-            return
         self._heard(event, event.said)
+
+    def quiet(self, frame: Frame) -> None:
+        """Count a frame that says nothing of tool calls."""
+        self._record.bytes += len(frame.raw)
+        self._record.events += 1
+        for sink in self._live:
+            sink.quiet(frame)
 
     def finished(self, *, broken: str | None = None, unread: str | None = None) -> Record:
         """The record, complete. `unread`: why reading stopped before the end, where it did."""
@@ -123,7 +130,7 @@ class Reader:
             record.ended = True
         if said.error and record.error is None:
             record.error = said.error
-        for sink in self._sinks:
+        for sink in self._live:
             sink.heard(event, said, told)
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 HIDDEN = "[redacted]"
 MIN_SECRET = 8
+"""Characters below which nothing counts as a secret."""
+MIN_SECRET = 8
 """Characters from which a header's value counts as a secret worth hiding wherever it shows."""
 
 # Shapes as published by their issuers: OpenAI and Anthropic `sk-…`, Google `AIza…`, GitHub `ghp_…`, Slack `xoxb-…`,
@@ -41,6 +43,8 @@ def is_secret_parameter(name: str) -> bool:
 
 def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
     """`text` without what looks like a secret, and without `secrets`, the values that the request itself carried."""
+    if len(text) < MIN_SECRET:
+        return text
     for secret in secrets:
         if secret in text:
             text = text.replace(secret, HIDDEN)

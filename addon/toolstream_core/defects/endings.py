@@ -42,7 +42,7 @@ class Framing:
 
     def with_data(self, frame: Frame, said: Said) -> None:
         """Look at a frame that was read."""
-        if frame.json is ABSENT and not said.error and (frame.data or b"").strip() not in _NO_JSON:
+        if not (said.fragments or said.error) and frame.json is ABSENT and (frame.data or b"").strip() not in _NO_JSON:
             self._tell(UNPARSABLE_DATA, frame, "the data of this event is no JSON")
         if frame.trailing:
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"

@@ -28,7 +28,9 @@ def _quiet(raw: bytes) -> bool:
     `\\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. `[DONE]` has no `choices`.
     """
     find = raw.find
-    if find(b"_call") >= 0 or find(b'"error"') >= 0 or find(b'"message"') >= 0 or find(b"\\u00") >= 0:
+    if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"error"') >= 0 or find(b'"message"') >= 0:
+        return False
+    if find(b"\\") >= 0 and find(b"\\u00") >= 0:
         return False
     count = raw.count(b'"finish_reason"')
     if count == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ class Watch:
         self._reader: Reader | None = None
         self._over = False
         self._started = flow.request.timestamp_start
+        self._now = self._started
+        self._waiting: list[bytes] = []
         self.exchange = exchange_of(flow, request)
         self._pipeline = Pipeline(DIALECTS, self.exchange, self._begin)
         self._secrets: tuple[str, ...] | None = None
@@ -50,22 +53,31 @@ class Watch:
         return self._over
 
     def stream(self, chunk: bytes) -> bytes | list[bytes]:
-        """What mitmproxy calls for each chunk: the same object goes on. `b""` is the end."""
+        """What mitmproxy calls for each chunk: the same object goes on at once. `b""` is the end.
+
+        Chunks are read right after, those of one network read together: it costs the proxy half as much as
+        reading each between two sends, and no client waits for it.
+        """
+        waiting = self._waiting
+        if waiting and chunk:
+            waiting.append(chunk)
+            if len(waiting) >= MAX_BATCH:
+                self._catch_up()
+            return chunk
         if not chunk:
             self.finish()
             return []
-        if not self._pipeline.reading:
-            return chunk
-        passed = self._pipeline.feed(chunk)
-        if self._pipeline.error is not None:
-            self._tell_failure()
-        return passed
+        if self._pipeline.reading:
+            waiting.append(chunk)
+            self._schedule()
+        return chunk
 
     def finish(self, *, broken: str | None = None) -> Record | None:
         """The answer is over; `broken` says how, where it was not by its own end."""
         if self._over:
             return None
         self._over = True
+        self._catch_up()
         self._pipeline.feed(b"")
         if self._pipeline.error is not None:
             self._tell_failure()
@@ -78,8 +90,8 @@ class Watch:
             return None
 
     def elapsed(self) -> int:
-        """Milliseconds since the request began."""
-        return int((time.time() - self._started) * 1000)
+        """Milliseconds from the request's begin to the arrival of what is read now."""
+        return int((self._now - self._started) * 1000)
 
     def hide(self, text: str) -> str:
         """`text` without secrets, those of this flow's request included."""
@@ -90,6 +102,23 @@ class Watch:
     def _begin(self, dialect: Dialect, streamed: bool) -> list[Observer]:  # noqa: FBT001 - the pipeline's callback
         self._reader = Reader(dialect, self.exchange, self._sinks(self, dialect), streamed=streamed)
         return [self._reader]
+
+    def _schedule(self) -> None:
+        self._now = time.time()
+        try:
+            asyncio.get_running_loop().call_soon(self._catch_up)
+        except RuntimeError:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Read what is waiting."""
+        if not self._waiting:
+            return
+        data = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
+        self._waiting.clear()
+        self._pipeline.feed(data)
+        if self._pipeline.error is not None:
+            self._tell_failure()
 
     def _tell_failure(self) -> None:
         error, self._pipeline.error = self._pipeline.error, None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Event, Said
     from toolstream_core.record import Heard, Record
+    from toolstream_core.wire.frame import Frame
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _SEEN = ("index", "id", "item_id", "name", "type", "arguments")
@@ -23,6 +24,8 @@ class JsonLines:
 
     Absent stays absent: a key that the wire did not have is not in the object, `null` and `""` are as sent.
     """
+
+    live = True
 
     def __init__(
         self,
@@ -38,9 +41,8 @@ class JsonLines:
         self._elapsed = elapsed
         self._hide = hide
 
-    def quiet(self, event: Event) -> None:
+    def quiet(self, frame: Frame) -> None:
         """An event without anything that concerns tool calls: only its number and size."""
-        frame = event.frame
         self._write(f'{{"type":"event",{self._head},"event":{frame.number}{self._time()},"bytes":{len(frame.raw)}}}')
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:

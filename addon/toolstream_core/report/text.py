@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Event, Finding, Said, Seen
     from toolstream_core.record import Heard, Record
     from toolstream_core.report.paint import Paint
+    from toolstream_core.wire.frame import Frame
 
 MAX_FRAGMENT = 160
 """Characters of one fragment that a line shows."""
@@ -22,6 +23,8 @@ MAX_ARGUMENTS = 2000
 
 class Lines:
     """The chunk-by-chunk lines of one stream: one for each event that concerns tool calls, the others folded."""
+
+    live = True
 
     def __init__(
         self,
@@ -48,12 +51,12 @@ class Lines:
         self._folded_bytes = 0
         self._folded_from = 0
 
-    def quiet(self, event: Event) -> None:
+    def quiet(self, frame: Frame) -> None:
         """Fold an event without anything that concerns tool calls."""
         if not self._folded:
-            self._folded_from = event.frame.number
+            self._folded_from = frame.number
         self._folded += 1
-        self._folded_bytes += len(event.frame.raw)
+        self._folded_bytes += len(frame.raw)
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
         """Tell an event that says something; one that only carries text is folded too."""
@@ -61,9 +64,10 @@ class Lines:
             self._name_model(said.model)
             self._named = True
         if not (told or said.finishes or said.error or said.end):
-            self.quiet(event)
+            self.quiet(event.frame)
             return
-        self.flush()
+        if self._folded:
+            self.flush()
         number = event.frame.number
         for one in told:
             self._line(number, self._fragment(one))
@@ -78,6 +82,7 @@ class Lines:
     def ended(self, record: Record) -> None:
         """Tell the calls, the findings and how it ended."""
         self.flush()
+        self._name_model(record.model)
         for line in summary(record, self._paint, self._hide):
             self._write(f"{self._prefix}{line}{self._mark}")
 
@@ -120,14 +125,7 @@ class Lines:
 class EndLines(Lines):
     """Only what is told at the end of a stream: the calls, the findings, the summary."""
 
-    def quiet(self, event: Event) -> None:
-        """Say nothing."""
-
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
-        """Note the model only."""
-        if said.model and not self._named:
-            self._name_model(said.model)
-            self._named = True
+    live = False
 
 
 def summary(record: Record, paint: Paint = plain, hide: Callable[[str], str] = str) -> Iterator[str]:

@@ -24,7 +24,7 @@ class Saved:
 
     exchange: Exchange
     chunks: Iterable[bytes] = ()
-    """The body as it came, still encoded as `exchange` says; to be taken once."""
+    """The body as it came, still encoded as `exchange` says. Take it before asking for the next answer."""
     times: Sequence[int] = ()
     """Milliseconds at which each chunk came, or nothing where nobody noted them."""
     broken: str | None = None
