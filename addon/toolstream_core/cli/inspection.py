@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Finding, Said
     from toolstream_core.record import Heard, Record
     from toolstream_core.sources.saved import Saved
+    from toolstream_core.wire.frame import Frame
 
 CLEAN, FOUND, UNREADABLE = 0, 1, 2
 """Exit codes."""
@@ -124,10 +125,12 @@ class _Clock:
 class _Sieve:
     """Takes findings that nobody wants out of a record; stands before the sinks that tell them."""
 
+    live = False
+
     def __init__(self, keeps: Callable[[Finding], bool]) -> None:
         self._keeps = keeps
 
-    def quiet(self, event: Event) -> None:
+    def quiet(self, frame: Frame) -> None:
         """Nothing to find here."""
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
