@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from toolstream_core.cli.launch import door_path
 
 if TYPE_CHECKING:
     import argparse
@@ -19,14 +20,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Print the path; 2 where the addon is not beside its package."""
     del args
-    door = addon_path()
+    door = door_path()
     if not door.is_file():
         print(f"toolstream: {door} is missing; install toolstream anew", file=sys.stderr)
         return 2
     print(door)
     return 0
-
-
-def addon_path() -> Path:
-    """The file that mitmproxy loads: beside the package, in a checkout and installed."""
-    return Path(__file__).resolve().parents[2] / "toolstream.py"
