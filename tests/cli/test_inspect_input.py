@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mitmproxy import flow
+
+from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
+from tests.conftest import needs_shared
+from toolstream_core.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAVED = sorted((ROOT / "flows").glob("*.flow"))
+
+
+@pytest.mark.parametrize("path", SAVED, ids=[path.stem for path in SAVED])
+def test_saved_flows_are_read_as_expected(inspect: Inspect, path: Path) -> None:
+    """Each flow's calls, dialect, model and finish reasons, as its `.expect.json` has them."""
+    streams = inspect.streams(path)
+    expected = json.loads(path.with_suffix(".expect.json").read_text())
+    assert [stream["source"] for stream in streams] == [f"{path}#{number}" for number in range(len(expected))]
+    for stream, wanted in zip(streams, expected, strict=True):
+        calls = [
+            {key: call[key] for key in calls}
+            for call, calls in zip(stream["calls"], wanted["calls"], strict=True)
+        ]
+        assert {**stream, "calls": calls} == {**stream, **wanted}
+        assert stream["findings"] == []
+
+
+@pytest.mark.parametrize("name", ["a.sse", "a.txt", "a.json", "a", "a.sse.gz", "a.har", "a.flow", "a.har.gz"])
+def test_the_same_stream_from_anywhere(inspect: Inspect, tmp_path: Path, name: str) -> None:
+    """Whatever it was saved as."""
+    data = body()
+    if ".har" in name:
+        answer = {"status": 200, "content": {"mimeType": "text/event-stream", "text": data.decode()}}
+        asked = {"method": "POST", "url": "https://openrouter.ai/api/v1/chat/completions"}
+        data = json.dumps({"log": {"entries": [{"request": asked, "response": answer}]}}).encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    if name.endswith(".flow"):
+        save(tmp_path / name, flows(GLM)[0])
+    [stream] = inspect.streams(tmp_path / name)
+    [wanted, _] = inspect.streams(GLM)
+    own = ("source", "host")
+    assert {key: stream[key] for key in stream if key not in own} == {
+        key: wanted[key] for key in wanted if key not in own
+    }
+    assert stream["source"] == f"{tmp_path / name}{'#0' if '.har' in name or '.flow' in name else ''}"
+
+
+def test_standard_input_is_a_body() -> None:
+    """A single one, so it is told chunk by chunk."""
+    done = run("-", stdin=body())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b'- z-ai/glm-5-20260211 event 0  call 0: id="call_')
+
+
+def test_standard_input_is_told_as_it_comes() -> None:
+    """`curl --no-buffer … | toolstream inspect -`: the first event is told before the second is sent."""
+    first, *others = re.split(rb"(?<=\n\n)", body())
+    with subprocess.Popen(
+        [sys.executable, "-m", "toolstream_core.cli.main", "inspect", "-"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": "addon"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(first)
+        process.stdin.flush()
+        assert b"event 0" in process.stdout.readline()
+        process.stdin.write(b"".join(others))
+        process.stdin.close()
+        assert b"event 1" in process.stdout.readline()
+        process.stdout.read()
+    assert process.returncode == 0
+
+
+def test_what_cannot_be_read_hides_nothing_else(inspect: Inspect, tmp_path: Path) -> None:
+    """Each is told in its place, the others are printed, and the code is 2."""
+    save(tmp_path / "cut.flow", *flows(GLM))
+    whole = (tmp_path / "cut.flow").read_bytes()
+    (tmp_path / "cut.flow").write_bytes(whole[:-20])
+    streams = inspect.streams(tmp_path / "missing.sse", tmp_path / "cut.flow", GLM, code=2)
+    assert [stream["source"] for stream in streams] == [f"{tmp_path}/cut.flow#0", f"{GLM}#0", f"{GLM}#1"]
+    missing, cut = inspect.err.splitlines()
+    assert missing == f"toolstream: {tmp_path}/missing.sse cannot be read: No such file or directory"
+    assert cut.startswith(f"toolstream: {tmp_path}/cut.flow is no whole mitmproxy flow file, after flow 0")
+
+
+def test_a_body_that_was_not_saved_is_told_with_the_remedy(inspect: Inspect, tmp_path: Path) -> None:
+    """It is neither clean nor silent."""
+    one = flows(GLM)[0]
+    assert one.response is not None
+    one.response.raw_content = None
+    path = save(tmp_path / "a.flow", one)
+    assert inspect(path, code=2) == []
+    assert inspect.err == (
+        f"toolstream: {path}#0 cannot be read: its body was not saved; "
+        "record streams with --set store_streamed_bodies=true\n"
+    )
+
+
+def test_a_broken_connection_is_told(inspect: Inspect, tmp_path: Path) -> None:
+    """In the record, and as a finding where the answer was not whole."""
+    one = flows(GLM)[0]
+    assert one.response is not None
+    assert one.response.raw_content is not None
+    one.response.raw_content = one.response.raw_content[:400]
+    one.error = flow.Error("server closed connection")
+    [stream] = inspect.streams(save(tmp_path / "a.flow", one), code=1)
+    assert stream["broken"] == "server closed connection"
+    assert "truncated-stream" in [finding["name"] for finding in stream["findings"]]
+
+
+@given(st.binary(max_size=300), st.sampled_from(["a.sse", "a.json", "a.ndjson", "a.har", "a.flow", "a"]))
+def test_foreign_bytes_never_make_a_traceback(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str
+) -> None:
+    """Whatever the file is called."""
+    path = tmp_path_factory.mktemp("foreign") / name
+    path.write_bytes(data)
+    told = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", told)
+        assert main(["inspect", str(path)]) in {0, 1, 2}
+    assert "bug of toolstream" not in told.getvalue()
+
+
+@needs_shared
+def test_recorded_streams_are_read_without_complaint(inspect: Inspect, shared: Path) -> None:
+    """As a folder and file by file: the same streams, none of them broken, as the schema says."""
+    folder = shared / "streams"
+    streams = inspect.streams(folder)
+    named = sorted(path for path in folder.rglob("*") if path.is_file())
+    assert inspect.streams(*named) == streams
+    assert len(streams) > 300
+    told = re.findall(r"no LLM stream in (.*)", inspect.err)
+    assert {stream["source"] for stream in streams} | set(told) == {str(path) for path in named}
