@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 FUNCTION_LINES = 50
 FILE_LINES = 300
+RECORDED = {"flows", "flowsrc", "streams"}
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:root|work|(?:home|Users)/(?!user\b|you\b)\w+)(?:/|\b)")
 
 
@@ -43,10 +44,13 @@ def programs() -> list[str]:
 
 @pytest.mark.parametrize("program", programs())
 def test_files_and_functions_stay_short(program: str) -> None:
-    """A file of 300 lines does two things; so does a function of 50, unless a comment above it says why."""
+    """A file of 300 lines does two things; so does a function of 50, unless a comment above it says why.
+
+    A test file has the name of what it tests, and as many cases as that needs.
+    """
     source = (ROOT / program).read_text()
     assert long_functions(source) == []
-    assert len(source.splitlines()) <= FILE_LINES
+    assert len(source.splitlines()) <= FILE_LINES or program.startswith("tests/")
 
 
 def test_no_tracked_text_names_a_path_of_somebodys_machine() -> None:
@@ -55,7 +59,7 @@ def test_no_tracked_text_names_a_path_of_somebodys_machine() -> None:
     if listed.returncode:
         pytest.skip("not a git checkout")
     tracked = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
-    texts = [path for path in tracked if not {"flows", "flowsrc", "streams"} & set(path.parts) and path.is_file()]
+    texts = [path for path in tracked if not RECORDED & set(path.parts) and path.is_file()]
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}"
         for path in texts

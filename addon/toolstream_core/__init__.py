@@ -1,0 +1,1 @@
+"""The core. Imports nothing here, so that each part can be had without the others."""
