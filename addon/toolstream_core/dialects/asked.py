@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import model, tools
+from toolstream_core.model import ABSENT
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ def _by_shape(request: dict[str, Json]) -> str | None:
     if _has_messages(request):
         if any(key in request for key in _OLLAMA_ONLY):
             return "ollama"
-        schemas = any("input_schema" in tool for tool in look.items(request.get("tools")))
+        schemas = any(
+            look.get(tool, "input_schema") is not ABSENT for tool in look.items(request.get("tools"))
+        )
         return "anthropic" if schemas or any(key in request for key in _ANTHROPIC_ONLY) else "openai-chat"
     # Embeddings and moderations have `model` and `input` too.
     return (

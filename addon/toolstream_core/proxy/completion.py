@@ -61,7 +61,7 @@ def _openai_chat(payloads: Payloads, calls: Sequence[Call]) -> Json:
 
 def _add_texts(message: dict[str, Json], delta: Json) -> None:
     """`content`, and what vendors say beside it: `reasoning`, `reasoning_content`, `refusal`."""
-    for key, piece in delta.items() if isinstance(delta, dict) else ():
+    for key, piece in _dict(delta).items():
         if isinstance(piece, str) and piece and key != "role":
             message[key] = message.get(key, "") + piece
 
@@ -107,8 +107,8 @@ def _anthropic(payloads: Payloads, calls: Sequence[Call]) -> Json:
         for part in (payload.get("message"), payload.get("delta")):
             if isinstance(part, dict) and payload.get("type") in {"message_start", "message_delta"}:
                 message.update(part)
-                used.update(part.get("usage") or {})
-        used.update(payload.get("usage") or {})
+                used.update(_dict(part.get("usage")))
+        used.update(_dict(payload.get("usage")))
         piece = look.get(payload, "delta", "text")
         text += piece if isinstance(piece, str) else ""
     uses = [
@@ -128,7 +128,7 @@ def _gemini(payloads: Payloads, calls: Sequence[Call]) -> Json:
     parts: list[Json] = []
     for payload in payloads:
         said = look.get(payload, "candidates", 0)
-        candidate.update(said if isinstance(said, dict) else {})
+        candidate.update(_dict(said))
         parts.extend(part for part in look.items(look.get(said, "content", "parts")) if part != {"text": ""})
     if any(look.get(part, "functionCall", "partialArgs") is not ABSENT for part in parts):
         parts = [part for part in parts if look.get(part, "functionCall") is ABSENT]
@@ -141,8 +141,8 @@ def _joined(parts: Sequence[Json]) -> list[Json]:
     """The parts, with each run of plain texts as one."""
     joined: list[Json] = []
     for part in parts:
-        if joined and joined[-1].keys() == {"text"} == part.keys():
-            joined[-1] = {"text": joined[-1]["text"] + part["text"]}
+        if joined and _dict(joined[-1]).keys() == {"text"} == _dict(part).keys():
+            joined[-1] = {"text": f"{joined[-1]['text']}{part['text']}"}
         else:
             joined.append(part)
     return joined
@@ -174,8 +174,11 @@ def _merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:
 
 
 def _object(call: Call) -> Json:
-    said = parse(call.arguments.encode())
-    return said if isinstance(said, dict) else {}
+    return _dict(parse(call.arguments.encode("utf-8", "surrogatepass")))
+
+
+def _dict(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
 
 
 _ASSEMBLERS: dict[str, Callable[[Payloads, Sequence[Call]], Json]] = {

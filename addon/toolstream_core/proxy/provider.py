@@ -11,7 +11,7 @@ from mitmproxy import http
 
 from toolstream_core.dialects import asked
 from toolstream_core.dialects.asked import Asked, Form
-from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load
+from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load, table_of
 from toolstream_core.proxy.completion import assemble, form_of
 from toolstream_core.proxy.replies import models, names_of, nothing_saved
 from toolstream_core.wire.frame import parse
@@ -134,8 +134,7 @@ def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form) -> None:
     flow.response = response
     flow.comment = f"answered from {fixture.source}"
     # Like a flow that was recorded, so that it can be told and saved like one.
-    sizes = [[chunk.after, len(chunk.data)] for chunk in chunks]
-    flow.metadata["toolstream"] = {"version": 1, "chunks": sizes}
+    flow.metadata["toolstream"] = table_of(chunks)
 
 
 def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None]:

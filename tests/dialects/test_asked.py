@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolstream_core.dialects.asked import Form, read
+
+KEYS = st.sampled_from(
+    [
+        "model",
+        "messages",
+        "input",
+        "contents",
+        "tools",
+        "role",
+        "content",
+        "parts",
+        "type",
+        "text",
+        "stream",
+        "system",
+        "functionResponse",
+        "function_declarations",
+        "functions",
+        "name",
+        "function",
+    ]
+)
+WORDS = st.sampled_from(["user", "tool", "tool_result", "x_call_output", "text", "m", ""])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=6),
+    max_leaves=30,
+)
+HI = [{"role": "user", "content": "hi"}]
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
+CHAT = {"model": "m", "messages": HI}
+
+
+@pytest.mark.parametrize(
+    ("path", "request_", "dialect"),
+    [
+        ("/v1/chat/completions", CHAT, "openai-chat"),
+        ("/openai/deployments/d/chat/completions?api-version=1", {"messages": HI}, "openai-chat"),
+        ("/v1/responses", {"model": "m", "input": "hi"}, "openai-responses"),
+        ("/v1/messages?beta=true", {"model": "m", "max_tokens": 1, "messages": HI}, "anthropic"),
+        ("/v1beta/models/g:generateContent", {"contents": []}, "gemini"),
+        ("/api/chat", {"model": "m", "messages": HI}, "ollama"),
+    ],
+)
+def test_a_known_path_says_the_protocol(path: str, request_: Any, dialect: str) -> None:
+    """Whatever the body could be taken for."""
+    asked = read(path, request_)
+    assert asked
+    assert asked.dialect == dialect
+
+
+@pytest.mark.parametrize(
+    ("request_", "dialect"),
+    [
+        (CHAT, "openai-chat"),
+        ({**CHAT, "tools": [TOOL]}, "openai-chat"),
+        ({**CHAT, "system": "be brief"}, "anthropic"),
+        ({**CHAT, "tools": [{"name": "f", "input_schema": {}}]}, "anthropic"),
+        ({"anthropic_version": "vertex-2023-10-16", "messages": HI}, "anthropic"),
+        ({**CHAT, "options": {"num_ctx": 1}}, "ollama"),
+        ({"contents": [{"parts": [{"text": "hi"}]}]}, "gemini"),
+        ({"model": "m", "input": "hi", "stream": True}, "openai-responses"),
+    ],
+)
+def test_on_an_unknown_path_the_body_says_it(request_: Any, dialect: str) -> None:
+    """Gateways call their paths as they like."""
+    asked = read("/gateway/llm", request_)
+    assert asked
+    assert asked.dialect == dialect
+
+
+@pytest.mark.parametrize(
+    ("path", "request_"),
+    [
+        ("/v1/embeddings", {"model": "m", "input": "hi"}),
+        ("/v1/moderations", {"model": "m", "input": "hi"}),
+        ("/gateway/embed", {"model": "m", "input": "hi"}),
+        ("/v1/messages/count_tokens", CHAT),
+        ("/v1beta/models/g:countTokens", {"contents": []}),
+        ("/v1/responses/input_tokens", {"model": "m", "input": "hi", "tools": []}),
+        ("/v2/chat", CHAT),
+        ("/api/chat", {"text": "not a model's chat"}),
+        ("/v1/messages", {"to": "+1", "body": "a text message"}),
+        ("/anything", {"hello": "world"}),
+        ("/anything", [1, 2]),
+        ("/v1/chat/completions", "text"),
+        ("/v1/chat/completions", None),
+    ],
+)
+def test_what_asks_for_no_completion_is_none(path: str, request_: Any) -> None:
+    """Counting, embedding, other people's chats."""
+    assert read(path, request_) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "request_", "form"),
+    [
+        ("/v1/chat/completions", CHAT, Form.WHOLE),
+        ("/v1/chat/completions", {**CHAT, "stream": False}, Form.WHOLE),
+        ("/v1/chat/completions", {**CHAT, "stream": True}, Form.EVENTS),
+        ("/v1/projects/p/models/c:streamRawPredict", {"messages": HI}, Form.EVENTS),
+        ("/v1/models/g:generateContent?alt=sse", {"contents": []}, Form.WHOLE),
+        ("/v1/models/g:streamGenerateContent?key=k&alt=sse", {"contents": []}, Form.EVENTS),
+        ("/v1/models/g:streamGenerateContent", {"contents": []}, Form.ARRAY),
+        ("/api/chat", CHAT, Form.LINES),
+        ("/api/chat", {**CHAT, "stream": False}, Form.WHOLE),
+    ],
+)
+def test_the_form_of_the_answer(path: str, request_: Any, form: Form) -> None:
+    """In the body, in the path, or by default."""
+    asked = read(path, request_)
+    assert asked
+    assert asked.form is form
+
+
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        ("/v1beta/models/gemini-x:generateContent", "gemini-x"),
+        ("/v1/projects/p/publishers/google/models/gemini-x:streamGenerateContent", "gemini-x"),
+    ],
+)
+def test_a_model_in_the_path(path: str, model: str) -> None:
+    """Where the body has none."""
+    asked = read(path, {"contents": []})
+    assert asked
+    assert asked.model == model
+
+
+def test_a_model_in_an_azure_path() -> None:
+    """There it is the deployment's name."""
+    asked = read("/openai/deployments/mine/chat/completions", {"messages": HI})
+    assert asked
+    assert asked.model == "mine"
+
+
+@pytest.mark.parametrize(
+    ("path", "request_", "results"),
+    [
+        ("/v1/chat/completions", CHAT, 0),
+        (
+            "/v1/chat/completions",
+            {"model": "m", "messages": [*HI, {"role": "tool", "content": ""}, {"role": "function"}]},
+            2,
+        ),
+        (
+            "/v1/responses",
+            {"model": "m", "input": [{"type": "function_call_output"}, {"type": "custom_tool_call_output"}]},
+            2,
+        ),
+        (
+            "/v1/messages",
+            {
+                "model": "m",
+                "messages": [
+                    {"role": "user", "content": [{"type": "tool_result"}, {"type": "tool_result"}]},
+                    {"role": "user", "content": [{"type": "text", "text": "and?"}]},
+                ],
+            },
+            2,
+        ),
+        (
+            "/v1beta/models/g:generateContent",
+            {"contents": [{"parts": [{"functionResponse": {"name": "f"}}, {"function_response": {}}]}]},
+            2,
+        ),
+        ("/api/chat", {"model": "m", "messages": [{"role": "tool"}]}, 1),
+    ],
+)
+def test_the_turn_is_the_number_of_tool_results(path: str, request_: Any, results: int) -> None:
+    """In each protocol's own words."""
+    asked = read(path, request_)
+    assert asked
+    assert asked.results == results
+
+
+@pytest.mark.parametrize(
+    ("path", "request_"),
+    [
+        ("/v1/responses", {"model": "m", "input": "last"}),
+        (
+            "/v1/messages",
+            {
+                "model": "m",
+                "messages": [
+                    {"role": "user", "content": "first"},
+                    {"role": "user", "content": [{"type": "text", "text": "last"}]},
+                    {"role": "assistant", "content": "hm"},
+                    {"role": "user", "content": [{"type": "tool_result", "content": "1"}]},
+                ],
+            },
+        ),
+        ("/v1/models/g:generateContent", {"contents": [{"role": "user", "parts": [{"text": "last"}]}]}),
+    ],
+)
+def test_the_users_last_words(path: str, request_: Any) -> None:
+    """Tool results come from the user in some protocols, and are no words."""
+    asked = read(path, request_)
+    assert asked
+    assert asked.words == "last"
+
+
+def test_the_tools_on_offer() -> None:
+    """By name."""
+    asked = read("/v1/chat/completions", {**CHAT, "tools": [TOOL]})
+    assert asked
+    assert asked.tools == {"f"}
+
+
+@given(
+    st.dictionaries(KEYS, JSON, min_size=2),
+    st.sampled_from(["/x", "/v1/responses", "/v1/messages", "/api/chat"]),
+)
+def test_no_request_is_too_strange(request_: Any, path: str) -> None:
+    """Whatever somebody sends, it asks for something or it does not."""
+    asked = read(path, request_)
+    assert asked is None or asked.results >= 0

@@ -1,0 +1,203 @@
+"""Official clients run their tool loop against saved flows: real proxy, TLS, hosts that do not exist."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anthropic
+import httpx2
+import ollama
+import openai
+import pytest
+from google import genai
+
+from toolstream_core.fixtures import load
+from toolstream_core.proxy.provider import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.e2e.harness.proxies import Proxies
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+CITY = {"city": "Lisbon", "unit": "celsius"}
+ANSWER = "It is 19 °C in Lisbon, and the sky is clear."
+
+
+@pytest.fixture(scope="module")
+def proxy(proxies: Proxies) -> Mitmdump:
+    """A proxy that answers from all saved flows."""
+    return proxies.get(toolstream_provider=str(FLOWS), **OPTIONS)
+
+
+@pytest.fixture
+def http(proxy: Mitmdump) -> Iterator[httpx2.Client]:
+    """The HTTP client of most SDKs, through the proxy and with its authority."""
+    with httpx2.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as client:
+        yield client
+
+
+@pytest.fixture
+def gemini(proxy: Mitmdump) -> Iterator[genai.Client]:
+    """Google's SDK, which makes its own HTTP client."""
+    options = genai.types.HttpOptions(
+        client_args={"proxy": proxy.url, "verify": ssl.create_default_context(cafile=proxy.ca)}
+    )
+    with genai.Client(vertexai=False, api_key="none", http_options=options) as client:
+        yield client
+
+
+@pytest.fixture
+def local(proxy: Mitmdump) -> Iterator[ollama.Client]:
+    """Ollama's SDK; its host is its own, without TLS."""
+    with ollama.Client(host="http://ollama.invalid:11434", proxy=proxy.url) as client:
+        yield client
+
+
+def asked(name: str) -> Any:
+    """What was asked in the first flow of a file."""
+    return load(FLOWS / f"{name}.flow")[0].request
+
+
+@pytest.mark.parametrize("base_url", ["https://api.openai.com/v1", "https://llm.invalid/v1"])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_openai_chat(http: httpx2.Client, base_url: str, streamed: bool) -> None:
+    """The first answer calls, the one after the tool's result is text."""
+    client = openai.OpenAI(api_key="none", base_url=base_url, http_client=http, max_retries=0)
+    request = asked("openai-chat-single")
+
+    def ask(messages: Any) -> Any:
+        kept: Any = {"model": request["model"], "messages": messages, "tools": request["tools"]}
+        if not streamed:
+            return client.chat.completions.create(**kept).choices[0].message
+        with client.chat.completions.stream(**kept) as events:
+            return events.get_final_completion().choices[0].message
+
+    first = ask(request["messages"])
+    [call] = first.tool_calls
+    assert (call.function.name, json.loads(call.function.arguments)) == ("get_weather", CITY)
+    result = {"role": "tool", "tool_call_id": call.id, "content": "19"}
+    last = ask([*request["messages"], first.to_dict(), result])
+    assert (last.content, last.tool_calls) == (ANSWER, None)
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_openai_responses(http: httpx2.Client, streamed: bool) -> None:
+    """Reasoning items go round with the call."""
+    client = openai.OpenAI(api_key="none", http_client=http, max_retries=0)
+    request = asked("openai-responses-single")
+    items: list[Any] = list(request["input"])
+    response: Any = None
+    for _ in range(2):
+        kept: Any = {"model": request["model"], "input": items, "tools": request["tools"]}
+        if streamed:
+            with client.responses.stream(**kept) as events:
+                response = events.get_final_response()
+        else:
+            response = client.responses.create(**kept)
+        items += [item.to_dict() for item in response.output]
+        for item in response.output:
+            if item.type == "function_call":
+                assert (item.name, json.loads(item.arguments)) == ("get_weather", CITY)
+                items.append({"type": "function_call_output", "call_id": item.call_id, "output": "19"})
+    assert response.output_text == ANSWER
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_anthropic(http: httpx2.Client, streamed: bool) -> None:
+    """Streamed or not, the same message, usage too."""
+    client = anthropic.Anthropic(api_key="none", http_client=http, max_retries=0)
+    request = asked("anthropic-single")
+    kept: Any = {key: request[key] for key in ("model", "max_tokens", "tools")}
+
+    def ask(messages: Any) -> anthropic.types.Message:
+        if not streamed:
+            message: anthropic.types.Message = client.messages.create(messages=messages, **kept)
+            return message
+        with client.messages.stream(messages=messages, **kept) as events:
+            return events.get_final_message()
+
+    first = ask(request["messages"])
+    [call] = first.content
+    assert call.type == "tool_use"
+    assert (call.name, call.input, first.usage.input_tokens) == ("get_weather", CITY, 588)
+    result = {"type": "tool_result", "tool_use_id": call.id, "content": "19"}
+    [text] = ask(
+        [
+            *request["messages"],
+            {"role": "assistant", "content": [call.to_dict()]},
+            {"role": "user", "content": [result]},
+        ]
+    ).content
+    assert text.type == "text"
+    assert text.text == ANSWER
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_gemini(gemini: genai.Client, streamed: bool) -> None:
+    """The path says which of the two is wanted."""
+    request = asked("gemini-single")
+    tools: Any = [{"function_declarations": request["tools"][0]["functionDeclarations"]}]
+    config = genai.types.GenerateContentConfig(tools=tools)
+
+    def ask(contents: Any) -> list[genai.types.Part]:
+        kept: Any = {"model": "gemini-2.5-flash", "contents": contents, "config": config}
+        models = gemini.models
+        chunks = models.generate_content_stream(**kept) if streamed else [models.generate_content(**kept)]
+        return [part for chunk in chunks for part in chunk.parts or ()]
+
+    [part] = ask(request["contents"])
+    assert part.function_call
+    assert (part.function_call.name, part.function_call.args) == ("get_weather", CITY)
+    result = genai.types.Part.from_function_response(name="get_weather", response={"temperature": 19})
+    parts = ask(
+        [*request["contents"], {"role": "model", "parts": [part]}, {"role": "user", "parts": [result]}]
+    )
+    assert "".join(part.text or "" for part in parts) == ANSWER
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_ollama(local: ollama.Client, streamed: bool) -> None:
+    """Streaming is its default."""
+    request = asked("ollama-single")
+    kept: Any = {"model": request["model"], "tools": request["tools"]}
+
+    def ask(messages: Any) -> list[ollama.Message]:
+        if streamed:
+            return [chunk.message for chunk in local.chat(messages=messages, stream=True, **kept)]
+        return [local.chat(messages=messages, **kept).message]
+
+    [call] = [call for message in ask(request["messages"]) for call in message.tool_calls or ()]
+    assert (call.function.name, call.function.arguments) == ("get_weather", CITY)
+    told = [*request["messages"], {"role": "tool", "tool_name": "get_weather", "content": "19"}]
+    assert "".join(message.content or "" for message in ask(told)) == ANSWER
+
+
+def test_what_nothing_fits_is_an_error_that_the_sdk_shows(proxies: Proxies) -> None:
+    """With what there would be; and a reverse proxy needs no upstream either."""
+    flows = str(FLOWS / "glm-5.flow")
+    proxy = proxies.get(mode="reverse:https://llm.invalid", toolstream_provider=flows, **OPTIONS)
+    client = anthropic.Anthropic(api_key="none", base_url=f"http://127.0.0.1:{proxy.port}", max_retries=0)
+    with pytest.raises(
+        anthropic.NotFoundError, match=r"no saved anthropic answer.*openai-chat \(z-ai/glm-5\)"
+    ):
+        client.messages.create(model="m", max_tokens=1, messages=[{"role": "user", "content": "hi"}])
+
+
+def ids(list_models: Callable[[], Any]) -> list[str]:
+    """The models that an SDK lists."""
+    return [model.id for model in list_models()]
+
+
+def test_models_are_listed(http: httpx2.Client) -> None:
+    """Two SDKs that read one answer."""
+    ours = openai.OpenAI(api_key="none", http_client=http)
+    theirs = anthropic.Anthropic(api_key="none", http_client=http)
+    assert "gpt-4.1-mini" in ids(ours.models.list)
+    assert "claude-sonnet-4-6" in ids(theirs.models.list)

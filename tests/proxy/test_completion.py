@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mitmproxy import http
+from mitmproxy.test import tflow
+
+from toolstream_core.dialects.asked import Form
+from toolstream_core.fixtures import Fixture, load, read_flow
+from toolstream_core.model import Call, Exchange
+from toolstream_core.proxy.completion import assemble, form_of
+from toolstream_core.record import read_body
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+FIXTURES = load(FLOWS)
+
+
+def name_of(fixture: Fixture) -> str:
+    """For the test's name."""
+    return Path(fixture.source).name
+
+
+def calls_of(calls: Sequence[Call]) -> list[tuple[int, str, str, object]]:
+    """What has to be the same; how arguments are spaced need not be."""
+    return [(call.choice, call.id, call.name, json.loads(call.arguments)) for call in calls]
+
+
+def from_events(*payloads: Any, path: str = "/v1/chat/completions", request: Any = None) -> Fixture:
+    """A fixture of these events."""
+    flow = tflow.tflow(resp=True)
+    assert flow.response
+    body = request or {"model": "m", "messages": [], "stream": True}
+    flow.request = http.Request.make("POST", f"https://llm.example.com{path}", json.dumps(body))
+    events = "".join(f"data: {json.dumps(payload)}\n\n" for payload in payloads)
+    flow.response.headers = http.Headers(content_type="text/event-stream")
+    flow.response.raw_content = events.encode()
+    fixture = read_flow(flow, "x#0")
+    assert fixture
+    return fixture
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=name_of)
+def test_the_whole_answer_says_the_same_as_the_stream(fixture: Fixture) -> None:
+    """Read by our reader: model, calls, finish."""
+    whole = json.dumps(assemble(fixture)).encode()
+    exchange = Exchange(path=fixture.path, content_type="application/json", request=fixture.request)
+    record = read_body([whole], exchange)
+    assert record
+    assert not record.streamed
+    assert (record.dialect, record.model, record.finish) == (
+        fixture.record.dialect,
+        fixture.record.model,
+        fixture.record.finish,
+    )
+    assert calls_of(record.calls) == calls_of(fixture.record.calls)
+
+
+@pytest.mark.parametrize(
+    ("file", "form"),
+    [
+        ("openai-chat-single", Form.EVENTS),
+        ("gemini-single", Form.EVENTS),
+        ("gemini-json-array", Form.ARRAY),
+        ("ollama-single", Form.LINES),
+    ],
+)
+def test_the_form_of_what_was_saved(file: str, form: Form) -> None:
+    """By its bytes, where the protocol has two."""
+    assert form_of(load(FLOWS / f"{file}.flow")[0]) is form
+
+
+def test_what_was_saved_whole_stays_itself() -> None:
+    """Vendor fields and all."""
+    fixture = load(FLOWS / "openrouter-no-deltas.flow")[1]
+    assert form_of(fixture) is Form.WHOLE
+    assert assemble(fixture) == json.loads(fixture.body)
+
+
+def test_chat() -> None:
+    """Usage, fingerprint, every choice, and what vendors say beside `content`; no obfuscation, no deltas."""
+
+    def chunk(*choices: Any, **more: Any) -> Any:
+        return {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": list(choices), **more}
+
+    fixture = from_events(
+        chunk(
+            {"index": 0, "delta": {"role": "assistant", "content": "", "reasoning": "th"}}, obfuscation="x"
+        ),
+        chunk({"index": 0, "delta": {"content": "he", "reasoning": "ink"}, "finish_reason": None}),
+        chunk({"index": 1, "delta": {"content": "other"}, "finish_reason": "length"}),
+        chunk({"index": 0, "delta": {"content": "llo"}, "finish_reason": "stop"}),
+        chunk(usage={"total_tokens": 7}, system_fingerprint="fp"),
+    )
+    common = {"role": "assistant", "refusal": None}
+    assert assemble(fixture) == {
+        "id": "c",
+        "created": 0,
+        "object": "chat.completion",
+        "model": "m",
+        "usage": {"total_tokens": 7},
+        "system_fingerprint": "fp",
+        "choices": [
+            {
+                "index": 0,
+                "message": {**common, "content": "hello", "reasoning": "think"},
+                "logprobs": None,
+                "finish_reason": "stop",
+            },
+            {
+                "index": 1,
+                "message": {**common, "content": "other"},
+                "logprobs": None,
+                "finish_reason": "length",
+            },
+        ],
+    }
+
+
+def test_chat_that_was_cut_off() -> None:
+    """No finish reason is made up."""
+    fixture = from_events({"choices": [{"delta": {"content": "he"}}]})
+    [choice] = assemble(fixture)["choices"]
+    assert (choice["message"]["content"], choice["finish_reason"]) == ("he", None)
+
+
+def test_responses_whose_last_event_lists_nothing() -> None:
+    """Some servers complete with an empty output: the items are what was streamed."""
+    path = "/v1/responses"
+    request = {"model": "m", "input": "hi", "stream": True}
+    added = {"type": "function_call", "id": "fc", "call_id": "call", "name": "f"}
+    custom = {"type": "custom_tool_call", "id": "ctc", "call_id": "patch", "name": "apply", "input": "*** x"}
+    fixture = from_events(
+        {
+            "type": "response.created",
+            "response": {"id": "r", "object": "response", "model": "m", "output": []},
+        },
+        {"type": "response.output_text.delta", "delta": "he"},
+        {"type": "response.output_text.delta", "delta": "llo"},
+        {"type": "response.output_item.added", "output_index": 1, "item": added},
+        {"type": "response.function_call_arguments.delta", "output_index": 1, "item_id": "fc", "delta": "{}"},
+        {"type": "response.output_item.done", "output_index": 2, "item": custom},
+        {"type": "response.completed", "response": {"id": "r", "status": "completed", "output": []}},
+        path=path,
+        request=request,
+    )
+    message, function, patch = assemble(fixture)["output"]
+    assert message["content"][0]["text"] == "hello"
+    assert (function["type"], function["call_id"], function["arguments"]) == ("function_call", "call", "{}")
+    assert (patch["type"], patch["call_id"], patch["input"]) == ("custom_tool_call", "patch", "*** x")
+
+
+def test_anthropic() -> None:
+    """Usage of the start and the end together, text before calls, the provider's own calls by their type."""
+    block = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    fixture = from_events(
+        {"type": "message_start", "message": {"id": "msg", "model": "c", "usage": {"input_tokens": 5}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}},
+        {"type": "content_block_start", "index": 1, "content_block": block},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}},
+        {"type": "message_stop"},
+        path="/v1/messages",
+    )
+    assert assemble(fixture) == {
+        "id": "msg",
+        "type": "message",
+        "role": "assistant",
+        "model": "c",
+        "content": [{"type": "text", "text": "hello"}, block],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 5, "output_tokens": 7},
+    }
+
+
+def gemini(*candidates: Any) -> Fixture:
+    """A fixture of Gemini's."""
+    payloads = [{"candidates": [one], "usageMetadata": {"n": at}} for at, one in enumerate(candidates)]
+    return from_events(
+        *payloads, path="/v1beta/models/g:streamGenerateContent?alt=sse", request={"contents": []}
+    )
+
+
+def test_gemini() -> None:
+    """Plain texts run together, signatures stay with their part, the last usage counts."""
+    call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2ln"}
+    fixture = gemini(
+        {"content": {"parts": [{"text": "th", "thought": True}]}},
+        {"content": {"parts": [{"text": "he"}]}},
+        {"content": {"parts": [{"text": "llo"}, {"text": ""}]}},
+        {"content": {"parts": [call, {"text": "after"}]}, "finishReason": "STOP"},
+    )
+    parts = [{"text": "th", "thought": True}, {"text": "hello"}, call, {"text": "after"}]
+    assert assemble(fixture) == {
+        "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],
+        "usageMetadata": {"n": 3},
+    }
+
+
+def test_gemini_arguments_in_pieces() -> None:
+    """Become the call they are."""
+    fixture = gemini(
+        {"content": {"parts": [{"text": "so"}, {"functionCall": {"name": "f", "willContinue": True}}]}},
+        {
+            "content": {
+                "parts": [
+                    {
+                        "functionCall": {
+                            "partialArgs": [{"jsonPath": "$.city", "stringValue": "Oslo"}],
+                            "willContinue": True,
+                        }
+                    }
+                ]
+            }
+        },
+        {"content": {"parts": [{"functionCall": {}}]}, "finishReason": "STOP"},
+    )
+    [candidate] = assemble(fixture)["candidates"]
+    assert candidate["content"]["parts"] == [
+        {"text": "so"},
+        {"functionCall": {"name": "f", "args": {"city": "Oslo"}}},
+    ]
+
+
+def test_ollama() -> None:
+    """One message, and the figures of the last line."""
+    fixture = load(FLOWS / "ollama-text-then-call.flow")[0]
+    whole = assemble(fixture)
+    assert whole["message"]["content"] == "I'll put that on your shopping list."
+    [call] = whole["message"]["tool_calls"]
+    assert call["function"] == {"name": "add_item", "arguments": {"list": "shopping", "item": "oat milk"}}
+    last = fixture.payloads[-1]
+    assert {**whole, "message": None} == {**last, "message": None}

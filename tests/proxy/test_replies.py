@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolstream_core.fixtures import load
+from toolstream_core.proxy.replies import models, nothing_saved
+
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+FIXTURES = load(FLOWS)
+
+
+def test_models_for_openai_anthropic_and_gemini_share_a_path() -> None:
+    """Each finds its own under its own key, by both names that a model has."""
+    listed = models("/v1/models?limit=20", FIXTURES)
+    assert listed
+    ids = [entry["id"] for entry in listed["data"]]
+    assert {"gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", "claude-sonnet-4-6"} <= set(ids)
+    assert ids == sorted(set(ids))
+    assert (listed["first_id"], listed["last_id"]) == (ids[0], ids[-1])
+    assert [entry["name"] for entry in listed["models"]] == ["models/gemini-2.5-flash"]
+    assert (
+        models("/v1beta/models", FIXTURES)
+        == models("/api/v1/models", FIXTURES)
+        == models("/v1/models/", FIXTURES)
+    )
+
+
+def test_models_of_ollama() -> None:
+    """On their own path."""
+    assert models("/api/tags", FIXTURES) == {"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}]}
+
+
+def test_a_list_may_be_empty() -> None:
+    """A client without models is told so."""
+    listed = models("/v1/models", load(FLOWS / "ollama-single.flow"))
+    assert listed
+    assert (listed["data"], listed["first_id"], listed["last_id"], listed["models"]) == ([], None, None, [])
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/models", "/v1/models/gpt", "/v1/chat/completions", "/x?y=/v1/models"]
+)
+def test_other_paths_list_nothing(path: str) -> None:
+    """Other sites have pages called models."""
+    assert models(path, FIXTURES) is None
+
+
+@pytest.mark.parametrize(
+    ("dialect", "where"),
+    [
+        ("openai-chat", ("error", "message")),
+        ("openai-responses", ("error", "message")),
+        ("anthropic", ("error", "message")),
+        ("gemini", ("error", "message")),
+        ("ollama", ("error",)),
+    ],
+)
+def test_the_message_stands_where_the_sdk_looks(dialect: str, where: tuple[str, ...]) -> None:
+    """And names what there is, each model once."""
+    said: Any = nothing_saved(dialect, load(FLOWS / "gemini-single.flow"))
+    for key in where:
+        said = said[key]
+    assert said == (f"toolstream_provider has no saved {dialect} answer. There is: gemini (gemini-2.5-flash)")
