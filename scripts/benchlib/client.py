@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from benchlib.security import Security
     from benchlib.streams import Load
 
+_PATIENCE = 60
+"""Seconds without a byte after which a proxy has lost the stream."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -62,7 +65,10 @@ def fetch(job: Job, security: Security) -> Outcome:
         connection.sendall(request(job.load))
         selector.register(connection, selectors.EVENT_READ, body)
     while selector.get_map():
-        for key, _ in selector.select():
+        ready = selector.select(_PATIENCE)
+        if not ready:
+            raise WrongBytesError(f"nothing came for {_PATIENCE} s after {[body.digest for body in bodies]}")
+        for key, _ in ready:
             _read(key, selector)
         watch.see(bodies[0].events)
     seconds = time.perf_counter() - start

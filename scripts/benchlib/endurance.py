@@ -36,6 +36,6 @@ def measure(rig: Rig, events: int) -> list[Endured]:
 def _endure(rig: Rig, load: Load, letter: str) -> Endured:
     with rig.proxy(CONTENDERS[letter]) as running:
         job = Job(running.proxy.port, load, 1, running.pid, mark=load.events // 20)
-        outcome = rig.fetch(job)
+        outcome = rig.fetch(job, running)
     check_told(running, load, 1)
     return Endured(load, letter, outcome.growth, outcome.seconds)

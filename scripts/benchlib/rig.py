@@ -72,11 +72,13 @@ class Rig:
         self.port = port
         self._pipe = pipe
 
-    def fetch(self, job: Job) -> Outcome:
-        """Let the client do `job`; raises what went wrong there."""
+    def fetch(self, job: Job, through: Running | None = None) -> Outcome:
+        """Let the client do `job`; raises what went wrong there, with what the proxy said."""
         self._pipe.send(job)
         answer = self._pipe.recv()
         if isinstance(answer, BaseException):
+            if through:
+                answer.add_note("\n".join(through.proxy.output[-40:]))
             raise answer
         assert isinstance(answer, client.Outcome)
         return answer

@@ -58,12 +58,12 @@ def _scene(rig: Rig, scene: Scene, rounds: int) -> list[Timed]:
     timed = {letter: Timed(scene, letter) for letter in (*LETTERS, DIRECT)}
     with rig.running(LETTERS) as contenders:
         for contender in contenders:
-            rig.fetch(_job(scene, contender))
+            rig.fetch(_job(scene, contender), contender)
         for turn in range(rounds):
             at = turn % len(contenders)
             timed[DIRECT].seconds.append(rig.fetch(_direct(rig, scene)).seconds)
             for contender in (*contenders[at:], *contenders[:at]):
-                outcome = rig.fetch(_job(scene, contender))
+                outcome = rig.fetch(_job(scene, contender), contender)
                 one = timed[contender.contender.letter]
                 one.seconds.append(outcome.seconds)
                 one.peak = outcome.growth.peak

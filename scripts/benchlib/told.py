@@ -33,8 +33,10 @@ def _check_printed(running: Running, call: Told, streams: int) -> None:
     told = [line.partition(start)[2].rpartition("  ")[0] for line in running.proxy.output if start in line]
     wrong = [text for text in told if not _says(text, call.arguments)]
     if wrong or len(told) != streams:
-        name = running.contender.name
-        raise WrongCallsError(f"{name}: {len(told)} calls for {streams} streams: {str(wrong)[:300]}")
+        said = "\n".join(wrong[:1] or running.proxy.output[-20:])
+        raise WrongCallsError(
+            f"{running.contender.name}: {len(told)} calls for {streams} streams:\n{said[:3000]}"
+        )
 
 
 def _says(text: str, arguments: str) -> bool:
