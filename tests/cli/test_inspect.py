@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.inspected import GLM, Inspect, body, flows, run, save
+from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,3 +130,28 @@ def test_colour_is_for_terminals_that_want_it(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     assert any("\x1b[" in line for line in inspect(GLM)) == coloured
+
+
+PAGE = (ROOT / "docs" / "cli.md").read_text()
+EXAMPLES = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "printed"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_the_examples_of_the_page_are_what_is_printed(command: str, printed: str) -> None:
+    """Word for word; `head` and `jq` are played."""
+    head = re.match(r"head -c (\d+) glm-5.sse \| ", command)
+    words = command[head.end() if head else 0 :].partition(" | ")[0].split()
+    done = run(*words[2:], stdin=body()[: int(head[1])] if head else b"")
+    told = done.stdout.decode()
+    if "jq '.streams[0]'" in command:
+        told = json.dumps(json.loads(told)["streams"][0], indent=2, ensure_ascii=False) + "\n"
+    assert words[:2] == ["toolstream", "inspect"]
+    assert told == printed
+
+
+def test_the_page_has_every_option(inspect: Inspect) -> None:
+    """In its table; `--help` says them too."""
+    options = set(re.findall(r"--[a-z-]+", "".join(inspect("--help")))) - {"--help"}
+    assert options == set(
+        re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`--.*?) \|", PAGE, re.MULTILINE)))
+    )

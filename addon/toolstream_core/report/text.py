@@ -136,9 +136,10 @@ def summary(record: Record, paint: Paint = plain, hide: Callable[[str], str] = s
         yield finding_line(finding, paint)
     count = "1 call" if len(record.calls) == 1 else f"{len(record.calls)} calls"
     events = "1 event" if record.events == 1 else f"{record.events} events"
-    finish = ", ".join(word(reason) for reason in record.finish) or "no finish reason"
+    reasons = ", ".join(word(reason) for reason in record.finish)
+    finish = f"finish {paint('name', reasons)}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
-    yield f"{record.dialect}: {events}, {count}, finish {paint('name', finish)}{kind}{_how_ended(record, paint)}"
+    yield f"{record.dialect}: {events}, {count}, {finish}{kind}{_how_ended(record, paint)}"
 
 
 def call_line(call: Call, paint: Paint = plain, hide: Callable[[str], str] = str) -> str:

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolstream_core.defects.rows import ROWS
+from toolstream_core.dialects import DIALECTS
+from toolstream_core.model import Exchange, Kind, Phase, Severity
+from toolstream_core.record import read_body
+from toolstream_core.report import jsonform
+from toolstream_core.report.jsonl import JsonLines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+INSPECT, JSONL = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in ("inspect", "jsonl"))
+SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL], ids=["inspect", "jsonl"])
+DOCUMENT = jsonschema.Draft202012Validator(INSPECT)
+LINE = jsonschema.Draft202012Validator(JSONL)
+HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-chat"}
+
+
+def objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every schema of an object in a schema."""
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            yield schema
+        for inner in schema.values():
+            yield from objects(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from objects(inner)
+
+
+def validated(body: bytes, path: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The document and the lines of one body, each as its schema says."""
+    lines: list[str] = []
+    kind = "application/x-ndjson" if body.endswith(b"}\n") else ""
+    exchange = Exchange(source="s", path=path, content_type=kind)
+    sink = JsonLines(lines.append, HEAD, elapsed=lambda: 5)
+    record = read_body([body], exchange, sinks=[sink])
+    assert record is not None
+    document = json.loads(json.dumps(jsonform.document([jsonform.record_object(record)])))
+    assert [error.message for error in DOCUMENT.iter_errors(document)] == []
+    told = [json.loads(line) for line in lines]
+    assert [error.message for line in told for error in LINE.iter_errors(line)] == []
+    assert told[-1]["record"] == document["streams"][0]
+    return document, told
+
+
+@SCHEMAS
+def test_a_schema_is_one(schema: dict[str, Any]) -> None:
+    """Of the draft that it names."""
+    assert schema["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@SCHEMAS
+def test_every_key_is_described_and_no_other_is_allowed(schema: dict[str, Any]) -> None:
+    """In words, here or where it refers to."""
+    assert schema["description"]
+    for one in objects(schema):
+        assert one["additionalProperties"] is False
+        assert set(one["required"]) <= one["properties"].keys()
+        assert one["description"].endswith(".")
+        for key, said in one["properties"].items():
+            meant = schema["$defs"][said["$ref"].rpartition("/")[2]] if "$ref" in said else said
+            assert meant["description"].endswith("."), key
+
+
+def test_both_schemas_say_the_same_of_a_record() -> None:
+    """Each file stands alone, so the record is in both."""
+    for name, said in INSPECT["$defs"].items():
+        assert JSONL["$defs"][name] == said
+
+
+def test_what_is_enumerated_is_what_there_is() -> None:
+    """Protocols, kinds, severities, phases; and the defects' codes and names have the form described."""
+    defs = JSONL["$defs"]
+    assert defs["dialect"]["enum"] == [dialect.name for dialect in DIALECTS]
+    assert defs["call"]["properties"]["kind"]["enum"] == list(Kind)
+    assert defs["finding"]["properties"]["severity"]["enum"] == list(Severity)
+    assert defs["fragment"]["properties"]["phase"]["enum"] == list(Phase)
+    for row in ROWS:
+        for key in ("code", "name"):
+            jsonschema.validate(getattr(row, key), defs["finding"]["properties"][key])
+
+
+@pytest.mark.parametrize("change", [{"more": 1}, {"streams": None}, {"version": 2}])
+def test_anything_else_is_no_document(change: dict[str, Any]) -> None:
+    """A new key, a wrong type, a version to come."""
+    assert DOCUMENT.is_valid({"version": 1, "streams": []})
+    assert not DOCUMENT.is_valid({"version": 1, "streams": [], **change})
+
+
+# What may stand where a protocol has text, a number or an object: all that was ever seen there, and more.
+ODD: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(allow_nan=False),
+    st.sampled_from(["", "null", "c1", "f", "{}", '{"a":', "1}", '{"a":1}', "stop", "\ud800"]),
+    st.just({}),
+    st.just({"a": [1]}),
+    st.just([]),
+)
+
+
+def some(**keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """An object with some of these keys, or none at all."""
+    return st.fixed_dictionaries({}, optional=keys) | ODD
+
+
+def listed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """An array of these, or something else."""
+    return st.lists(inner, max_size=3) | ODD
+
+
+FUNCTION = some(name=ODD, arguments=ODD)
+ENTRIES = listed(some(index=ODD, id=ODD, type=ODD, function=FUNCTION))
+MESSAGE = some(content=ODD, tool_calls=ENTRIES, function_call=FUNCTION)
+ITEM = some(
+    type=st.sampled_from(["function_call", "custom_tool_call", "mcp_call", "web_search_call", "message"])
+    | ODD,
+    id=ODD,
+    call_id=ODD,
+    name=ODD,
+    arguments=ODD,
+    input=ODD,
+    status=ODD,
+)
+EVENTS = {
+    "openai-chat": some(
+        model=ODD,
+        error=ODD,
+        choices=listed(some(index=ODD, delta=MESSAGE, message=MESSAGE, finish_reason=ODD)),
+    ),
+    "openai-responses": some(
+        type=st.sampled_from(
+            [
+                "response.output_item.added",
+                "response.function_call_arguments.delta",
+                "response.function_call_arguments.done",
+                "response.custom_tool_call_input.delta",
+                "response.output_item.done",
+                "response.output_text.delta",
+                "response.completed",
+                "response.failed",
+                "error",
+            ]
+        ),
+        output_index=ODD,
+        item_id=ODD,
+        call_id=ODD,
+        delta=ODD,
+        arguments=ODD,
+        item=ITEM,
+        response=some(model=ODD, status=ODD, error=ODD, output=listed(ITEM)),
+    ),
+    "anthropic": some(
+        type=st.sampled_from(
+            [
+                "message_start",
+                "content_block_start",
+                "content_block_delta",
+                "content_block_stop",
+                "message_delta",
+                "message_stop",
+                "error",
+            ]
+        ),
+        index=ODD,
+        message=some(model=ODD, content=ODD, stop_reason=ODD),
+        content_block=some(
+            type=st.sampled_from(["tool_use", "server_tool_use", "mcp_tool_use", "text"]),
+            id=ODD,
+            name=ODD,
+            input=ODD,
+        ),
+        delta=some(
+            type=st.sampled_from(["input_json_delta", "text_delta"]),
+            partial_json=ODD,
+            text=ODD,
+            stop_reason=ODD,
+        ),
+        error=ODD,
+    ),
+    "gemini": some(
+        modelVersion=ODD,
+        error=ODD,
+        candidates=listed(
+            some(
+                index=ODD,
+                finishReason=ODD,
+                content=some(
+                    parts=listed(
+                        some(
+                            text=ODD,
+                            functionCall=some(id=ODD, name=ODD, args=ODD, partialArgs=ODD, willContinue=ODD),
+                        )
+                    )
+                ),
+            )
+        ),
+    ),
+    "ollama": some(model=ODD, message=MESSAGE, done=ODD, done_reason=ODD, error=ODD),
+}
+PATHS = {
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+    "gemini": "/v1beta/models/m:streamGenerateContent",
+    "ollama": "/api/chat",
+}
+FIRST = {
+    "openai-chat": {"object": "chat.completion.chunk", "choices": []},
+    "openai-responses": {"type": "response.created", "response": {"object": "response", "model": "m"}},
+    "anthropic": {"type": "message_start", "message": {"type": "message", "model": "m"}},
+    "gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m"},
+    "ollama": {"model": "m", "message": {"content": "x"}, "done": False},
+}
+
+
+@pytest.mark.parametrize("dialect", [dialect.name for dialect in DIALECTS])
+@given(data=st.data())
+def test_whatever_a_stream_says_is_printed_as_the_schemas_say(dialect: str, data: st.DataObject) -> None:
+    """Every protocol, streamed and whole, with values of every kind in every place."""
+    events = [FIRST[dialect], *data.draw(st.lists(EVENTS[dialect], max_size=6))]
+    before, after = ("", "\n") if dialect == "ollama" else ("data: ", "\n\n")
+    wire = "".join(f"{before}{json.dumps(event)}{after}" for event in events)
+    document, lines = validated(wire.encode(), PATHS[dialect])
+    [stream] = document["streams"]
+    assert (stream["dialect"], stream["streamed"]) == (dialect, True)
+    assert len(lines) == stream["events"] + 1
+    answer = data.draw(EVENTS[dialect])
+    if isinstance(answer, dict):
+        document, _ = validated(json.dumps(answer).encode(), PATHS[dialect])
+        assert document["streams"][0]["streamed"] is False
+
+
+def test_every_optional_key_of_a_line_occurs() -> None:
+    """A schema of keys that are never printed would be no description."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}, "index": 0}
+    choice = {"index": 0, "delta": {"content": "x", "tool_calls": [call]}, "finish_reason": "tool_calls"}
+    chat = f"data: {json.dumps({'model': 'm', 'choices': [choice]})}\n\ndata: [DONE]\n\n"
+    item = {
+        "type": "response.function_call_arguments.delta",
+        "item_id": "i",
+        "output_index": 0,
+        "delta": "{}",
+    }
+    failed = {"type": "error", "message": "overloaded"}
+    responses = "".join(
+        f"data: {json.dumps(event)}\n\n" for event in (FIRST["openai-responses"], item, failed)
+    )
+    lines = [
+        line
+        for wire, path in ((chat, PATHS["openai-chat"]), (responses, PATHS["openai-responses"]))
+        for line in validated(wire.encode(), path)[1]
+    ]
+    keys = {key for line in lines if line["type"] == "event" for key in line}
+    fragments = {key for line in lines for fragment in line.get("fragments", ()) for key in fragment}
+    assert keys == JSONL["$defs"]["event"]["properties"].keys()
+    assert fragments == JSONL["$defs"]["fragment"]["properties"].keys()
