@@ -16,7 +16,7 @@ from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
-from toolstream_core.proxy.provider import Provider, ProviderError
+from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.watch import Watch, request_json
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
@@ -212,6 +212,8 @@ class ToolstreamAddon:
             self._provider = Provider.load(paths) if paths else None
         except ProviderError as error:
             raise exceptions.OptionsError(f"toolstream_provider: {error}") from error
+        if self._provider is not None:
+            ctx.options.update(**OPTIONS)
 
 
 def _through(watch: Watch, before: object) -> object:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json, Observer
     from toolstream_core.record import Record, Sink
 
+MAX_BATCH = 512
+"""Chunks that may wait to be read, so that memory stays bounded."""
+
 
 class Watch:
     """Reads one answer and tells `sinks`, which are made when it is known to be an LLM's."""
@@ -58,18 +61,19 @@ class Watch:
         Chunks are read right after, those of one network read together: it costs the proxy half as much as
         reading each between two sends, and no client waits for it.
         """
-        waiting = self._waiting
-        if waiting and chunk:
-            waiting.append(chunk)
-            if len(waiting) >= MAX_BATCH:
-                self._catch_up()
-            return chunk
         if not chunk:
             self.finish()
             return []
-        if self._pipeline.reading:
-            waiting.append(chunk)
-            self._schedule()
+        try:
+            if self._waiting:
+                self._waiting.append(chunk)
+                if len(self._waiting) >= MAX_BATCH:
+                    self._catch_up()
+            elif self._pipeline.reading:
+                self._waiting.append(chunk)
+                self._schedule()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self._failed(self, error)
         return chunk
 
     def finish(self, *, broken: str | None = None) -> Record | None:
@@ -77,17 +81,15 @@ class Watch:
         if self._over:
             return None
         self._over = True
-        self._catch_up()
-        self._pipeline.feed(b"")
-        if self._pipeline.error is not None:
-            self._tell_failure()
-        if self._reader is None:
-            return None
         try:
-            return self._reader.finished(broken=broken, unread=self._pipeline.failure)
+            self._catch_up()
+            self._pipeline.feed(b"")
+            self._tell_failure()
+            if self._reader is not None:
+                return self._reader.finished(broken=broken, unread=self._pipeline.failure)
         except Exception as error:  # noqa: BLE001 - telling must not break what is told
             self._failed(self, error)
-            return None
+        return None
 
     def elapsed(self) -> int:
         """Milliseconds from the request's begin to the arrival of what is read now."""
@@ -117,8 +119,7 @@ class Watch:
         data = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
         self._waiting.clear()
         self._pipeline.feed(data)
-        if self._pipeline.error is not None:
-            self._tell_failure()
+        self._tell_failure()
 
     def _tell_failure(self) -> None:
         error, self._pipeline.error = self._pipeline.error, None
