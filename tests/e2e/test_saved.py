@@ -1,0 +1,91 @@
+"""What a real mitmdump saves, `toolstream inspect` reads: every protocol, with and without bodies."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.harness.client import BrokenOffError
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import MAKERS, Sample, openai_chat
+from tests.e2e.harness.script import Answer, Break, Send
+from toolstream_core.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.harness.script import Step
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+
+def saving(proxies: Proxies, path: Path, **options: str) -> Mitmdump:
+    """A mitmdump that saves what passes."""
+    return proxies.make({"save_stream_file": str(path), **options})
+
+
+def send(proxy: Mitmdump, upstream: Upstream, sample: Sample) -> None:
+    """One streamed answer, read to its end."""
+    steps = tuple(Send(piece) for piece in sample.pieces)
+    plan = upstream.plan(Answer(steps, content_type=sample.content_type, coding="gzip"))
+    headers = {**plan.headers, "authorization": f"Bearer key-of-{sample.call_id}"}
+    with client("h1", way(proxy, upstream)) as connection:
+        connection.request(sample.path, sample.body, headers).rest()
+
+
+def inspected(capsys: pytest.CaptureFixture[str], path: Path, code: int) -> tuple[list[dict[str, Any]], str]:
+    """The streams that `inspect` finds, and what it complains of."""
+    assert main(["inspect", "--format", "json", str(path)]) == code
+    out, err = capsys.readouterr()
+    return json.loads(out)["streams"], err
+
+
+def test_streams_are_saved_whole_and_read_again(
+    proxies: Proxies, plain: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With `store_streamed_bodies`, as the README says."""
+    path = tmp_path / "session.flow"
+    samples = [make(f"saved-{name}", "Bern") for name, make in MAKERS.items()]
+    with saving(proxies, path, store_streamed_bodies="true") as proxy:
+        for sample in samples:
+            send(proxy, plain, sample)
+    streams, err = inspected(capsys, path, 0)
+    assert err == ""
+    assert [stream["source"] for stream in streams] == [f"{path}#{number}" for number in range(len(samples))]
+    for stream, sample in zip(streams, samples, strict=True):
+        [call] = stream["calls"]
+        assert (stream["dialect"], call["name"]) == (sample.dialect, "get_weather")
+        assert json.loads(call["arguments"]) == sample.arguments
+
+
+def test_a_session_without_bodies_says_how_to_keep_them(
+    proxies: Proxies, plain: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Mitmproxy's default."""
+    path = tmp_path / "session.flow"
+    with saving(proxies, path) as proxy:
+        send(proxy, plain, openai_chat("unsaved", "Bern"))
+    streams, err = inspected(capsys, path, 2)
+    assert streams == []
+    assert f"{path}#0" in err
+    assert "--set store_streamed_bodies=true" in err
+
+
+def test_a_stream_that_broke_off_is_told(
+    proxies: Proxies, plain: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Mitmproxy keeps nothing of its body, and no option changes that."""
+    path = tmp_path / "session.flow"
+    sample = openai_chat("broken", "Bern")
+    steps: list[Step] = [*map(Send, sample.pieces[:3]), Break.CLOSE]
+    with saving(proxies, path, store_streamed_bodies="true") as proxy:
+        plan = plain.plan(Answer(tuple(steps)))
+        with client("h1", way(proxy, plain)) as connection, pytest.raises(BrokenOffError):
+            connection.request(sample.path, sample.body, plan.headers).rest()
+    streams, err = inspected(capsys, path, 2)
+    assert streams == []
+    assert "because the connection broke" in err
