@@ -70,14 +70,10 @@ def _scenes(options: argparse.Namespace) -> list[throughput.Scene]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__, epilog=ABOUT)
     parser.add_argument("--rounds", type=int, default=7, help="how often each contender has its turn")
-    parser.add_argument(
-        "--events", type=int, default=20_000, help="of one stream; 50 at once have a tenth each"
-    )
+    parser.add_argument("--events", type=int, default=20_000, help="of one stream; 50 at once have a tenth each")
     parser.add_argument("--pings", type=int, default=2000, help="events of the latency section")
     parser.add_argument("--memory-events", type=int, default=1_000_000, help="of the one long stream")
-    parser.add_argument(
-        "--full", action="store_true", help="50 streams of --events each, SDKs at 20000 events"
-    )
+    parser.add_argument("--full", action="store_true", help="50 streams of --events each, SDKs at 20000 events")
     parser.add_argument("--quick", action="store_true", help="tiny numbers: does it work at all?")
     parser.add_argument("--tls", action="store_true", help="TLS on both sides of the proxy")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="sections to run")

@@ -64,9 +64,7 @@ def flow_of(source: Source, number: int) -> http.HTTPFlow:
         tls=tls,
         timestamp_start=turn.started,
     )
-    server = connection.Server(
-        address=(url.hostname, port), id=names[2], tls=tls, timestamp_start=turn.started
-    )
+    server = connection.Server(address=(url.hostname, port), id=names[2], tls=tls, timestamp_start=turn.started)
     flow = http.HTTPFlow(client, server)
     flow.id = names[0]
     flow.timestamp_created = turn.started

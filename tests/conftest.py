@@ -22,9 +22,7 @@ settings.register_profile(
 settings.register_profile("search", settings.get_profile("ci"), derandomize=False, max_examples=3000)
 settings.load_profile("ci")
 
-NO_SHARED = (
-    "no folder of recorded streams: put it beside the project as ../shared, or name it in TOOLSTREAM_SHARED"
-)
+NO_SHARED = "no folder of recorded streams: put it beside the project as ../shared, or name it in TOOLSTREAM_SHARED"
 
 
 def shared_dir() -> Path | None:

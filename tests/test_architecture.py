@@ -71,9 +71,7 @@ def ranks(layers: str) -> dict[str, int]:
 
 def shipped() -> set[str]:
     """What may be imported at run time: the standard library, and what comes with mitmproxy."""
-    declared = [
-        re.split(r"[^\w.-]", line)[0] for line in requires("mitmproxy") or () if "extra ==" not in line
-    ]
+    declared = [re.split(r"[^\w.-]", line)[0] for line in requires("mitmproxy") or () if "extra ==" not in line]
     wanted = {re.sub(r"[-_.]+", "-", name).lower() for name in declared}
     return set(sys.stdlib_module_names) | {
         module
@@ -103,11 +101,7 @@ def _forbidden(me: str, name: str, *, run_time: bool) -> str | None:
     if not run_time:
         return None
     if target is None:
-        return (
-            None
-            if top in SHIPPED | CONFINED.keys() or me in OPTIONAL
-            else f"{top} does not come with mitmproxy"
-        )
+        return None if top in SHIPPED | CONFINED.keys() or me in OPTIONAL else f"{top} does not come with mitmproxy"
     if me == "pipeline" and target in {"dialects", "defects"}:
         return "the pipeline is handed its tables"
     if target not in rank:

@@ -84,9 +84,7 @@ def test_a_path_of_a_machine_is_told(path: str) -> None:
     assert MACHINE_PATH.search(f"cd {path} && x")
 
 
-@pytest.mark.parametrize(
-    "path", ["https://a.example/work/x", "$ROOT/root/x", "${A}/work", "/home/you/x", "/etc/x"]
-)
+@pytest.mark.parametrize("path", ["https://a.example/work/x", "$ROOT/root/x", "${A}/work", "/home/you/x", "/etc/x"])
 def test_an_address_or_anybodys_path_is_not_told(path: str) -> None:
     """A path of a URL, one below a variable, and the reader's own home are no machine's."""
     assert not MACHINE_PATH.search(f"cd {path} && x")
@@ -99,9 +97,7 @@ def test_requirements_pin_everything_by_hash_and_name_no_address(name: str) -> N
     entries = re.split(r"\n(?=\S)", re.sub(r"^ *#.*\n", "", text, flags=re.MULTILINE).strip())
     assert len(entries) > 1
     for entry in entries:
-        assert re.match(r"[a-z0-9.-]+==[\w.+-]+( ;[^\n]+?)? \\\n    --hash=sha256:[0-9a-f]{64}", entry), (
-            entry[:80]
-        )
+        assert re.match(r"[a-z0-9.-]+==[\w.+-]+( ;[^\n]+?)? \\\n    --hash=sha256:[0-9a-f]{64}", entry), entry[:80]
     assert not re.search(r"://|--(?:extra-)?index|--find-links|--trusted", text)
 
 

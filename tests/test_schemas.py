@@ -127,8 +127,7 @@ FUNCTION = some(name=ODD, arguments=ODD)
 ENTRIES = listed(some(index=ODD, id=ODD, type=ODD, function=FUNCTION))
 MESSAGE = some(content=ODD, tool_calls=ENTRIES, function_call=FUNCTION)
 ITEM = some(
-    type=st.sampled_from(["function_call", "custom_tool_call", "mcp_call", "web_search_call", "message"])
-    | ODD,
+    type=st.sampled_from(["function_call", "custom_tool_call", "mcp_call", "web_search_call", "message"]) | ODD,
     id=ODD,
     call_id=ODD,
     name=ODD,
@@ -257,9 +256,7 @@ def test_every_optional_key_of_a_line_occurs() -> None:
         "delta": "{}",
     }
     failed = {"type": "error", "message": "overloaded"}
-    responses = "".join(
-        f"data: {json.dumps(event)}\n\n" for event in (FIRST["openai-responses"], item, failed)
-    )
+    responses = "".join(f"data: {json.dumps(event)}\n\n" for event in (FIRST["openai-responses"], item, failed))
     lines = [
         line
         for wire, path in ((chat, PATHS["openai-chat"]), (responses, PATHS["openai-responses"]))

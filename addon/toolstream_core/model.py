@@ -63,7 +63,7 @@ class Fragment(NamedTuple):
     """One tool-call entry of one event, as seen. A tuple because one is made for every delta."""
 
     choice: int = 0
-    index: Seen[int] = ABSENT
+    index: Seen[int] = ABSENT  # type: ignore[assignment]  # a tuple has a method of this name
     """The protocol's place of the call: `index`, `output_index`, content block index."""
     id: Seen[str] = ABSENT
     """The id that the client answers to: `id`, `call_id`."""

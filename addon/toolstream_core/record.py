@@ -76,7 +76,9 @@ class Sink(Protocol):
 class Reader:
     """Gathers the record of one answer, telling `sinks` as it goes. An observer of the pipeline."""
 
-    def __init__(self, dialect: Dialect, exchange: Exchange, sinks: Sequence[Sink] = (), *, streamed: bool = True) -> None:
+    def __init__(
+        self, dialect: Dialect, exchange: Exchange, sinks: Sequence[Sink] = (), *, streamed: bool = True
+    ) -> None:
         """`exchange.request` gives the tools offered, which are evidence for reading."""
         self._record = Record(
             exchange.source, dialect.name, exchange.host, request.model(exchange.request), streamed=streamed

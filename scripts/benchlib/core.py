@@ -36,9 +36,7 @@ class Raced:
 
 def measure(sizes: Sequence[int], rounds: int) -> list[Raced]:
     """Every protocol, kind and size; the same chunks for both, taking turns."""
-    return [
-        _race(protocol, Load(kind, size), rounds) for protocol in PROTOCOLS for kind in Kind for size in sizes
-    ]
+    return [_race(protocol, Load(kind, size), rounds) for protocol in PROTOCOLS for kind in Kind for size in sizes]
 
 
 def _race(protocol: Protocol, load: Load, rounds: int) -> Raced:

@@ -95,9 +95,7 @@ def _kind(rig: Rig, load: Load) -> list[Delays]:
     return list(delays.values())
 
 
-def _play(
-    rig: Rig, load: Load, listener: socket.socket, contenders: list[Running], delays: dict[str, Delays]
-) -> None:
+def _play(rig: Rig, load: Load, listener: socket.socket, contenders: list[Running], delays: dict[str, Delays]) -> None:
     lanes = [
         (Lane(one.proxy.port, load, listener, rig.security), delays[one.contender.letter].milliseconds)
         for one in contenders

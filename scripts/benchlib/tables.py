@@ -22,9 +22,7 @@ def report(results: Results) -> Iterator[str]:
     """A table for each section that ran and one for the targets."""
     if results.throughput:
         yield "## Upstream to client, wall time\n"
-        yield _table(
-            "streams | through | median s | us/event | x (a) | min..max s | peak MiB", _times(results)
-        )
+        yield _table("streams | through | median s | us/event | x (a) | min..max s | peak MiB", _times(results))
     if results.latency:
         yield "## One event at a time, idle proxy\n"
         yield _table("stream | through | p50 ms | p99 ms | added p50 | added p99", _delays(results))
@@ -33,9 +31,7 @@ def report(results: Results) -> Iterator[str]:
         yield _table("stream | through | start MiB | growth MiB | peak MiB | us/event", _growths(results))
     if results.core:
         yield "## Reading alone, no proxy\n"
-        yield _table(
-            "stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _races(results)
-        )
+        yield _table("stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _races(results))
     yield "## Targets\n"
     yield _table("target | where | measured | met?", _judgements(results))
 

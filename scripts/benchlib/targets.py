@@ -51,9 +51,7 @@ def _latency(results: Results) -> Iterator[Judged]:
         for letter in ("c", "d"):
             added = results.added(kind, letter)
             scene = f"{kind}, one event at a time"
-            yield Judged(
-                f"({letter}) adds <= {_ADDED_MS} ms, p50", scene, f"{added:+.3f} ms", added <= _ADDED_MS
-            )
+            yield Judged(f"({letter}) adds <= {_ADDED_MS} ms, p50", scene, f"{added:+.3f} ms", added <= _ADDED_MS)
 
 
 def _memory(results: Results) -> Iterator[Judged]:

@@ -34,9 +34,7 @@ def _check_printed(running: Running, call: Told, streams: int) -> None:
     wrong = [text for text in told if not _says(text, call.arguments)]
     if wrong or len(told) != streams:
         said = "\n".join(wrong[:1] or running.proxy.output[-20:])
-        raise WrongCallsError(
-            f"{running.contender.name}: {len(told)} calls for {streams} streams:\n{said[:3000]}"
-        )
+        raise WrongCallsError(f"{running.contender.name}: {len(told)} calls for {streams} streams:\n{said[:3000]}")
 
 
 def _says(text: str, arguments: str) -> bool:

@@ -50,9 +50,7 @@ def test_the_request_is_evidence(inspect: Inspect, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{"])
-def test_a_request_that_is_none_is_told_before_anything_is_read(
-    inspect: Inspect, tmp_path: Path, text: str
-) -> None:
+def test_a_request_that_is_none_is_told_before_anything_is_read(inspect: Inspect, tmp_path: Path, text: str) -> None:
     """With what would be right."""
     (tmp_path / "request.json").write_text(text)
     assert inspect("--request", tmp_path / "request.json", GLM, code=2) == []
@@ -86,9 +84,7 @@ def test_a_protocol_can_be_forced(inspect: Inspect, tmp_path: Path) -> None:
         (("--select", "all", "--exit-zero"), ["unterminated-event", "truncated-stream", "cut-off-call"]),
     ],
 )
-def test_findings_are_chosen(
-    inspect: Inspect, tmp_path: Path, words: tuple[str, ...], names: list[str]
-) -> None:
+def test_findings_are_chosen(inspect: Inspect, tmp_path: Path, words: tuple[str, ...], names: list[str]) -> None:
     """And only what is chosen counts for the exit code; notes never do."""
     (tmp_path / "a.sse").write_bytes(body()[:480].rstrip())
     counts = {"truncated-stream", "cut-off-call"} & set(names) and "--exit-zero" not in words
@@ -104,9 +100,7 @@ def test_no_secret_is_printed(inspect: Inspect, tmp_path: Path) -> None:
     one = flows(GLM)[0]
     assert one.response is not None
     one.request.headers["authorization"] = f"Bearer {key}"
-    one.response.raw_content = re.sub(
-        rb"web_search|ESP32|tool_calls(?=\")", f"{key} {shaped}".encode(), body()
-    )
+    one.response.raw_content = re.sub(rb"web_search|ESP32|tool_calls(?=\")", f"{key} {shaped}".encode(), body())
     one.response.raw_content = one.response.raw_content.replace(b"call_95df", f"{key}{shaped}".encode())
     path = save(tmp_path / "a.flow", one)
     for words in (("--chunks",), ("--no-chunks",), ("--format", "json")):
@@ -152,6 +146,4 @@ def test_the_examples_of_the_page_are_what_is_printed(command: str, printed: str
 def test_the_page_has_every_option(inspect: Inspect) -> None:
     """In its table; `--help` says them too."""
     options = set(re.findall(r"--[a-z-]+", "".join(inspect("--help")))) - {"--help"}
-    assert options == set(
-        re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`--.*?) \|", PAGE, re.MULTILINE)))
-    )
+    assert options == set(re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`--.*?) \|", PAGE, re.MULTILINE))))

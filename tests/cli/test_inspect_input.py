@@ -32,8 +32,7 @@ def test_saved_flows_are_read_as_expected(inspect: Inspect, path: Path) -> None:
     assert [stream["source"] for stream in streams] == [f"{path}#{number}" for number in range(len(expected))]
     for stream, wanted in zip(streams, expected, strict=True):
         calls = [
-            {key: call[key] for key in calls}
-            for call, calls in zip(stream["calls"], wanted["calls"], strict=True)
+            {key: call[key] for key in calls} for call, calls in zip(stream["calls"], wanted["calls"], strict=True)
         ]
         assert {**stream, "calls": calls} == {**stream, **wanted}
         assert stream["findings"] == []
@@ -126,9 +125,7 @@ def test_a_broken_connection_is_told(inspect: Inspect, tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.sse", "a.json", "a.ndjson", "a.har", "a.flow", "a"]))
-def test_foreign_bytes_never_make_a_traceback(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str
-) -> None:
+def test_foreign_bytes_never_make_a_traceback(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
     """Whatever the file is called."""
     path = tmp_path_factory.mktemp("foreign") / name
     path.write_bytes(data)

@@ -72,9 +72,7 @@ def test_a_checkout_that_is_not_installed_has_no_version(
         (["addon-path", "x"], "x"),
     ],
 )
-def test_what_is_asked_wrongly_is_told_with_2(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_asked_wrongly_is_told_with_2(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In argparse's words, on standard error."""
     assert main.main(words) == 2
     said = capsys.readouterr()

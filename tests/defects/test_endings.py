@@ -35,9 +35,7 @@ def names(record: Record) -> list[str]:
     return [finding.name for finding in record.findings]
 
 
-@pytest.mark.parametrize(
-    "body", [TEXT + FINISH, TEXT + FINISH + DONE, ERROR, TEXT + ERROR, b": hi\n\n" + FINISH]
-)
+@pytest.mark.parametrize("body", [TEXT + FINISH, TEXT + FINISH + DONE, ERROR, TEXT + ERROR, b": hi\n\n" + FINISH])
 def test_a_stream_that_ends_in_its_own_way_is_clean(body: bytes) -> None:
     """Also without `[DONE]`, and one that says itself that it failed."""
     assert names(read(body)) == []
@@ -91,9 +89,7 @@ def test_data_that_is_no_json_is_told_once() -> None:
 def test_an_event_without_its_blank_line_is_a_note() -> None:
     """The standard does not dispatch it, and most readers do."""
     record = read(TEXT + FINISH.rstrip())
-    assert [(finding.name, finding.severity) for finding in record.findings] == [
-        ("unterminated-event", "note")
-    ]
+    assert [(finding.name, finding.severity) for finding in record.findings] == [("unterminated-event", "note")]
 
 
 def test_a_frame_over_the_cap_is_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,8 @@ from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, answer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.e2e.harness.client import Reply
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.tap import Tap
@@ -47,9 +50,7 @@ def serves(proxy: Mitmdump, tap: Tap, upstream: Upstream, version: str, call_id:
     assert not [line for line in proxy.output if "Traceback" in line or "toolstream stopped" in line]
 
 
-def broken_by(
-    proxy: Mitmdump, upstream: Upstream, version: str, how: Break, framing: Framing, name: str
-) -> str:
+def broken_by(proxy: Mitmdump, upstream: Upstream, version: str, how: Break, framing: Framing, name: str) -> str:
     """What a client sees of an upstream that dies once the client has what it has sent."""
     sample = openai_chat(name, "Bern")
     gate = Gate()
@@ -69,9 +70,7 @@ def broken_by(
     ("carrier", "framing"),
     [*((carrier, Framing.CHUNKED) for carrier in CARRIERS), ("plain-h1", Framing.LENGTH)],
 )
-def test_upstream_dies(
-    proxies: Proxies, upstream: Upstream, carrier: str, how: Break, framing: Framing
-) -> None:
+def test_upstream_dies(proxies: Proxies, upstream: Upstream, carrier: str, how: Break, framing: Framing) -> None:
     """The client sees the same break as without the addon, the log tells it, and the next request works."""
     proxy, tap = proxies.telling()
     name = f"dies-{carrier}-{how.value}-{framing.value}"
@@ -127,3 +126,19 @@ def test_one_stream_of_a_connection_dies_alone(proxies: Proxies, secure: Upstrea
         assert other.rest() == b"".join(living.pieces[1:])
     assert tap.end_of("dies alone")["record"]["broken"]
     assert tap.end_of("lives on")["record"]["ended"]
+
+
+def test_proxy_stops_in_mid_stream(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
+    """It ends at once and well, and what it has seen is told."""
+    path = tmp_path / "told.jsonl"
+    sample = openai_chat("stopped", "Bern")
+    plan = plain.plan(Answer((*map(Send, sample.pieces[:3]), Wait(Gate()))))
+    proxy = proxies.make({"toolstream_jsonl": str(path)}).start()
+    with client("h1", way(proxy, plain)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers)
+        take(reply, b"".join(sample.pieces[:3]))
+        assert proxy.stop() == 0
+    *events, end = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [event["event"] for event in events] == [0, 1, 2]
+    assert (end["type"], end["record"]["calls"][0]["id"]) == ("end", "stopped")
+    assert end["record"]["broken"]

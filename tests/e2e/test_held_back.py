@@ -77,3 +77,29 @@ def test_in_the_other_modes_too(proxies: Proxies, secure: Upstream, version: str
     with client(version, way(proxy, secure)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers)
         follow(reply, sample.pieces, gates, "identity")
+
+
+UNWATCHED: list[dict[str, str]] = [{"toolstream_log": "off"}, {"toolstream_filter": "~d example.invalid"}]
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("options", UNWATCHED)
+def test_what_is_not_watched_too(proxies: Proxies, secure: Upstream, options: dict[str, str], version: str) -> None:
+    """With the log off, or beside the filter: mitmproxy by itself would wait for the whole answer."""
+    sample = MAKERS["openai-chat"]("call_1", "Bern")
+    planned, gates = lockstep(sample.pieces)
+    plan = secure.plan(planned)
+    with client(version, way(proxies.get(**options), secure)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers)
+        follow(reply, sample.pieces, gates, "identity")
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("content_type", ["text/event-stream; charset=utf-8", "application/x-ndjson"])
+def test_streams_of_others_too(proxies: Proxies, secure: Upstream, content_type: str, version: str) -> None:
+    """What is no answer of an LLM."""
+    pieces = (b'{"price":1}\n', b'{"price":2}\n', b'{"price":3}\n')
+    planned, gates = lockstep(pieces, content_type=content_type)
+    plan = secure.plan(planned)
+    with client(version, way(proxies.get(), secure)) as connection:
+        follow(connection.request("/prices", b"", plan.headers, "GET"), pieces, gates, "identity")

@@ -121,9 +121,7 @@ def test_log_off_says_nothing(proxies: Proxies, plain: Upstream) -> None:
     assert [line for line in proxy.output if not OF_MITMPROXY.match(line)] == []
 
 
-@pytest.mark.parametrize(
-    ("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
-)
+@pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, str], coloured: bool) -> None:
     """On a terminal, unless the user wants none; what mitmproxy itself prints is its own affair."""
     with proxies.make(env={"TERM": "xterm", "NO_COLOR": "", **env}, terminal=True) as proxy:

@@ -156,9 +156,7 @@ def test_gemini(gemini: genai.Client, streamed: bool) -> None:
     assert part.function_call
     assert (part.function_call.name, part.function_call.args) == ("get_weather", CITY)
     result = genai.types.Part.from_function_response(name="get_weather", response={"temperature": 19})
-    parts = ask(
-        [*request["contents"], {"role": "model", "parts": [part]}, {"role": "user", "parts": [result]}]
-    )
+    parts = ask([*request["contents"], {"role": "model", "parts": [part]}, {"role": "user", "parts": [result]}])
     assert "".join(part.text or "" for part in parts) == ANSWER
 
 
@@ -184,9 +182,7 @@ def test_what_nothing_fits_is_an_error_that_the_sdk_shows(proxies: Proxies) -> N
     flows = str(FLOWS / "glm-5.flow")
     proxy = proxies.get(mode="reverse:https://llm.invalid", toolstream_provider=flows, **OPTIONS)
     client = anthropic.Anthropic(api_key="none", base_url=f"http://127.0.0.1:{proxy.port}", max_retries=0)
-    with pytest.raises(
-        anthropic.NotFoundError, match=r"no saved anthropic answer.*openai-chat \(z-ai/glm-5\)"
-    ):
+    with pytest.raises(anthropic.NotFoundError, match=r"no saved anthropic answer.*openai-chat \(z-ai/glm-5\)"):
         client.messages.create(model="m", max_tokens=1, messages=[{"role": "user", "content": "hi"}])
 
 

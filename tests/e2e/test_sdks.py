@@ -87,9 +87,7 @@ def test_openai_responses(told: Told, http: httpx2.Client) -> None:
     client = openai.OpenAI(api_key="none", base_url=f"{told.upstream.url}/v1", http_client=http)
     tools: Any = sample.request["tools"]
     headers = told.headers(sample)
-    with client.responses.stream(
-        model="gpt-test", input="weather?", tools=tools, extra_headers=headers
-    ) as stream:
+    with client.responses.stream(model="gpt-test", input="weather?", tools=tools, extra_headers=headers) as stream:
         [item] = stream.get_final_response().output
     assert item.type == "function_call"
     told.check(sample, item.name, json.loads(item.arguments))
@@ -120,9 +118,7 @@ def test_google_genai(told: Told) -> None:
     declared = genai.types.FunctionDeclaration(name=NAME, parameters_json_schema=PARAMETERS)
     config = genai.types.GenerateContentConfig(tools=[genai.types.Tool(function_declarations=[declared])])
     with genai.Client(vertexai=False, api_key="none", http_options=options) as client:
-        chunks = client.models.generate_content_stream(
-            model="gemini-test", contents="weather?", config=config
-        )
+        chunks = client.models.generate_content_stream(model="gemini-test", contents="weather?", config=config)
         [call] = [call for chunk in chunks for call in chunk.function_calls or ()]
     told.check(sample, call.name, call.args)
 
@@ -132,8 +128,6 @@ def test_ollama(told: Told) -> None:
     sample = samples.ollama("sdk ollama", "Lugano")
     headers = told.headers(sample)
     with ollama.Client(told.upstream.url, headers=headers, proxy=told.proxy.url, verify=told.trust) as client:
-        chunks = client.chat(
-            model="llama-test", messages=QUESTION, tools=sample.request["tools"], stream=True
-        )
+        chunks = client.chat(model="llama-test", messages=QUESTION, tools=sample.request["tools"], stream=True)
         [call] = [call for chunk in chunks for call in chunk.message.tool_calls or ()]
     told.check(sample, call.function.name, dict(call.function.arguments))

@@ -75,8 +75,6 @@ def test_answer_that_repeats_the_secret(proxies: Proxies, plain: Upstream) -> No
 def test_refusal_that_repeats_the_secret(proxies: Proxies, plain: Upstream) -> None:
     """A 401 that says which key it was."""
     proxy, tap = proxies.telling()
-    body = json.dumps(
-        {"error": {"message": f"Incorrect API key provided: {SECRET}", "code": "invalid_api_key"}}
-    )
+    body = json.dumps({"error": {"message": f"Incorrect API key provided: {SECRET}", "code": "invalid_api_key"}})
     ask(proxy, plain, openai_chat("", ""), Answer((Send(body.encode()),), status=401, content_type=JSON))
     nothing_shows(proxy, tap, plain, "refusal")

@@ -89,9 +89,7 @@ def test_chat() -> None:
         return {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": list(choices), **more}
 
     fixture = from_events(
-        chunk(
-            {"index": 0, "delta": {"role": "assistant", "content": "", "reasoning": "th"}}, obfuscation="x"
-        ),
+        chunk({"index": 0, "delta": {"role": "assistant", "content": "", "reasoning": "th"}}, obfuscation="x"),
         chunk({"index": 0, "delta": {"content": "he", "reasoning": "ink"}, "finish_reason": None}),
         chunk({"index": 1, "delta": {"content": "other"}, "finish_reason": "length"}),
         chunk({"index": 0, "delta": {"content": "llo"}, "finish_reason": "stop"}),
@@ -182,9 +180,7 @@ def test_anthropic() -> None:
 def gemini(*candidates: Any) -> Fixture:
     """A fixture of Gemini's."""
     payloads = [{"candidates": [one], "usageMetadata": {"n": at}} for at, one in enumerate(candidates)]
-    return from_events(
-        *payloads, path="/v1beta/models/g:streamGenerateContent?alt=sse", request={"contents": []}
-    )
+    return from_events(*payloads, path="/v1beta/models/g:streamGenerateContent?alt=sse", request={"contents": []})
 
 
 def test_gemini() -> None:

@@ -30,9 +30,7 @@ def made(body: bytes | None = BODY, *, method: str = "POST", coding: str = "iden
             headers=http.Headers(content_type="application/json", authorization="Bearer hidden-value"),
             content=json.dumps(REQUEST).encode(),
         ),
-        resp=tutils.tresp(
-            headers=http.Headers(content_type="text/event-stream", content_encoding=coding), content=b""
-        ),
+        resp=tutils.tresp(headers=http.Headers(content_type="text/event-stream", content_encoding=coding), content=b""),
     )
     assert one.response is not None
     one.response.raw_content = body

@@ -17,9 +17,7 @@ from toolstream_core.proxy.provider import Provider, ProviderError
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 GLM = str(FLOWS / "glm-5.flow")
-ASKED = Asked(
-    dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words=""
-)
+ASKED = Asked(dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
 
 
 def saved(source: str, like: str = "openai-chat-single", **asked: Any) -> Fixture:

@@ -21,11 +21,7 @@ def test_models_for_openai_anthropic_and_gemini_share_a_path() -> None:
     assert ids == sorted(set(ids))
     assert (listed["first_id"], listed["last_id"]) == (ids[0], ids[-1])
     assert [entry["name"] for entry in listed["models"]] == ["models/gemini-2.5-flash"]
-    assert (
-        models("/v1beta/models", FIXTURES)
-        == models("/api/v1/models", FIXTURES)
-        == models("/v1/models/", FIXTURES)
-    )
+    assert models("/v1beta/models", FIXTURES) == models("/api/v1/models", FIXTURES) == models("/v1/models/", FIXTURES)
 
 
 def test_models_of_ollama() -> None:
@@ -40,9 +36,7 @@ def test_a_list_may_be_empty() -> None:
     assert (listed["data"], listed["first_id"], listed["last_id"], listed["models"]) == ([], None, None, [])
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/models", "/v1/models/gpt", "/v1/chat/completions", "/x?y=/v1/models"]
-)
+@pytest.mark.parametrize("path", ["/", "/models", "/v1/models/gpt", "/v1/chat/completions", "/x?y=/v1/models"])
 def test_other_paths_list_nothing(path: str) -> None:
     """Other sites have pages called models."""
     assert models(path, FIXTURES) is None

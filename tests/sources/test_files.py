@@ -137,9 +137,7 @@ def test_compressed_bodies_are_decoded_on_the_way(tmp_path: Path) -> None:
         ("a.flow.gz", b"\x1f\x8bjunk", "mitmdump -w"),
     ],
 )
-def test_a_file_that_is_not_what_it_is_called_is_told(
-    tmp_path: Path, name: str, data: bytes, right: str
-) -> None:
+def test_a_file_that_is_not_what_it_is_called_is_told(tmp_path: Path, name: str, data: bytes, right: str) -> None:
     """With what would be right."""
     with pytest.raises(UnreadableError, match=right):
         list(answers(str(put(tmp_path / name, data)), no_flows))

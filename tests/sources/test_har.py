@@ -97,9 +97,7 @@ def test_nobody_misses_the_body_of_a_preflight() -> None:
 
 def test_a_break_is_told_in_chromes_words() -> None:
     """As `_error`, which is null where all went well."""
-    broken, whole = read(
-        archive(entry(response={"_error": "net::ERR_FAILED"}), entry(response={"_error": None}))
-    )
+    broken, whole = read(archive(entry(response={"_error": "net::ERR_FAILED"}), entry(response={"_error": None})))
     assert (broken.broken, whole.broken) == ("net::ERR_FAILED", None)
 
 
@@ -123,11 +121,7 @@ def test_what_is_no_har_file_is_told(data: bytes) -> None:
 
 
 ODD: st.SearchStrategy[Any] = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.text()
-    | st.sampled_from(["http://[", "POST", "base64", "a:b@[c"]),
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["http://[", "POST", "base64", "a:b@[c"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
@@ -138,9 +132,7 @@ ODD: st.SearchStrategy[Any] = st.recursive(
         {},
         optional={
             "request": ODD
-            | st.fixed_dictionaries(
-                {}, optional=dict.fromkeys(("url", "method", "headers", "postData"), ODD)
-            ),
+            | st.fixed_dictionaries({}, optional=dict.fromkeys(("url", "method", "headers", "postData"), ODD)),
             "response": ODD
             | st.fixed_dictionaries(
                 {},
@@ -149,9 +141,7 @@ ODD: st.SearchStrategy[Any] = st.recursive(
                     "headers": ODD,
                     "_error": ODD,
                     "content": ODD
-                    | st.fixed_dictionaries(
-                        {}, optional=dict.fromkeys(("text", "encoding", "mimeType"), ODD)
-                    ),
+                    | st.fixed_dictionaries({}, optional=dict.fromkeys(("text", "encoding", "mimeType"), ODD)),
                 },
             ),
         },

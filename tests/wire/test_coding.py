@@ -95,9 +95,7 @@ def test_any_bytes_at_any_cut(
 
 
 @every_coding
-def test_a_body_that_stops_in_the_middle_gives_what_came(
-    name: str, code: Callable[[list[bytes]], list[bytes]]
-) -> None:
+def test_a_body_that_stops_in_the_middle_gives_what_came(name: str, code: Callable[[list[bytes]], list[bytes]]) -> None:
     """A connection that breaks loses nothing that was sent."""
     flushed = code(PARTS)
     assert decoded(name, flushed[:20]) == b"".join(PARTS[:20])

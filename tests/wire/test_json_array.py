@@ -49,9 +49,7 @@ def test_an_element_is_out_as_soon_as_it_is_whole() -> None:
 
 
 @given(st.lists(JSON, max_size=5), st.sampled_from([None, 1]), st.booleans(), places())
-def test_elements_of_every_kind(
-    elements: list[Any], indent: int | None, ascii_: bool, where: list[int]
-) -> None:
+def test_elements_of_every_kind(elements: list[Any], indent: int | None, ascii_: bool, where: list[int]) -> None:
     """Also numbers, strings, null and arrays, plain and indented."""
     body = json.dumps(elements, indent=indent, ensure_ascii=ascii_).encode("utf-8", "surrogatepass")
     *frames, rest = same_however_cut(ArrayFramer, body, where)

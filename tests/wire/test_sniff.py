@@ -140,9 +140,7 @@ def test_an_answer_once_given_does_not_change(content_type: str, body: bytes) ->
     given_ = [answer for answer in answers if answer is not None]
     assert len(set(given_)) <= 1
     assert answers[-1] is not None or not given_
-    assert kind(content_type, body, ended=True) is (
-        given_[0] if given_ else kind(content_type, body, ended=True)
-    )
+    assert kind(content_type, body, ended=True) is (given_[0] if given_ else kind(content_type, body, ended=True))
     assert kind(content_type, body, ended=True) is not None
 
 

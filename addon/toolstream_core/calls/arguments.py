@@ -134,7 +134,10 @@ class ArgumentText:
     def _scan(self, piece: str) -> None:
         if self.ended:
             self.spilled = self.spilled or bool(piece.strip())
-            return
+        else:
+            self._advance(piece)
+
+    def _advance(self, piece: str) -> None:
         at, size = 0, len(piece)
         if self._escaped:
             at, self._escaped = 1, False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.calls.arguments import ArgumentText
@@ -115,7 +116,7 @@ def _step(dotted: str, number: str, quoted: str) -> str | int:
 
 
 def _put(node: Any, path: list[str | int], patch: dict[str, Any]) -> None:
-    for step, following in zip(path, path[1:], strict=False):
+    for step, following in pairwise(path):
         node = _child(node, step, [] if isinstance(following, int) else {})
         if node is None:
             return

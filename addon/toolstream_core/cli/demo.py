@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.report.paint import Paint
 
-_GLM = "the habit of GLM-5: no id after the first chunk"
+_EMPTY_ID = 'DeepSeek and its "id": "" on every chunk but the first'
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +101,22 @@ def _told(proxy: Mitmdump, seen: int) -> list[str]:
 
 def _scenes() -> list[Scene]:
     import anthropic
-    import httpx
     import openai
 
-    def through(proxy: str, ca: Path) -> httpx.Client:
-        return httpx.Client(proxy=proxy, verify=ssl.create_default_context(cafile=str(ca)))
-
     def chat(request: dict[str, Any], proxy: str, ca: Path, base_url: str | None = None) -> list[tuple[str, Any]]:
-        client = openai.OpenAI(api_key="offline", base_url=base_url, http_client=through(proxy, ca), max_retries=0)
+        http = openai.DefaultHttpxClient(proxy=proxy, verify=ssl.create_default_context(cafile=str(ca)))
+        client = openai.OpenAI(api_key="offline", base_url=base_url, http_client=http, max_retries=0)
         kept = {key: request[key] for key in ("model", "messages", "tools")}
         with client, client.chat.completions.stream(**kept) as events:
             message = events.get_final_completion().choices[0].message
         return [(call.function.name, json.loads(call.function.arguments)) for call in message.tool_calls or []]
 
-    def openrouter(request: dict[str, Any], proxy: str, ca: Path) -> list[tuple[str, Any]]:
-        return chat(request, proxy, ca, "https://openrouter.ai/api/v1")
+    def deepseek(request: dict[str, Any], proxy: str, ca: Path) -> list[tuple[str, Any]]:
+        return chat(request, proxy, ca, "https://api.deepseek.com")
 
     def messages(request: dict[str, Any], proxy: str, ca: Path) -> list[tuple[str, Any]]:
-        client = anthropic.Anthropic(api_key="offline", http_client=through(proxy, ca), max_retries=0)
+        http = anthropic.DefaultHttpxClient(proxy=proxy, verify=ssl.create_default_context(cafile=str(ca)))
+        client = anthropic.Anthropic(api_key="offline", http_client=http, max_retries=0)
         kept = {key: request[key] for key in ("model", "max_tokens", "messages", "tools")}
         with client, client.messages.stream(**kept) as events:
             content = events.get_final_message().content
@@ -126,6 +124,6 @@ def _scenes() -> list[Scene]:
 
     return [
         Scene("openai-python, Chat Completions", "openai-chat-single", chat),
-        Scene(f"openai-python, {_GLM}", "glm-5", openrouter),
+        Scene(f"openai-python, {_EMPTY_ID}", "deepseek-empty-id", deepseek),
         Scene("anthropic-python, Messages", "anthropic-single", messages),
     ]

@@ -37,9 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Read saved streams and tell their tool calls and what is wrong with them.",
         epilog="Exit code: 0 clean, 1 findings of severity error or warning, 2 usage or unreadable input.",
     )
-    told = (
-        "a mitmproxy flow file, a HAR file, a bare SSE, NDJSON or JSON body, a folder of them, or - for stdin"
-    )
+    told = "a mitmproxy flow file, a HAR file, a bare SSE, NDJSON or JSON body, a folder of them, or - for stdin"
     parser.add_argument("paths", nargs="+", metavar="PATH", help=told)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     told = "text: tell every event that concerns tool calls (default: where there is a single stream)"
@@ -96,9 +94,7 @@ def _dialects(name: str | None) -> Sequence[Dialect]:
     )
 
 
-def _keeps(
-    select: list[frozenset[str]] | None, ignore: list[frozenset[str]] | None
-) -> Callable[[Finding], bool]:
+def _keeps(select: list[frozenset[str]] | None, ignore: list[frozenset[str]] | None) -> Callable[[Finding], bool]:
     wanted = named(["all"]) if select is None else frozenset().union(*select)
     kept = wanted.difference(*(ignore or ()))
     return lambda finding: finding.code in kept

@@ -27,9 +27,7 @@ class Row(NamedTuple):
 OVERSIZE_FRAME: Final = Row(
     "TS001", "oversize-frame", "framing", Severity.WARNING, "one event is larger than anybody reads"
 )
-UNPARSABLE_DATA: Final = Row(
-    "TS002", "unparsable-data", "framing", Severity.WARNING, "an event's data is no JSON"
-)
+UNPARSABLE_DATA: Final = Row("TS002", "unparsable-data", "framing", Severity.WARNING, "an event's data is no JSON")
 UNTERMINATED_EVENT: Final = Row(
     "TS003",
     "unterminated-event",
@@ -43,9 +41,7 @@ UNREADABLE_BODY: Final = Row(
 TRUNCATED_STREAM: Final = Row(
     "TS301", "truncated-stream", "ending", Severity.ERROR, "the body ended before the answer did"
 )
-CUT_OFF_CALL: Final = Row(
-    "TS302", "cut-off-call", "ending", Severity.ERROR, "a call's arguments are not whole"
-)
+CUT_OFF_CALL: Final = Row("TS302", "cut-off-call", "ending", Severity.ERROR, "a call's arguments are not whole")
 UNTERMINATED_BODY: Final = Row(
     "TS303", "unterminated-body", "ending", Severity.ERROR, "the connection broke after everything was said"
 )

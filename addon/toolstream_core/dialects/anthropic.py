@@ -73,7 +73,7 @@ def _start(payload: dict[str, Json]) -> Said:
     return Said((_call(block, kind, look.integer(payload.get("index", ABSENT)), Phase.OPEN),))
 
 
-def _call(block: dict[str, Json], kind: Kind, index: int | None | object, phase: Phase) -> Fragment:
+def _call(block: dict[str, Json], kind: Kind, index: object, phase: Phase) -> Fragment:
     said, _ = look.argument_text(block.get("input", ABSENT))
     if phase is Phase.OPEN and said in {"{}", ""}:
         said = ABSENT

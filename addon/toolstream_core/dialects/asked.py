@@ -84,14 +84,10 @@ def _by_shape(request: dict[str, Json]) -> str | None:
     if _has_messages(request):
         if any(key in request for key in _OLLAMA_ONLY):
             return "ollama"
-        schemas = any(
-            look.get(tool, "input_schema") is not ABSENT for tool in look.items(request.get("tools"))
-        )
+        schemas = any(look.get(tool, "input_schema") is not ABSENT for tool in look.items(request.get("tools")))
         return "anthropic" if schemas or any(key in request for key in _ANTHROPIC_ONLY) else "openai-chat"
     # Embeddings and moderations have `model` and `input` too.
-    return (
-        "openai-responses" if _has_input(request) and any(key in request for key in _RESPONSES_ONLY) else None
-    )
+    return "openai-responses" if _has_input(request) and any(key in request for key in _RESPONSES_ONLY) else None
 
 
 def _has_messages(request: dict[str, Json]) -> bool:

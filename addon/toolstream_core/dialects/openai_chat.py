@@ -23,9 +23,9 @@ _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
 
 
 def _quiet(raw: bytes) -> bool:
-    """Surely only text: no key that concerns calls, and every finish reason null.
+    r"""Surely only text: no key that concerns calls, and every finish reason null.
 
-    `\\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. `[DONE]` has no `choices`.
+    `\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. `[DONE]` has no `choices`.
     """
     find = raw.find
     if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"error"') >= 0 or find(b'"message"') >= 0:
@@ -77,12 +77,13 @@ def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase)
         if not isinstance(legacy, dict):
             return False
         entries = [{"function": legacy}]
-    for entry in entries:
-        fragments.append(_fragment(entry, number, phase) if isinstance(entry, dict) else Fragment(number, phase=phase))
+    fragments.extend(_fragment(entry, number, phase) for entry in entries)
     return True
 
 
-def _fragment(entry: dict[str, Json], number: int, phase: Phase) -> Fragment:
+def _fragment(entry: Json, number: int, phase: Phase) -> Fragment:
+    if not isinstance(entry, dict):
+        return Fragment(number, phase=phase)
     function = entry.get("function")
     if not isinstance(function, dict):
         function = entry if "name" in entry or "arguments" in entry else {}
@@ -127,9 +128,7 @@ def _answer(payload: Json) -> Said:
             finishes.append(Finish(number, reason))
         if (text := look.get(choice, "message", "content")) and isinstance(text, str):
             texts.append(text)
-    return Said(
-        tuple(fragments), tuple(finishes), "".join(texts), _model(payload), error_text(payload, ""), end=True
-    )
+    return Said(tuple(fragments), tuple(finishes), "".join(texts), _model(payload), error_text(payload, ""), end=True)
 
 
 def _recognise(name: str, payload: Json) -> bool:

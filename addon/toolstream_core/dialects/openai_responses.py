@@ -131,9 +131,8 @@ def _answer(payload: Json) -> Said:
         fragment = _item(item, place, Phase.WHOLE)
         if fragment:
             fragments.append(fragment)
-        for part in look.items(look.get(item, "content")):
-            if isinstance(text := look.get(part, "text"), str):
-                texts.append(text)
+        parts = (look.get(part, "text") for part in look.items(look.get(item, "content")))
+        texts.extend(text for text in parts if isinstance(text, str))
     status, model = look.get(payload, "status"), look.get(payload, "model")
     reason = look.get(payload, "incomplete_details", "reason")
     finish = f"{status}: {reason}" if isinstance(reason, str) else status

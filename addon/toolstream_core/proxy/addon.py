@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEVELS = ("off", "calls", "chunks")
+type Through = Callable[[bytes], bytes | Iterable[bytes]]
 _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
@@ -167,7 +168,12 @@ class ToolstreamAddon:
                 )
             )
         if self._jsonl is not None:
-            head = {"flow": watch.flow.id, "stream": self._streams, "host": watch.exchange.host, "dialect": dialect.name}
+            head = {
+                "flow": watch.flow.id,
+                "stream": self._streams,
+                "host": watch.exchange.host,
+                "dialect": dialect.name,
+            }
             sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
         return sinks
 
@@ -216,14 +222,13 @@ class ToolstreamAddon:
             ctx.options.update(**OPTIONS)
 
 
-def _through(watch: Watch, before: object) -> object:
+def _through(watch: Watch, before: bool | Through) -> Through:  # noqa: FBT001 - mitmproxy's own form of it
     """The stream callable of a flow; one that another addon has set still has its say, after us."""
-    if not callable(before):
+    if isinstance(before, bool):
         return watch.stream
 
-    def both(chunk: bytes) -> object:
+    def both(chunk: bytes) -> bytes | Iterable[bytes]:
         watch.stream(chunk)
         return before(chunk)
 
     return both
-

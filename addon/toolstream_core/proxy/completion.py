@@ -166,10 +166,7 @@ def _ollama(payloads: Payloads, calls: Sequence[Call]) -> Json:
 def _merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:
     """What the payloads say beside their deltas; the last word counts, but null is none."""
     return {
-        key: value
-        for payload in payloads
-        for key, value in payload.items()
-        if key not in leaving and value is not None
+        key: value for payload in payloads for key, value in payload.items() if key not in leaving and value is not None
     }
 
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ class Outlet:
         self._due = loop.call_later(FLUSH_AFTER, self.flush)
 
 
-def to_stream(stream: IO[str]) -> Callable[[str], None]:
+def to_stream(stream: TextIO) -> Callable[[str], None]:
     """Write to a text stream; what its encoding cannot say is escaped, and a closed one is given up."""
     open_ = [True]
 
@@ -104,4 +104,4 @@ class FileOutlet(Outlet):
             self._file.write(text)
             self._file.flush()
         except OSError as error:
-            logger.error("toolstream: the JSONL file cannot be written: %s", error.strerror)
+            logger.error("toolstream: the JSONL file cannot be written: %s", error.strerror)  # noqa: TRY400 - one line

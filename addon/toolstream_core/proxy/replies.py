@@ -62,6 +62,4 @@ def nothing_saved(dialect: str, fixtures: Sequence[Fixture]) -> Json:
             return {"error": {"code": 404, "message": message, "status": "NOT_FOUND"}}
         case "ollama":
             return {"error": message}
-    return {
-        "error": {"message": message, "type": "not_found_error", "param": None, "code": "no_saved_answer"}
-    }
+    return {"error": {"message": message, "type": "not_found_error", "param": None, "code": "no_saved_answer"}}

@@ -1,0 +1,1 @@
+"""The record in the forms in which it is told."""

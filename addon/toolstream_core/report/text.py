@@ -155,7 +155,8 @@ def call_line(call: Call, paint: Paint = plain, hide: Callable[[str], str] = str
 def finding_line(finding: Finding, paint: Paint = plain) -> str:
     """One finding with its code, place and message."""
     where = f"event {finding.event}" + ("" if finding.call is None else f" call {finding.call}")
-    return f"{paint(finding.severity, f'{finding.severity} {finding.code} {finding.name}')} at {where}: {finding.message}"
+    what = paint(finding.severity, f"{finding.severity} {finding.code} {finding.name}")
+    return f"{what} at {where}: {finding.message}"
 
 
 def _arguments(text: str) -> str:

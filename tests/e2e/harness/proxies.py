@@ -10,16 +10,15 @@ from tests.e2e.harness.client import Client, Way
 from tests.e2e.harness.client1 import Http1Client
 from tests.e2e.harness.client2 import Http2Client
 from tests.e2e.harness.tap import Tap
-from toolstream_core.cli.launch import Mitmdump
+from toolstream_core.cli.launch import Mitmdump, door_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tests.e2e.harness.upstream import Upstream
 
 
-PASS_ON = Path(__file__).with_name("pass_on.py")
-"""A script that streams all answers and does nothing else."""
+HERE = Path(__file__).parent
 
 
 class Proxies:
@@ -47,10 +46,11 @@ class Proxies:
         mode: str = "regular",
         env: Mapping[str, str] | None = None,
         terminal: bool = False,
+        scripts: Sequence[Path] | None = None,
     ) -> Mitmdump:
         """One that is not started, for a test that wants it for itself."""
         settings = self.options | dict(options or {})
-        return Mitmdump(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal)
+        return Mitmdump(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal, scripts=scripts)
 
     def telling(self) -> tuple[Mitmdump, Tap]:
         """One that tells JSON lines, and what reads them."""
@@ -66,10 +66,17 @@ class Proxies:
 
     def without_ours(self) -> Mitmdump:
         """One that only streams, without an addon of ours."""
-        if "without" not in self._started:
-            proxy = Mitmdump(self.options, confdir=self._confdir, scripts=(PASS_ON,))
-            self._started["without"] = self._stack.enter_context(proxy)
-        return self._started["without"]
+        return self._scripted(HERE / "pass_on.py")
+
+    def sabotaged(self) -> Mitmdump:
+        """One in which the functions fail that a request names."""
+        return self._scripted(door_path(), HERE / "saboteur.py")
+
+    def _scripted(self, *scripts: Path) -> Mitmdump:
+        key = " ".join(map(str, scripts))
+        if key not in self._started:
+            self._started[key] = self._stack.enter_context(self.make(scripts=scripts))
+        return self._started[key]
 
     def behind_another(self, **options: str) -> Mitmdump:
         """One whose upstream is a second mitmdump without an addon of ours."""

@@ -101,10 +101,7 @@ def openai_responses(call_id: str, city: str) -> Sample:
         {"type": "response.created", "response": begun},
         {"type": "response.in_progress", "response": begun},
         {"type": "response.output_item.added", "output_index": 0, "item": opened},
-        *(
-            {"type": "response.function_call_arguments.delta", **place, "delta": part}
-            for part in _parts(text)
-        ),
+        *({"type": "response.function_call_arguments.delta", **place, "delta": part} for part in _parts(text)),
         {"type": "response.function_call_arguments.done", **place, "name": NAME, "arguments": text},
         {"type": "response.output_item.done", "output_index": 0, "item": done},
         {"type": "response.completed", "response": ended},
@@ -139,9 +136,7 @@ def anthropic(call_id: str, city: str) -> Sample:
         "usage": usage,
     }
     block = {"type": "tool_use", "id": call_id, "name": NAME}
-    deltas = [
-        {"type": "input_json_delta", "partial_json": part} for part in _parts(json.dumps({"city": city}))
-    ]
+    deltas = [{"type": "input_json_delta", "partial_json": part} for part in _parts(json.dumps({"city": city}))]
     stopped = {"stop_reason": "tool_use", "stop_sequence": None}
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": begun},
