@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 HIDDEN = "[redacted]"
 MIN_SECRET = 8
 """Characters below which nothing counts as a secret."""
-MIN_SECRET = 8
-"""Characters from which a header's value counts as a secret worth hiding wherever it shows."""
 
 # Shapes as published by their issuers: OpenAI and Anthropic `sk-…`, Google `AIza…`, GitHub `ghp_…`, Slack `xoxb-…`,
 # AWS `AKIA…`, Groq `gsk_…`, xAI `xai-…`, Hugging Face `hf_…`, JSON web tokens, and whatever follows `Bearer`.

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from toolstream_core.redact import HIDDEN, redacted, request_secrets
+
+# Put together here, so that nothing that looks like a key stands in any file.
+KEYS = [
+    "sk-" + "a1" * 12,
+    "sk-proj-" + "a1" * 12,
+    "sk-ant-api03-" + "a1" * 12,
+    "gsk_" + "a1" * 12,
+    "hf_" + "a1" * 12,
+    "ghp_" + "a1" * 12,
+    "xoxb-" + "1234-" * 5,
+    "xai-" + "a1" * 12,
+    "AIza" + "a1" * 18,
+    "AKIA" + "A1" * 8,
+    "eyJ" + "a1" * 6 + "." + "b2" * 6 + "." + "c3" * 6,
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_what_looks_like_a_key_is_hidden(key: str) -> None:
+    """By its issuer's form, anywhere in a text."""
+    told = redacted(f'{{"key":"{key}","city":"Bern"}}')
+    assert key[10:] not in told
+    assert HIDDEN in told
+    assert told.endswith('"city":"Bern"}')
+
+
+def test_whatever_follows_bearer_is_hidden() -> None:
+    """Also what has no form."""
+    assert redacted("Authorization: Bearer abcdefgh") == f"Authorization: Bearer {HIDDEN}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "get_weather", "task-list-of-the-day", "call_95df1cc8dabc4b959bbbc431", "toolu_01UopqgKNjb4FvUax23G7o4X"],
+)
+def test_other_text_is_left_alone(text: str) -> None:
+    """Ids of calls are no secrets."""
+    assert redacted(text) == text
+
+
+def test_what_the_request_carried_is_hidden_wherever_it_shows() -> None:
+    """Headers and parameters by their names, whole and without their scheme; cookies one by one."""
+    secrets = request_secrets(
+        [
+            ("Authorization", "Bearer header-value"),
+            ("x-api-key", "api-key-value"),
+            ("Cookie", "session=cookie-one; theme=cookie-two"),
+            ("user-agent", "some-client"),
+        ],
+        "/v1/x?key=query%2Fvalue&alt=sse-value",
+    )
+    assert set(secrets) == {
+        "header-value", "api-key-value", "cookie-one", "cookie-two", "query/value", "query%2Fvalue",
+    }  # fmt: skip
+    told = redacted(f"some-client sse-value {' '.join(secrets)}", secrets)
+    assert told == f"some-client sse-value {' '.join([HIDDEN] * len(secrets))}"
+
+
+def test_a_secret_within_another_leaves_nothing_of_it() -> None:
+    """The longest first."""
+    secrets = request_secrets([("x-token", "inner-token"), ("x-secret", "inner-token-and-more")], "/")
+    assert redacted("inner-token-and-more", secrets) == HIDDEN
+
+
+@pytest.mark.parametrize("value", ["", "short", "Bearer x"])
+def test_what_is_too_short_to_be_a_secret_is_none(value: str) -> None:
+    """Hiding it would hide half of all text."""
+    assert request_secrets([("authorization", value)], f"/?key={value[-5:]}") == ()
+
+
+def test_a_path_that_is_none_carries_nothing() -> None:
+    """And does not raise."""
+    assert request_secrets([], "http://[") == ()
