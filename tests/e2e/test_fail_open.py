@@ -1,4 +1,4 @@
-"""A bug of ours changes no byte, keeps nobody waiting, and is told once."""
+"""A bug of ours changes no byte, keeps nobody waiting, and is told."""
 
 from __future__ import annotations
 
@@ -7,48 +7,66 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.e2e.harness.lockstep import follow, lockstep
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import lockstep
-from tests.e2e.test_held_back import follow
 
 if TYPE_CHECKING:
     from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 
-PLACES = [
+READING = [
     "toolstream_core.wire.coding:Decoder.decode",
     "toolstream_core.wire.sse:SseFramer.feed",
-    "toolstream_core.pipeline:Pipeline.feed",
+    "toolstream_core.calls.chat:ChatCalls.take",
     "toolstream_core.record:Reader.__call__",
     "toolstream_core.record:Reader.finished",
-    "toolstream_core.calls.chat:ChatCalls.take",
     "toolstream_core.report.text:Lines.heard",
     "toolstream_core.report.text:Lines.ended",
-    "toolstream_core.proxy.watch:Watch.hide",
+]
+GUARDING = [
+    "toolstream_core.pipeline:Pipeline.feed",
     "toolstream_core.proxy.watch:Watch.__init__",
+    "toolstream_core.proxy.watch:Watch.hide",
 ]
 
 
-@pytest.mark.parametrize("version", ["h1", "h2"])
-@pytest.mark.parametrize("place", PLACES)
-def test_bug_is_told_and_nothing_else_happens(proxies: Proxies, secure: Upstream, place: str, version: str) -> None:
-    """Every piece arrives as it is sent, and the next stream is read as ever."""
-    proxy = proxies.sabotaged()
-    mark = len(proxy.output)
+def stream(proxy: Mitmdump, upstream: Upstream, version: str, headers: dict[str, str]) -> None:
+    """A stream whose every piece has to come as it is sent."""
     sample = openai_chat("call_1", "Bern")
     planned, gates = lockstep(sample.pieces, coding="gzip")
-    plan = secure.plan(planned)
-    with client(version, way(proxy, secure)) as connection:
-        reply = connection.request(sample.path, sample.body, plan.headers | {"x-sabotage": place})
+    plan = upstream.plan(planned)
+    with client(version, way(proxy, upstream)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers | headers)
         follow(reply, sample.pieces, gates, "gzip")
-        proxy.wait_for(r"toolstream.*RuntimeError|Addon error", after=mark)
-        planned, gates = lockstep(sample.pieces, coding="gzip")
-        plan = secure.plan(planned)
-        reply = connection.request(sample.path, sample.body, plan.headers)
-        follow(reply, sample.pieces, gates, "gzip")
-    proxy.wait_for(r"openai-chat: 7 events, 1 call", after=mark)
-    told = "\n".join(proxy.output[mark:])
-    assert len(re.findall("RuntimeError", told)) == 1
-    assert "has crashed" not in told
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("place", READING)
+def test_failure_in_reading(proxies: Proxies, secure: Upstream, place: str, version: str) -> None:
+    """One error with the flow's id and no word of what passes; the next stream is read as ever."""
+    proxy = proxies.sabotaged()
+    mark = len(proxy.output)
+    stream(proxy, secure, version, {"x-sabotage": place})
+    error = proxy.wait_for("toolstream stopped reading", after=mark)
+    assert re.search(r"reading flow [0-9a-f-]{36} .*RuntimeError", error)
+    stream(proxy, secure, version, {})
+    proxy.wait_for("openai-chat: 7 events, 1 call", after=mark)
+    printed = proxy.output[mark:]
+    assert [line for line in printed if "toolstream stopped reading" in line] == [error]
+    assert not [line for line in printed if "planted" in line or "Traceback" in line or "crashed" in line]
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("place", GUARDING)
+def test_failure_in_what_guards(proxies: Proxies, secure: Upstream, place: str, version: str) -> None:
+    """Even then it is told, by mitmproxy if need be, and nothing else happens."""
+    proxy = proxies.sabotaged()
+    mark = len(proxy.output)
+    stream(proxy, secure, version, {"x-sabotage": place})
+    proxy.wait_for("toolstream stopped reading|Addon error", after=mark)
+    stream(proxy, secure, version, {})
+    proxy.wait_for("openai-chat: 7 events, 1 call", after=mark)
+    assert not [line for line in proxy.output[mark:] if "crashed" in line]

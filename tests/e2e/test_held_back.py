@@ -6,32 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.codings import CODERS, DECODERS
+from tests.e2e.harness.codings import CODERS
+from tests.e2e.harness.lockstep import follow, lockstep
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import MAKERS
-from tests.e2e.harness.script import lockstep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.e2e.harness.client import Reply
-    from tests.e2e.harness.script import Gate
     from tests.e2e.harness.upstream import Upstream
 
 pytestmark = pytest.mark.e2e
-
-
-def follow(reply: Reply, pieces: Sequence[bytes], gates: Sequence[Gate], coding: str) -> None:
-    """Let each piece go when the one before is here; a piece that is held back is waited for in vain."""
-    decode = DECODERS[coding]()
-    gates[0].open()
-    for piece, gate in zip(pieces, gates[1:], strict=True):
-        here = b""
-        while len(here) < len(piece):
-            here += decode(reply.piece())
-        assert here == piece
-        gate.open()
-    assert decode(reply.rest()) == b""
 
 
 @pytest.mark.parametrize("coding", CODERS)

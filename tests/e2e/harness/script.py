@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tests.e2e.harness.codings import CODERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 PATIENCE = 30.0
 """Seconds after which a test that waits for something takes it as never coming."""
@@ -114,14 +114,3 @@ class Answer:
 def answer(pieces: Iterable[bytes], *, coding: str = "identity", framing: Framing = Framing.CHUNKED) -> Answer:
     """An event stream of these pieces, without waiting."""
     return Answer(tuple(Send(piece) for piece in pieces), coding=coding, framing=framing)
-
-
-def lockstep(
-    pieces: Sequence[bytes], *, coding: str = "identity", content_type: str = "text/event-stream"
-) -> tuple[Answer, list[Gate]]:
-    """An answer whose every piece waits for its gate, and the end for the last one."""
-    gates = [Gate() for _ in range(len(pieces) + 1)]
-    steps: list[Step] = [Wait(gates[0])]
-    for piece, gate in zip(pieces, gates[1:], strict=True):
-        steps += [Send(piece), Wait(gate)]
-    return Answer(tuple(steps), coding=coding, content_type=content_type), gates
