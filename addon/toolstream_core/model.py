@@ -199,8 +199,11 @@ class Observer(Protocol):
         """An event that may say something."""
         ...
 
-    def quiet(self, frame: Frame) -> None:
-        """A frame that surely says nothing of tool calls, finish, error or end."""
+    each: bool
+    """Whether it wants to see every single frame, those that say nothing too."""
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """So many frames from number `first` on, of `size` bytes, that say nothing of calls, finish, error or end."""
         ...
 
 

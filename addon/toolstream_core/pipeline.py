@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.dialects.likeness import Likeness
+from toolstream_core.likeness import Likeness
 from toolstream_core.model import Event
 from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.sniff import NOT_OURS, choose
+from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 # host names. The dialect that claims the request's path is asked first; an answer on an unknown path is recognised
 # by content alone; what nobody recognises is nobody's business, and is not read any further.
 
+FEW = 4
+"""Frames in one go below which looking at them one by one is as cheap."""
 MAX_UNRECOGNISED = 8
 """Frames with data that are looked at before a stream counts as no LLM stream."""
 
@@ -51,7 +54,8 @@ class Pipeline:
         self._head = b""
         self._reading = True
         self._direct: Callable[[bytes], list[Frame]] | None = None
-        self._quiet: Callable[[bytes], bool] = _never
+        self._bulk: SseFramer | None = None
+        self._quiet: Callable[[bytes, int], bool] = _never
         self.failure: str | None = None
         """Why reading stopped before the end, where it did."""
         self.error: Exception | None = None
@@ -70,7 +74,8 @@ class Pipeline:
         if self._reading:
             try:
                 if chunk and self._direct is not None:
-                    self._pass(self._direct(chunk))
+                    if not (self._bulk is not None and self._pass_by(self._bulk, chunk)):
+                        self._pass(self._direct(chunk))
                 else:
                     self._look(chunk)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
@@ -139,13 +144,23 @@ class Pipeline:
         quiet = self._quiet
         observers = self._observers
         for frame in frames:
-            if quiet(frame.raw) and frame.data is not None and not frame.trailing:
+            if quiet(frame.raw, 1) and frame.data is not None and not frame.trailing:
                 for observer in observers:
-                    observer.quiet(frame)
+                    observer.quiet(frame.number, 1, len(frame.raw))
             else:
                 event = Event(frame, read)
                 for observer in observers:
                     observer(event)
+
+    def _pass_by(self, framer: SseFramer, chunk: bytes) -> bool:
+        """Several frames at once that nobody wants to see one by one: whether they were that."""
+        frames = framer.usual(chunk)
+        if frames < FEW or not self._quiet(chunk, frames):
+            return False
+        first = framer.skip(frames)
+        for observer in self._observers:
+            observer.quiet(first, frames, len(chunk))
+        return True
 
     def _pass_unrecognised(self, frames: list[Frame]) -> None:
         for at, frame in enumerate(frames):
@@ -178,12 +193,14 @@ class Pipeline:
         self._observers = self._begin(dialect, streamed)
         if self._decoder is None and self._framer is not None:
             self._direct = self._framer.feed
+            if isinstance(self._framer, SseFramer) and not any(observer.each for observer in self._observers):
+                self._bulk = self._framer
         pending, self._pending = self._pending, []
         self._pass(pending)
         if streamed:
             self._quiet = dialect.quiet
 
 
-def _never(raw: bytes) -> bool:
-    del raw
+def _never(raw: bytes, frames: int) -> bool:
+    del raw, frames
     return False

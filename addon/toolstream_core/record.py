@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.defects import endings
 from toolstream_core.dialects import DIALECTS, request
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.dialects import Dialect
     from toolstream_core.model import Event, Observer
-    from toolstream_core.wire.frame import Frame
 
 MAX_FINDINGS = 1000
 """Findings of one answer that are kept; more of the same help nobody."""
@@ -54,23 +53,22 @@ class Heard(NamedTuple):
     call: OpenCall
 
 
-class Sink(Protocol):
-    """Is told of an answer as it comes."""
+class Sink:
+    """Is told of an answer as it comes; a sink takes up what it wants to hear."""
 
-    live: bool
+    live = False
     """Whether it wants to be told of the events; every sink is told of the end."""
+    each = False
+    """Whether it wants frames that say nothing one by one, not several at once."""
 
-    def quiet(self, frame: Frame) -> None:
-        """A frame without anything that concerns tool calls."""
-        ...
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """So many frames from number `first` on, of `size` bytes, without anything that concerns tool calls."""
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
         """An event that says something, with its fragments resolved."""
-        ...
 
     def ended(self, record: Record) -> None:
         """The answer is over."""
-        ...
 
 
 class Reader:
@@ -87,6 +85,7 @@ class Reader:
         self._calls = dialect.calls(request.tools(exchange.request))
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
+        self.each = any(sink.each for sink in self._live)
         self._framing = endings.Framing()
 
     def __call__(self, event: Event) -> None:
@@ -99,12 +98,12 @@ class Reader:
         record.events += 1
         self._heard(event, event.said)
 
-    def quiet(self, frame: Frame) -> None:
-        """Count a frame that says nothing of tool calls."""
-        self._record.bytes += len(frame.raw)
-        self._record.events += 1
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """Count frames that say nothing of tool calls."""
+        self._record.bytes += size
+        self._record.events += frames
         for sink in self._live:
-            sink.quiet(frame)
+            sink.quiet(first, frames, size)
 
     def finished(self, *, broken: str | None = None, unread: str | None = None) -> Record:
         """The record, complete. `unread`: why reading stopped before the end, where it did."""

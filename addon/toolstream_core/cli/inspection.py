@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import Severity
-from toolstream_core.record import read_body
+from toolstream_core.record import Sink, read_body
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import word
 from toolstream_core.sources.files import STDIN, files
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
     from toolstream_core.cli.printer import Printer
     from toolstream_core.dialects import Dialect
-    from toolstream_core.model import Event, Finding, Said
-    from toolstream_core.record import Heard, Record
+    from toolstream_core.model import Finding
+    from toolstream_core.record import Record
     from toolstream_core.sources.saved import Saved
-    from toolstream_core.wire.frame import Frame
 
 CLEAN, FOUND, UNREADABLE = 0, 1, 2
 """Exit codes."""
@@ -122,19 +121,11 @@ class _Clock:
             yield chunk
 
 
-class _Sieve:
+class _Sieve(Sink):
     """Takes findings that nobody wants out of a record; stands before the sinks that tell them."""
-
-    live = False
 
     def __init__(self, keeps: Callable[[Finding], bool]) -> None:
         self._keeps = keeps
-
-    def quiet(self, frame: Frame) -> None:
-        """Nothing to find here."""
-
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
-        """Nothing to find here yet."""
 
     def ended(self, record: Record) -> None:
         record.findings = [finding for finding in record.findings if self._keeps(finding)]

@@ -31,12 +31,12 @@ _EVENTS = frozenset(
 )
 
 
-def _quiet(raw: bytes) -> bool:
+def _quiet(raw: bytes, frames: int) -> bool:
     """A delta of text or thinking."""
     find = raw.find
     if find(b"\\u00") >= 0 or find(b'"partial_json"') >= 0 or find(b'"error"') >= 0 or find(b"_block_start") >= 0:
         return False
-    return find(b'"text_delta"') >= 0 or find(b'"thinking_delta"') >= 0
+    return raw.count(b'"text_delta"') + raw.count(b'"thinking_delta"') == frames
 
 
 def _read(frame: Frame) -> Said:

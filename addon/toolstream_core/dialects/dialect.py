@@ -31,8 +31,8 @@ class Dialect:
     """What a frame of the stream says."""
     answer: Callable[[Json], Said]
     """What a whole, non-streamed answer says; every call in it is a fragment of phase `WHOLE`."""
-    quiet: Callable[[bytes], bool]
-    """A cheap test on raw bytes: surely no tool call, finish, error or end in this frame.
+    quiet: Callable[[bytes, int], bool]
+    """A cheap test on the raw bytes of so many frames: surely no tool call, finish, error or end in any of them.
 
     It may say no too often, never yes too often: a quiet frame is counted, not parsed.
     """

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-def _quiet(raw: bytes) -> bool:
+def _quiet(raw: bytes, frames: int) -> bool:
     """A chunk of text: no call part, no finish reason, no error."""
     find = raw.find
     if find(b"unction") >= 0 or find(b"inishReason") >= 0 or find(b'"error"') >= 0 or find(b"\\u00") >= 0:
         return False
-    return find(b'"candidates"') >= 0
+    return raw.count(b'"candidates"') == frames
 
 
 def _read(frame: Frame) -> Said:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-def _quiet(raw: bytes) -> bool:
+def _quiet(raw: bytes, frames: int) -> bool:
     """A line of text: no call, not the last."""
     find = raw.find
     if find(b"_call") >= 0 or find(b"\\u00") >= 0 or find(b'"error"') >= 0:
         return False
-    return find(b'"done":false') >= 0
+    return raw.count(b'"done":false') == frames
 
 
 def _read(frame: Frame) -> Said:

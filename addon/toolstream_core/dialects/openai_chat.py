@@ -22,19 +22,20 @@ _DONE = b"[DONE]"
 _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
 
 
-def _quiet(raw: bytes) -> bool:
+def _quiet(raw: bytes, frames: int) -> bool:
     r"""Surely only text: no key that concerns calls, and every finish reason null.
 
-    `\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. `[DONE]` has no `choices`.
+    `\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. What has no `choices`, such as
+    `[DONE]`, is parsed too.
     """
     find = raw.find
     if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"error"') >= 0 or find(b'"message"') >= 0:
         return False
     if find(b"\\") >= 0 and find(b"\\u00") >= 0:
         return False
+    if raw.count(b'"choices"') != frames:
+        return False
     count = raw.count(b'"finish_reason"')
-    if count == 0:
-        return find(b'"choices"') >= 0
     return raw.count(b'"finish_reason":null') == count or len(_FINISH_NULL.findall(raw)) == count
 
 

@@ -32,12 +32,12 @@ _ITEMS = {"response.output_item.added": Phase.OPEN, "response.output_item.done":
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
-def _quiet(raw: bytes) -> bool:
+def _quiet(raw: bytes, frames: int) -> bool:
     """A delta of text, reasoning or audio. Terminal events and items are never quiet."""
     find = raw.find
     if find(b"\\u00") >= 0 or find(b"_call") >= 0 or find(b'"error"') >= 0 or find(b'"response"') >= 0:
         return False
-    return find(b'"response.output_text.delta"') >= 0 or find(b'"response.reasoning') >= 0
+    return raw.count(b'"response.output_text.delta"') + raw.count(b'"response.reasoning') == frames
 
 
 def _read(frame: Frame) -> Said:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.model import ABSENT
+from toolstream_core.record import Sink
 from toolstream_core.report.jsonform import record_object
 
 if TYPE_CHECKING:
@@ -13,19 +14,19 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Event, Said
     from toolstream_core.record import Heard, Record
-    from toolstream_core.wire.frame import Frame
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _SEEN = ("index", "id", "item_id", "name", "type", "arguments")
 
 
-class JsonLines:
+class JsonLines(Sink):
     """Writes one object for each event of one stream, and one for its end.
 
     Absent stays absent: a key that the wire did not have is not in the object, `null` and `""` are as sent.
     """
 
     live = True
+    each = True
 
     def __init__(
         self,
@@ -41,9 +42,10 @@ class JsonLines:
         self._elapsed = elapsed
         self._hide = hide
 
-    def quiet(self, frame: Frame) -> None:
+    def quiet(self, first: int, frames: int, size: int) -> None:
         """An event without anything that concerns tool calls: only its number and size."""
-        self._write(f'{{"type":"event",{self._head},"event":{frame.number}{self._time()},"bytes":{len(frame.raw)}}}')
+        del frames
+        self._write(f'{{"type":"event",{self._head},"event":{first}{self._time()},"bytes":{size}}}')
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
         """An event that says something."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.record import Sink
 from toolstream_core.report.paint import plain, quoted, word
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Event, Finding, Said, Seen
     from toolstream_core.record import Heard, Record
     from toolstream_core.report.paint import Paint
-    from toolstream_core.wire.frame import Frame
 
 MAX_FRAGMENT = 160
 """Characters of one fragment that a line shows."""
@@ -21,10 +21,11 @@ MAX_ARGUMENTS = 2000
 """Characters of a call's arguments that a line shows."""
 
 
-class Lines:
+class Lines(Sink):
     """The chunk-by-chunk lines of one stream: one for each event that concerns tool calls, the others folded."""
 
     live = True
+    each = False
 
     def __init__(
         self,
@@ -51,12 +52,12 @@ class Lines:
         self._folded_bytes = 0
         self._folded_from = 0
 
-    def quiet(self, frame: Frame) -> None:
-        """Fold an event without anything that concerns tool calls."""
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """Fold events without anything that concerns tool calls."""
         if not self._folded:
-            self._folded_from = frame.number
-        self._folded += 1
-        self._folded_bytes += len(frame.raw)
+            self._folded_from = first
+        self._folded += frames
+        self._folded_bytes += size
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
         """Tell an event that says something; one that only carries text is folded too."""
@@ -64,7 +65,7 @@ class Lines:
             self._name_model(said.model)
             self._named = True
         if not (told or said.finishes or said.error or said.end):
-            self.quiet(event.frame)
+            self.quiet(event.frame.number, 1, len(event.frame.raw))
             return
         if self._folded:
             self.flush()

@@ -75,6 +75,22 @@ class SseFramer(Cutter):
         self._started = True
         return frames if at == len(chunk) else frames + super().feed(chunk[at:])
 
+    def usual(self, chunk: bytes) -> int:
+        """How many blocks `chunk` is, where each of them is one data line ended by LF; else 0.
+
+        Takes nothing in. Whoever has no use for the blocks themselves may `skip` them.
+        """
+        if self._held or self._over or chunk[:5] != b"data:" or chunk[-2:] != b"\n\n" or b"\r" in chunk:
+            return 0
+        blocks = chunk.count(b"\n\ndata:") + 1
+        return blocks if chunk.count(b"\n") == 2 * blocks and len(chunk) <= self._max else 0
+
+    def skip(self, blocks: int) -> int:
+        """Go past so many blocks that were not taken in; the number of the first."""
+        self._started = True
+        self._number += blocks
+        return self._number - blocks
+
     def _plain(self, chunk: bytes, at: int) -> Frame | None:
         """The block at `at` where it is a usual one: one data line, perhaps an event line before it."""
         name, line = "", at
