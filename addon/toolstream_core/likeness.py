@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _PADDING = re.compile(rb'"obfuscation"\s*:\s*(?=")')
+_PLAIN_STRING = re.compile(rb'"[ !#-\[\]-~]*+"')
 MAX_LITERAL = 4096
 """Bytes of a frame around its fragment above which nothing is learned from it."""
 
@@ -94,8 +95,8 @@ def _string_where_expected(raw: bytes, like: _Like) -> str | None:
         return _value(raw[len(like.before) : end]) if raw[end:] == like.between else None
     if not raw.startswith(like.between, end):
         return None
-    padding = _STRING.match(raw, end + len(like.between))
-    if padding is None or raw[padding.end() :] != like.after or _value(padding.group()) is None:
+    padding = _PLAIN_STRING.match(raw, end + len(like.between))
+    if padding is None or raw[padding.end() :] != like.after:
         return None
     return _value(raw[len(like.before) : end])
 

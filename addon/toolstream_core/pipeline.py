@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # host names. The dialect that claims the request's path is asked first; an answer on an unknown path is recognised
 # by content alone; what nobody recognises is nobody's business, and is not read any further.
 
-FEW = 4
-"""Frames in one go below which looking at them one by one is as cheap."""
+MANY = 2048
+"""Bytes in one go below which looking at the frames one by one is as cheap."""
 MAX_UNRECOGNISED = 8
 """Frames with data that are looked at before a stream counts as no LLM stream."""
 
@@ -74,8 +74,7 @@ class Pipeline:
         if self._reading:
             try:
                 if chunk and self._direct is not None:
-                    if not (self._bulk is not None and self._pass_by(self._bulk, chunk)):
-                        self._pass(self._direct(chunk))
+                    self._hurry(self._direct, chunk)
                 else:
                     self._look(chunk)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
@@ -152,14 +151,34 @@ class Pipeline:
                 for observer in observers:
                     observer(event)
 
-    def _pass_by(self, framer: SseFramer, chunk: bytes) -> bool:
-        """Several frames at once that nobody wants to see one by one: whether they were that."""
-        frames = framer.usual(chunk)
-        if frames < FEW or not self._quiet(chunk, frames):
+    def _hurry(self, feed: Callable[[bytes], list[Frame]], chunk: bytes) -> None:
+        """Pass what needs no decoding; the whole frames in it at once, where nobody wants to see them one by one.
+
+        A network read seldom ends where a frame does: what belongs to the frame before, and to the one after,
+        goes its own way.
+        """
+        bulk = self._bulk
+        end = chunk.rfind(b"\n\n") + 2 if bulk is not None and len(chunk) > MANY else 0
+        if bulk is None or end < MANY:
+            self._pass(feed(chunk))
+            return
+        begin = chunk.find(b"\n\n") + 2 if bulk.holding else 0
+        if begin:
+            self._pass(feed(chunk[:begin]))
+        middle = chunk[begin:end]
+        if not self._pass_by(bulk, middle):
+            self._pass(feed(middle))
+        if end < len(chunk):
+            self._pass(feed(chunk[end:]))
+
+    def _pass_by(self, framer: SseFramer, middle: bytes) -> bool:
+        """Frames that say nothing, told by their number: whether they were that."""
+        frames = framer.usual(middle)
+        if not frames or not self._quiet(middle, frames):
             return False
         first = framer.skip(frames)
         for observer in self._observers:
-            observer.quiet(first, frames, len(chunk))
+            observer.quiet(first, frames, len(middle))
         return True
 
     def _pass_unrecognised(self, frames: list[Frame]) -> None:

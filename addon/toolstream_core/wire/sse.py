@@ -85,6 +85,11 @@ class SseFramer(Cutter):
         blocks = chunk.count(b"\n\ndata:") + 1
         return blocks if chunk.count(b"\n") == 2 * blocks and len(chunk) <= self._max else 0
 
+    @property
+    def holding(self) -> bool:
+        """Whether a block has begun and is not over."""
+        return bool(self._held or self._over)
+
     def skip(self, blocks: int) -> int:
         """Go past so many blocks that were not taken in; the number of the first."""
         self._started = True
