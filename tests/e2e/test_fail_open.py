@@ -29,6 +29,7 @@ READING = [
 GUARDING = [
     "toolstream_core.pipeline:Pipeline.feed",
     "toolstream_core.proxy.watch:Watch.__init__",
+    "toolstream_core.proxy.watch:Watch._schedule",
     "toolstream_core.proxy.watch:Watch.hide",
 ]
 
