@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -36,14 +37,18 @@ ALONE = {
 }
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """What setup reads, in a folder of its own that has a blank in its name."""
-    folder = tmp_path / "a clone"
+def copied(folder: Path) -> Path:
+    """What setup reads, in a folder of its own."""
     for name in NEEDED:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     return folder
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What setup reads, where the folder's name has a blank in it."""
+    return copied(tmp_path / "a clone")
 
 
 def run(script: Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -70,68 +75,70 @@ def test_a_python_that_was_named_and_does_not_run_is_told(clone: Path, tmp_path:
 
 
 def test_each_python_is_run_before_it_is_taken(clone: Path, tmp_path: Path) -> None:
-    """A shim that finds nothing (127) and a Python that is too old are passed over, for one that runs."""
-    stand_in(tmp_path / "bin", "python3.13", "exit 127")
-    stand_in(tmp_path / "bin", "python3.14", "exit 1")
-    stand_in(tmp_path / "bin", "python3.12", f"exec '{sys.executable}' \"$@\"")
-    # The last thing it does here is to say with which Python; nothing in this folder can be installed.
-    (clone / "requirements/dev.txt").write_text("nothing-of-this-name @ file:///dev/null/nothing\n")
-    alone = ALONE | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "TOOLSTREAM_PYTHON": ""}
-    ran = run(clone / "scripts/setup", tmp_path, **alone)
+    """A shim that finds nothing (127) and a Python that is too old are passed over, for one that runs.
+
+    That one is Debian's, which cannot make a virtual environment: what to install is told, and nothing is left.
+    """
+    programs = tmp_path / "bin"
+    stand_in(programs, "python3.13", "exit 127")
+    stand_in(programs, "python3.14", "exit 1")
+    stand_in(programs, "python3.12", 'case $1 in -I) printf "3.12.0 /usr\n%s\n" "$0" ;; *) exit 1 ;; esac')
+    for maker in ("uv", "virtualenv"):
+        stand_in(programs, maker, "exit 1")
+    ran = run(clone / "scripts/setup", tmp_path, PATH=f"{programs}:/usr/bin:/bin")
     assert ran.returncode == 1
-    assert f"making .venv with Python {'.'.join(map(str, sys.version_info[:3]))} " in ran.stderr
-    assert "could not install requirements/dev.txt" in ran.stderr
-    assert not (clone / ".venv/.toolstream-setup").exists()
+    assert f"making .venv with Python 3.12.0 ({programs / 'python3.12'})" in ran.stderr
+    assert "apt install python3.12-venv" in ran.stderr
+    assert not (clone / ".venv").exists()
 
 
-@pytest.fixture
-def bare(clone: Path) -> Path:
-    """A clone that needs nothing, so that it can be installed without an index."""
-    (clone / "backend.py").write_text(BACKEND)
-    (clone / "pyproject.toml").write_text(
-        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]'
+class Made(NamedTuple):
+    """A clone that is set up, and what the two setups said that were started at once."""
+
+    clone: Path
+    ran: list[subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A clone that needs nothing, so that no index is asked, over a .venv whose Python is gone."""
+    folder = copied(tmp_path_factory.mktemp("made") / "a clone")
+    (folder / "backend.py").write_text(BACKEND)
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
     )
-    (clone / "requirements/dev.txt").write_text("# none\n")
-    return clone
-
-
-def test_a_second_run_does_nothing_until_the_pins_or_the_place_change(bare: Path, tmp_path: Path) -> None:
-    """New pins are installed into what is there; what was made at another path is made anew."""
-    (tmp_path / "link").symlink_to(bare / "scripts/setup")
-    first = run(tmp_path / "link", tmp_path, **ALONE)
-    assert (first.returncode, (bare / ".venv/bin/toolstream").exists()) == (0, True), first.stderr
-    assert "making .venv" in first.stderr
-
-    again = run(tmp_path / "link", tmp_path, **ALONE)
-    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
-
-    (bare / "requirements/dev.txt").write_text("# none, still\n")
-    pinned = run(bare / "scripts/setup", tmp_path, **ALONE)
-    assert (pinned.returncode, "making .venv" in pinned.stderr, "installing" in pinned.stderr) == (
-        0,
-        False,
-        True,
-    )
-
-    moved = bare.rename(tmp_path / "moved")
-    there = run(moved / "scripts/setup", tmp_path, **ALONE)
-    assert (there.returncode, "making .venv" in there.stderr) == (0, True)
-    assert str(moved) in (moved / ".venv/bin/activate").read_text()
-
-
-def test_two_at_once_make_one_environment(bare: Path, tmp_path: Path) -> None:
-    """The second waits for the first, and finds nothing left to do."""
+    (folder / "requirements/dev.txt").write_text("# none\n")
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/python").symlink_to(folder / "gone")
     with ThreadPoolExecutor(2) as pool:
-        both = list(pool.map(lambda _: run(bare / "scripts/setup", tmp_path, **ALONE), range(2)))
-    assert [ran.returncode for ran in both] == [0, 0], [ran.stderr for ran in both]
-    assert sorted(ran.stderr.count("making .venv") for ran in both) == [0, 1]
+        return Made(folder, list(pool.map(lambda _: run(folder / "scripts/setup", folder.parent, **ALONE), range(2))))
 
 
-def test_an_environment_that_no_longer_runs_is_made_anew(bare: Path, tmp_path: Path) -> None:
-    """As after the Python it was made with has been removed."""
-    broken = bare / ".venv/bin/python"
-    broken.parent.mkdir(parents=True)
-    broken.symlink_to(tmp_path / "gone")
-    ran = run(bare / "scripts/setup", tmp_path, **ALONE)
-    assert (ran.returncode, "making .venv" in ran.stderr) == (0, True), ran.stderr
-    assert subprocess.run([str(broken), "-c", ""], check=False).returncode == 0
+def test_two_at_once_make_one_environment_in_place_of_a_broken_one(made: Made) -> None:
+    """The second waits for the first, and finds nothing left to do."""
+    assert [ran.returncode for ran in made.ran] == [0, 0], [ran.stderr for ran in made.ran]
+    assert sorted(ran.stderr.count("making .venv") for ran in made.ran) == [0, 1]
+    assert (made.clone / ".venv/bin/toolstream").exists()
+
+
+def test_nothing_to_do_is_done_without_a_word(made: Made, tmp_path: Path) -> None:
+    """From any directory, and by a link."""
+    (tmp_path / "link").symlink_to(made.clone / "scripts/setup")
+    ran = run(tmp_path / "link", tmp_path, **ALONE)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_new_pins_are_installed_into_what_is_there(made: Made, tmp_path: Path) -> None:
+    """The environment itself stays."""
+    (made.clone / "requirements/dev.txt").write_text("# none, still\n")
+    ran = run(made.clone / "scripts/setup", tmp_path, **ALONE)
+    assert (ran.returncode, "making .venv" in ran.stderr, "installing" in ran.stderr) == (0, False, True)
+
+
+def test_an_environment_that_was_made_elsewhere_is_made_anew(made: Made, tmp_path: Path) -> None:
+    """Its programs would start the other place's Python."""
+    moved = tmp_path / "moved"
+    shutil.copytree(made.clone, moved, symlinks=True)
+    ran = run(moved / "scripts/setup", tmp_path, **ALONE)
+    assert (ran.returncode, "making .venv" in ran.stderr) == (0, True)
+    assert str(moved) in (moved / ".venv/bin/activate").read_text()
