@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "addon")]
 
@@ -27,8 +31,9 @@ ABOUT = """\
 One event is one SSE event in one HTTP chunk, 270 to 310 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
 event at a time is the latency section. Contenders take turns round by round; "x (a)" is the median of the
-ratios within a round. Every byte at the client and every call that toolstream tells is checked; a difference
-ends the run."""
+ratios within a round, "cpu x (a)" the same of mitmdump's own processor time, which others on the machine
+disturb less. Every byte at the client and every call that toolstream tells is checked; a difference ends
+the run."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,18 +41,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.quick:
         options.rounds, options.events, options.pings, options.memory_events = 1, 400, 100, 4000
-    results = Results()
+    results, load = Results(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         _measure(options, Path(folder), results)
     if "core" in options.only:
         sizes = [200] if options.quick else [200, 2000, 20_000] if options.full else [200, 2000]
         results.core = core.measure(sizes, options.rounds)
-    print(ABOUT, end="\n\n")
+    print(ABOUT, _machine(load), sep="\n\n", end="\n\n")
     for text in report(results):
         print(text)
     if options.json:
         options.json.write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
     return 0
+
+
+def _machine(load: float) -> str:
+    versions = f"Python {platform.python_version()}, mitmproxy {mitmproxy.version.VERSION}"
+    return f"{versions}, {os.cpu_count()} processors; load {load:.1f} before, {os.getloadavg()[0]:.1f} after."
 
 
 def _measure(options: argparse.Namespace, folder: Path, results: Results) -> None:

@@ -8,17 +8,17 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchlib.memory import Watch
 from benchlib.streams import digest
+from benchlib.usage import Watch, processor_seconds
 from benchlib.wire import READ, Body, WrongBytesError, request
 
 if TYPE_CHECKING:
     import socket
     from multiprocessing.connection import Connection
 
-    from benchlib.memory import Growth
     from benchlib.security import Security
     from benchlib.streams import Load
+    from benchlib.usage import Growth
 
 _PATIENCE = 60
 """Seconds without a byte after which a proxy has lost the stream."""
@@ -40,6 +40,8 @@ class Outcome:
     """How long it took from the first connection to the end of the last body, and what the proxy used."""
 
     seconds: float
+    processor: float
+    """Seconds that the proxy itself ran."""
     growth: Growth
 
 
@@ -59,7 +61,7 @@ def fetch(job: Job, security: Security) -> Outcome:
     watch = Watch(job.pid, job.mark)
     selector = selectors.DefaultSelector()
     bodies = [Body() for _ in range(job.streams)]
-    start = time.perf_counter()
+    processor, start = processor_seconds(job.pid), time.perf_counter()
     for body in bodies:
         connection = security.connect(job.port)
         connection.sendall(request(job.load))
@@ -75,7 +77,7 @@ def fetch(job: Job, security: Security) -> Outcome:
     for body in bodies:
         if body.digest != wanted:
             raise WrongBytesError(f"{job.load}: sent {wanted}, came {body.digest}")
-    return Outcome(seconds, watch.growth())
+    return Outcome(seconds, processor_seconds(job.pid) - processor, watch.growth())
 
 
 def _read(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:

@@ -11,8 +11,8 @@ from benchlib.streams import Kind, Load
 from benchlib.told import check_told
 
 if TYPE_CHECKING:
-    from benchlib.memory import Growth
     from benchlib.rig import Rig
+    from benchlib.usage import Growth
 
 LETTERS = ("a", "c")
 

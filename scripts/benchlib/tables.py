@@ -22,7 +22,9 @@ def report(results: Results) -> Iterator[str]:
     """A table for each section that ran and one for the targets."""
     if results.throughput:
         yield "## Upstream to client, wall time\n"
-        yield _table("streams | through | median s | us/event | x (a) | min..max s | peak MiB", _times(results))
+        yield _table(
+            "streams | through | median s | us/event | x (a) | min..max s | cpu x (a) | peak MiB", _times(results)
+        )
     if results.latency:
         yield "## One event at a time, idle proxy\n"
         yield _table("stream | through | p50 ms | p99 ms | added p50 | added p99", _delays(results))
@@ -38,14 +40,15 @@ def report(results: Results) -> Iterator[str]:
 
 def _times(results: Results) -> Iterator[Row]:
     for timed in results.throughput:
-        middle = statistics.median(timed.seconds)
+        middle, base = statistics.median(timed.seconds), results.baseline(timed)
         yield (
             timed.scene.name,
             "no proxy" if timed.letter == DIRECT else CONTENDERS[timed.letter].name,
             f"{middle:.3f}",
             f"{middle * 1e6 / timed.scene.events:.1f}",
-            f"{ratio(timed.seconds, results.baseline(timed).seconds):.2f}",
+            f"{ratio(timed.seconds, base.seconds):.2f}",
             f"{min(timed.seconds):.3f}..{max(timed.seconds):.3f}",
+            f"{ratio(timed.processor, base.processor):.2f}" if any(timed.processor) else "-",
             f"{timed.peak:.0f}" if timed.peak else "-",
         )
 

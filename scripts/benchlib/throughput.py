@@ -45,6 +45,8 @@ class Timed:
     scene: Scene
     letter: str
     seconds: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    """Of these, those that the proxy itself ran: what is left of the noise when others use the machine."""
     peak: float = 0.0
     """MiB."""
 
@@ -66,6 +68,7 @@ def _scene(rig: Rig, scene: Scene, rounds: int) -> list[Timed]:
                 outcome = rig.fetch(_job(scene, contender), contender)
                 one = timed[contender.contender.letter]
                 one.seconds.append(outcome.seconds)
+                one.processor.append(outcome.processor)
                 one.peak = outcome.growth.peak
     for contender in contenders:
         check_told(contender, scene.load, scene.streams * (rounds + 1))

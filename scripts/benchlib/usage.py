@@ -1,4 +1,4 @@
-"""How much memory a process uses, watched from outside. Knows /proc, and `ps` where there is none."""
+"""What a process uses, watched from outside. Knows /proc, and `ps` where there is none."""
 
 from __future__ import annotations
 
@@ -54,6 +54,12 @@ def resident(pid: int) -> float:
 def peak(pid: int) -> float:
     """The most MiB that `pid` ever had in memory, or those it has now where nobody counts."""
     return _status(pid, "VmHWM") or _by_ps(pid)
+
+
+def processor_seconds(pid: int) -> float:
+    """How long `pid`'s first thread, where mitmproxy does all its work, has run; 0 where nobody counts so finely."""
+    path = Path(f"/proc/{pid}/schedstat")
+    return int(path.read_text().split()[0]) / 1e9 if path.exists() else 0.0
 
 
 def _status(pid: int, name: str) -> float:
