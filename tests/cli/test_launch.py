@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
@@ -142,6 +143,20 @@ def test_one_that_does_not_heed_the_signal_is_killed(tmp_path: Path, monkeypatch
     proxy = Mitmdump(scripts=[script]).start()
     proxy.wait_for("^deaf$")
     assert proxy.stop() == -9
+
+
+def test_one_that_nobody_stops_ends_with_its_object(tmp_path: Path) -> None:
+    """Whoever forgets it, or dies of an error before, leaves no process behind."""
+    proxy = Mitmdump(scripts=(), confdir=tmp_path).start()
+    process, output = proxy._process, proxy._output
+    assert process is not None
+    assert output is not None
+    assert process.poll() is None
+    del proxy
+    gc.collect()
+    output.join(10)
+    assert output.ended
+    assert process.returncode == 0
 
 
 def test_no_mitmdump_anywhere_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

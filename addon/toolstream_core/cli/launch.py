@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
@@ -39,8 +40,7 @@ def door_path() -> Path:
 
 def mitmdump_path() -> Path:
     """The mitmdump of this Python's environment, else the one on the search path."""
-    beside = shutil.which("mitmdump", path=str(Path(sys.executable).parent))
-    found = beside or shutil.which("mitmdump")
+    found = shutil.which("mitmdump", path=str(Path(sys.executable).parent)) or shutil.which("mitmdump")
     if found is None:
         raise MitmdumpError("there is no mitmdump beside this Python or on the search path")
     return Path(found)
@@ -107,9 +107,9 @@ class Mitmdump:
     """A running mitmdump, as a context manager; nothing of the user's own mitmproxy settings is touched.
 
     `scripts` is the toolstream door where nothing else is said. `confdir` holds the certificate authority:
-    a new one each time, in a folder that goes away again, unless a folder is given. `terminal` lets it print
-    to a pseudo-terminal instead of a pipe. `termlog_verbosity` has to stay at `info` or above, because the
-    port is read from what mitmdump says.
+    a new one each time, in a folder that goes away again, unless a folder is given. `terminal` lets it print to
+    a pseudo-terminal. `termlog_verbosity` has to stay at `info`: the port is read from what mitmdump says.
+    One that nobody stops ends with this object, at the latest with this Python.
     """
 
     def __init__(
@@ -168,6 +168,7 @@ class Mitmdump:
     def start(self) -> Self:
         """Start it and wait until it listens; where it ends instead, the error carries what it said."""
         self._process, stream = self._spawn()
+        weakref.finalize(self, _end, self._process)
         self._output = Output(stream)
         try:
             self.port = self._listen()
@@ -243,8 +244,7 @@ class Mitmdump:
 
 def _end(process: subprocess.Popen[str]) -> int:
     process.terminate()
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         return process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
+    process.kill()
+    return process.wait()
