@@ -28,6 +28,7 @@ pytestmark = pytest.mark.e2e
         ("toolstream_jsonl", "{folder}/missing/told.jsonl", r"toolstream_jsonl: .*a folder that exists"),
         ("toolstream_jsonl", "{folder}", r"toolstream_jsonl: .*path of a file"),
         ("toolstream_provider", "{folder}/missing.flow", r"toolstream_provider: .*missing\.flow"),
+        ("toolstream_lgo", "off", r"no option toolstream_lgo; toolstream has toolstream_log"),
     ],
 )
 def test_wrong_value(proxies: Proxies, tmp_path: Path, option: str, value: str, right: str) -> None:

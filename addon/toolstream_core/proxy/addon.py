@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+OURS = ("toolstream_log", "toolstream_filter", "toolstream_jsonl", "toolstream_provider")
 LEVELS = ("off", "calls", "chunks")
 type Through = Callable[[bytes], bytes | Iterable[bytes]]
 _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
@@ -78,6 +79,7 @@ class ToolstreamAddon:
 
     def configure(self, updated: set[str]) -> None:
         """Check the options that changed; a wrong one keeps mitmproxy from starting."""
+        _refuse_misspelt(ctx.options.deferred)
         if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
             message = f"toolstream_log: {ctx.options.toolstream_log!r} is none of {', '.join(LEVELS)}"
             raise exceptions.OptionsError(message)
@@ -220,6 +222,14 @@ class ToolstreamAddon:
             raise exceptions.OptionsError(f"toolstream_provider: {error}") from error
         if self._provider is not None:
             ctx.options.update(**OPTIONS)
+
+
+def _refuse_misspelt(unknown: Iterable[str]) -> None:
+    """Refuse options of ours that do not exist; mitmproxy keeps quiet about what no addon has declared."""
+    for name in unknown:
+        if name.startswith("toolstream_"):
+            message = f"there is no option {name}; toolstream has {', '.join(OURS)}"
+            raise exceptions.OptionsError(message)
 
 
 def _through(watch: Watch, before: bool | Through) -> Through:  # noqa: FBT001 - mitmproxy's own form of it

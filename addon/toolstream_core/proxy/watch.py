@@ -46,6 +46,7 @@ class Watch:
         self._started = flow.request.timestamp_start
         self._now = self._started
         self._waiting: list[bytes] = []
+        self._given_up = False
         self.exchange = exchange_of(flow, request)
         self._pipeline = Pipeline(DIALECTS, self.exchange, self._begin)
         self._secrets: tuple[str, ...] | None = None
@@ -64,6 +65,8 @@ class Watch:
         if not chunk:
             self.finish()
             return []
+        if self._given_up:
+            return chunk
         try:
             if self._waiting:
                 self._waiting.append(chunk)
@@ -73,7 +76,7 @@ class Watch:
                 self._waiting.append(chunk)
                 self._schedule()
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-            self._failed(self, error)
+            self._tell(error)
         return chunk
 
     def finish(self, *, broken: str | None = None) -> Record | None:
@@ -84,11 +87,12 @@ class Watch:
         try:
             self._catch_up()
             self._pipeline.feed(b"")
-            self._tell_failure()
+            if self._pipeline.error is not None:
+                self._tell(self._pipeline.error)
             if self._reader is not None:
                 return self._reader.finished(broken=broken, unread=self._pipeline.failure)
         except Exception as error:  # noqa: BLE001 - telling must not break what is told
-            self._failed(self, error)
+            self._tell(error)
         return None
 
     def elapsed(self) -> int:
@@ -118,12 +122,18 @@ class Watch:
             return
         data = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
         self._waiting.clear()
-        self._pipeline.feed(data)
-        self._tell_failure()
+        try:
+            self._pipeline.feed(data)
+        except Exception as error:  # noqa: BLE001 - mitmproxy's event loop is no place for it
+            self._tell(error)
+        if self._pipeline.error is not None:
+            self._tell(self._pipeline.error)
 
-    def _tell_failure(self) -> None:
-        error, self._pipeline.error = self._pipeline.error, None
-        if error is not None:
+    def _tell(self, error: Exception) -> None:
+        """Tell a bug of ours, once, and read no more."""
+        self._waiting.clear()
+        if not self._given_up:
+            self._given_up = True
             self._failed(self, error)
 
 
