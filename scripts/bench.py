@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SECTIONS = ("throughput", "latency", "memory", "core")
 ABOUT = """\
-One event is one SSE event in one HTTP chunk, 270 to 310 bytes as OpenAI sends them. The upstream does not
+One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
 event at a time is the latency section. Contenders take turns round by round; "x (a)" is the median of the
 ratios within a round, "cpu x (a)" the same of mitmdump's own processor time, which others on the machine

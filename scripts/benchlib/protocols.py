@@ -6,7 +6,7 @@ import itertools
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchlib.streams import CALL_ID, TOOL
+from benchlib.streams import CALL_ID, TOOL, padding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,7 +71,7 @@ def _response_events(load: Load) -> Iterator[Object]:
     opened = {**_ITEM, "status": "in_progress", "arguments": ""}
     yield {"type": "response.output_item.added", "output_index": at, "item": opened}
     for delta in load.pieces:
-        yield {"type": "response.function_call_arguments.delta", **where, "delta": delta}
+        yield {"type": "response.function_call_arguments.delta", "delta": delta, **_padded(where, delta)}
     arguments = load.call.arguments
     yield {"type": "response.function_call_arguments.done", **where, "arguments": arguments, "name": TOOL}
     output.append({**_ITEM, "status": "completed", "arguments": arguments})
@@ -85,11 +85,15 @@ def _response_text(load: Load, message: Object) -> Iterator[Object]:
     yield {"type": "response.output_item.added", "output_index": 0, "item": opened}
     yield {"type": "response.content_part.added", **where, "part": _part("")}
     for delta in load.texts:
-        yield {"type": "response.output_text.delta", **where, "delta": delta, "logprobs": []}
+        yield {"type": "response.output_text.delta", "delta": delta, "logprobs": [], **_padded(where, delta)}
     whole = "".join(load.texts)
     yield {"type": "response.output_text.done", **where, "text": whole, "logprobs": []}
     yield {"type": "response.content_part.done", **where, "part": _part(whole)}
     yield {"type": "response.output_item.done", "output_index": 0, "item": message}
+
+
+def _padded(where: Object, delta: str) -> Object:
+    return {"item_id": where["item_id"], "obfuscation": padding(delta), **where}
 
 
 def _part(text: str) -> Object:
@@ -111,8 +115,10 @@ def _anthropic(load: Load) -> Iterator[bytes]:
 
 def _block(at: int, block: Object, kind: str, key: str, deltas: tuple[str, ...]) -> Iterator[bytes]:
     yield _named({"type": "content_block_start", "index": at, "content_block": block})
-    for delta in deltas:
-        yield _named({"type": "content_block_delta", "index": at, "delta": {"type": kind, key: delta}})
+    for number, delta in enumerate(deltas):
+        event = _named({"type": "content_block_delta", "index": at, "delta": {"type": kind, key: delta}})
+        # Anthropic's own padding: white space before the last brace.
+        yield event.replace(b"}}\n", b"}" + b" " * (number * 7 % 15) + b"}\n")
     yield _named({"type": "content_block_stop", "index": at})
 
 

@@ -30,6 +30,8 @@ class Kind(enum.StrEnum):
     """Every delta is a piece of the arguments of one call."""
 
 
+_PADDING = "aB3xK9mQ2zT7"
+
 _AROUND = {Kind.CONTENT: 6, Kind.TOOL: 5}
 """Events that are neither text nor a piece of arguments between the first and the last."""
 
@@ -121,26 +123,33 @@ def as_chunk(block: bytes) -> bytes:
 _HEADER = {"index": 0, "id": CALL_ID, "type": "function", "function": {"name": TOOL, "arguments": ""}}
 
 
-def _event(delta: dict[str, object], finish: str | None = None) -> bytes:
+def padding(text: str) -> str:
+    """What OpenAI adds to a delta of `text` so that its size does not tell what it says ("obfuscation")."""
+    return _PADDING[: max(1, 12 - len(text))]
+
+
+def _event(delta: dict[str, object], finish: str | None = None, said: str = "") -> bytes:
     body = {
         "id": "chatcmpl-CHk2tJ9vQeXw7RzN4bYpLsUa3mDfG",
         "object": "chat.completion.chunk",
         "created": 1759848121,
         "model": "gpt-4.1-mini-2025-04-14",
-        "system_fingerprint": "fp_4fce0778af",
-        "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}],
+        "service_tier": "default",
+        "system_fingerprint": None,
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+        "obfuscation": padding(said),
     }
     return b"data: " + json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode() + b"\n\n"
 
 
 @functools.lru_cache(64)
 def _argument_event(arguments: str) -> bytes:
-    return _event({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]})
+    return _event({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}, said=arguments)
 
 
 @functools.lru_cache(64)
 def _text_event(text: str) -> bytes:
-    return _event({"content": text})
+    return _event({"content": text}, said=text)
 
 
 def _cycled(words: tuple[str, ...], count: int) -> tuple[str, ...]:
