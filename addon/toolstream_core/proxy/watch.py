@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json, Observer
     from toolstream_core.record import Record, Sink
 
-MAX_BATCH = 512
-"""Chunks that may wait to be read, so that memory stays bounded."""
-
 
 class Watch:
     """Reads one answer and tells `sinks`, which are made when it is known to be an LLM's."""
@@ -46,6 +43,7 @@ class Watch:
         self._started = flow.request.timestamp_start
         self._now = self._started
         self._waiting: list[bytes] = []
+        self._collect: Callable[[bytes], None] | None = None
         self._given_up = False
         self.exchange = exchange_of(flow, request)
         self._pipeline = Pipeline(DIALECTS, self.exchange, self._begin)
@@ -62,21 +60,18 @@ class Watch:
         Chunks are read right after, those of one network read together: it costs the proxy half as much as
         reading each between two sends, and no client waits for it.
         """
+        collect = self._collect
+        if collect is not None and chunk:
+            collect(chunk)
+            return chunk
         if not chunk:
             self.finish()
             return []
-        if self._given_up:
-            return chunk
-        try:
-            if self._waiting:
-                self._waiting.append(chunk)
-                if len(self._waiting) >= MAX_BATCH:
-                    self._catch_up()
-            elif self._pipeline.reading:
-                self._waiting.append(chunk)
-                self._schedule()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-            self._tell(error)
+        if not self._given_up and self._pipeline.reading:
+            try:
+                self._schedule(chunk)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                self._tell(error)
         return chunk
 
     def finish(self, *, broken: str | None = None) -> Record | None:
@@ -109,15 +104,19 @@ class Watch:
         self._reader = Reader(dialect, self.exchange, self._sinks(self, dialect), streamed=streamed)
         return [self._reader]
 
-    def _schedule(self) -> None:
+    def _schedule(self, chunk: bytes) -> None:
+        """Begin to collect the chunks of one network read; it is over when mitmproxy's loop has its next turn."""
         self._now = time.time()
+        self._waiting.append(chunk)
         try:
             asyncio.get_running_loop().call_soon(self._catch_up)
+            self._collect = self._waiting.append
         except RuntimeError:
             self._catch_up()
 
     def _catch_up(self) -> None:
         """Read what is waiting."""
+        self._collect = None
         if not self._waiting:
             return
         data = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
@@ -132,6 +131,7 @@ class Watch:
     def _tell(self, error: Exception) -> None:
         """Tell a bug of ours, once, and read no more."""
         self._waiting.clear()
+        self._collect = None
         if not self._given_up:
             self._given_up = True
             self._failed(self, error)
