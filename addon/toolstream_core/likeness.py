@@ -13,24 +13,35 @@ if TYPE_CHECKING:
 
     from toolstream_core.wire.frame import Frame
 
-# Nearly all frames of a long call are the same bytes but for the fragment, and a padding string that OpenAI adds
-# against traffic analysis ("obfuscation"). If a frame's bytes are literally those of a frame that was parsed,
-# except that one JSON string token stands where another stood, its meaning is that frame's with the one string
-# changed: that follows from JSON's grammar, not from any habit of a provider. Whatever does not match to the byte
-# is parsed as ever. What counts as "the" string is found in the parsed frame, by looking for the one token whose
-# value is the fragment; where two tokens have that value nothing is learned.
+# Nearly all frames of a long call are the same bytes but for the fragment, a padding string that OpenAI adds
+# against traffic analysis ("obfuscation"), or Anthropic as spaces between closing brackets, and the number of the
+# event ("sequence_number"). If a frame's bytes are
+# literally those of a frame that was parsed, except that one JSON string token stands where another stood, or one
+# number, or other white space between brackets, its meaning is that frame's with these values changed: that follows from JSON's grammar, not from any
+# habit of a provider. Whatever does not match to the byte is parsed as ever. What counts as "the" string is found in
+# the parsed frame, by looking for the one token whose value is the fragment; where two tokens have that value
+# nothing is learned.
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_PADDING = re.compile(rb'"obfuscation"\s*:\s*(?=")')
 _PLAIN_STRING = re.compile(rb'"[ !#-\[\]-~]*+"')
+_INTEGER = re.compile(rb"(?:0|[1-9][0-9]{0,17}+)(?=[,}])")
+_PADDING = re.compile(rb'"obfuscation"\s*:\s*(?=")')
+_COUNTER = re.compile(rb'"sequence_number"\s*:\s*(?=[0-9])')
+_CLOSING = b"]}\r\n"
 MAX_LITERAL = 4096
 """Bytes of a frame around its fragment above which nothing is learned from it."""
+MAX_VAIN = 16
+"""Frames learned from in a row without use, after which a stream counts as one that has no likeness."""
 
 
 class _Like(NamedTuple):
     before: bytes
+    """Up to the counter, or to the fragment where there is none."""
+    neck: bytes | None
+    """From the counter's end to the fragment; `None` where there is none."""
     between: bytes
-    """From the end of the fragment to the padding, or to the end of the frame where there is none."""
+    """From the end of the fragment to the padding, or to the end of the frame where there is none; without its
+    spaces where it is closing brackets only."""
     after: bytes | None
     """From the end of the padding; `None` where there is none."""
     fragment: Fragment
@@ -40,12 +51,13 @@ class _Like(NamedTuple):
 class Likeness:
     """A dialect's reader that remembers the last frame which brought bare arguments."""
 
-    __slots__ = ("_like", "_read")
+    __slots__ = ("_like", "_read", "_vain")
 
     def __init__(self, read: Callable[[Frame], Said]) -> None:
         """`read` is the dialect's own reader."""
         self._read = read
         self._like: _Like | None = None
+        self._vain = 0
 
     def read(self, frame: Frame) -> Said:
         """What `frame` says: exactly what the dialect's reader would say."""
@@ -53,11 +65,12 @@ class Likeness:
         if like is not None:
             text = _string_where_expected(frame.raw, like)
             if text is not None:
+                self._vain = 0
                 choice, index, id_, item, name, _, type_, phase, kind, as_wanted = like.fragment
                 fragment = Fragment(choice, index, id_, item, name, text, type_, phase, kind, as_wanted)
                 return Said((fragment,), (), "", like.said.model)
         said = self._read(frame)
-        if frame.data is not None and not frame.trailing:
+        if self._vain < MAX_VAIN and frame.data is not None and not frame.trailing:
             self._learn(frame, said)
         return said
 
@@ -70,35 +83,62 @@ class Likeness:
         raw = frame.raw
         if len(raw) - len(fragment.arguments) > MAX_LITERAL:
             return
+        self._vain += 1
         places = [found for found in _STRING.finditer(raw) if _value(found.group()) == fragment.arguments]
         if len(places) == 1:
             self._like = _likeness(raw, places[0].span(), fragment, said)
 
 
 def _likeness(raw: bytes, span: tuple[int, int], fragment: Fragment, said: Said) -> _Like:
-    padding = _PADDING.search(raw, span[1])
-    token = _STRING.match(raw, padding.end()) if padding else None
+    begin, end = span
+    before, neck = raw[:begin], None
+    counter = _COUNTER.search(before)
+    number = _INTEGER.match(raw, counter.end()) if counter else None
+    if number is not None:
+        before, neck = raw[: number.start()], raw[number.end() : begin]
+    padding = _PADDING.search(raw, end)
+    token = _PLAIN_STRING.match(raw, padding.end()) if padding else None
     if padding is None or token is None:
-        return _Like(raw[: span[0]], raw[span[1] :], None, fragment, said)
-    return _Like(raw[: span[0]], raw[span[1] : padding.end()], raw[token.end() :], fragment, said)
+        tight = raw[end:].replace(b" ", b"")
+        between = raw[end:] if tight.strip(_CLOSING) else tight
+        return _Like(before, neck, between, None, fragment, said)
+    return _Like(before, neck, raw[end : padding.end()], raw[token.end() :], fragment, said)
 
 
 def _string_where_expected(raw: bytes, like: _Like) -> str | None:
     """The string that stands where the fragment stood, if all around it is the same."""
-    if not raw.startswith(like.before):
-        return None
-    token = _STRING.match(raw, len(like.before))
+    begin = _begin(raw, like)
+    token = _STRING.match(raw, begin) if begin else None
     if token is None:
         return None
     end = token.end()
     if like.after is None:
-        return _value(raw[len(like.before) : end]) if raw[end:] == like.between else None
+        rest = raw[end:]
+        same = rest == like.between or _closes_alike(rest, like.between)
+        return _value(raw[begin:end]) if same else None
     if not raw.startswith(like.between, end):
         return None
     padding = _PLAIN_STRING.match(raw, end + len(like.between))
     if padding is None or raw[padding.end() :] != like.after:
         return None
-    return _value(raw[len(like.before) : end])
+    return _value(raw[begin:end])
+
+
+def _closes_alike(rest: bytes, between: bytes) -> bool:
+    """Whether both are the same closing brackets, spaces apart."""
+    return rest.replace(b" ", b"") == between and not between.strip(_CLOSING)
+
+
+def _begin(raw: bytes, like: _Like) -> int:
+    """Where the string has to begin, or 0 where what stands before it differs."""
+    if not raw.startswith(like.before):
+        return 0
+    if like.neck is None:
+        return len(like.before)
+    number = _INTEGER.match(raw, len(like.before))
+    if number is None or not raw.startswith(like.neck, number.end()):
+        return 0
+    return number.end() + len(like.neck)
 
 
 def _value(token: bytes) -> str | None:

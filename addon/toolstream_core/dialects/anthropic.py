@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import AnthropicCalls
-from toolstream_core.dialects.dialect import Dialect
+from toolstream_core.dialects.dialect import Dialect, may_hide_letters
 from toolstream_core.dialects.errors import error_text
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.wire import look
@@ -34,7 +34,7 @@ _EVENTS = frozenset(
 def _quiet(raw: bytes, frames: int) -> bool:
     """A delta of text or thinking."""
     find = raw.find
-    if find(b"\\u00") >= 0 or find(b'"partial_json"') >= 0 or find(b'"error"') >= 0 or find(b"_block_start") >= 0:
+    if find(b'"partial_json"') >= 0 or find(b'"error"') >= 0 or find(b"_block_start") >= 0 or may_hide_letters(raw):
         return False
     return raw.count(b'"text_delta"') + raw.count(b'"thinking_delta"') == frames
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import GeminiCalls
-from toolstream_core.dialects.dialect import Dialect
+from toolstream_core.dialects.dialect import Dialect, may_hide_letters
 from toolstream_core.dialects.errors import error_text
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
 from toolstream_core.wire import look
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _quiet(raw: bytes, frames: int) -> bool:
     """A chunk of text: no call part, no finish reason, no error."""
     find = raw.find
-    if find(b"unction") >= 0 or find(b"inishReason") >= 0 or find(b'"error"') >= 0 or find(b"\\u00") >= 0:
+    if find(b"unction") >= 0 or find(b"inishReason") >= 0 or find(b'"error"') >= 0 or may_hide_letters(raw):
         return False
     return raw.count(b'"candidates"') == frames
 

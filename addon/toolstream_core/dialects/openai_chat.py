@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import ChatCalls
-from toolstream_core.dialects.dialect import Dialect
+from toolstream_core.dialects.dialect import Dialect, may_hide_letters
 from toolstream_core.dialects.errors import error_text
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.wire import look
@@ -31,7 +31,7 @@ def _quiet(raw: bytes, frames: int) -> bool:
     find = raw.find
     if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"error"') >= 0 or find(b'"message"') >= 0:
         return False
-    if find(b"\\") >= 0 and find(b"\\u00") >= 0:
+    if may_hide_letters(raw):
         return False
     if raw.count(b'"choices"') != frames:
         return False

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import ResponsesCalls
-from toolstream_core.dialects.dialect import Dialect
+from toolstream_core.dialects.dialect import Dialect, may_hide_letters
 from toolstream_core.dialects.errors import error_text
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.wire import look
@@ -35,7 +35,7 @@ _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.fa
 def _quiet(raw: bytes, frames: int) -> bool:
     """A delta of text, reasoning or audio. Terminal events and items are never quiet."""
     find = raw.find
-    if find(b"\\u00") >= 0 or find(b"_call") >= 0 or find(b'"error"') >= 0 or find(b'"response"') >= 0:
+    if find(b"_call") >= 0 or find(b'"error"') >= 0 or find(b'"response"') >= 0 or may_hide_letters(raw):
         return False
     return raw.count(b'"response.output_text.delta"') + raw.count(b'"response.reasoning') == frames
 
