@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
     from toolstream_core.wire.frame import Frame
 
-# Nearly all frames of a long call are the same bytes but for the fragment, a padding string that OpenAI adds
-# against traffic analysis ("obfuscation"), or Anthropic as spaces between closing brackets, and the number of the
-# event ("sequence_number"). If a frame's bytes are
-# literally those of a frame that was parsed, except that one JSON string token stands where another stood, or one
-# number, or other white space between brackets, its meaning is that frame's with these values changed: that follows from JSON's grammar, not from any
-# habit of a provider. Whatever does not match to the byte is parsed as ever. What counts as "the" string is found in
-# the parsed frame, by looking for the one token whose value is the fragment; where two tokens have that value
-# nothing is learned.
+# Nearly all frames of a long call are the same bytes but for the fragment, the number of the event
+# ("sequence_number"), and padding against traffic analysis: a string with OpenAI ("obfuscation"), spaces between
+# closing brackets with Anthropic. If a frame's bytes are literally those of a frame that was parsed, except that one
+# JSON string token stands where another stood, or one number, or other white space between brackets, its meaning is
+# that frame's with these values changed: that follows from JSON's grammar, not from any habit of a provider. Whatever
+# does not match to the byte is parsed as ever. What counts as "the" string is found in the parsed frame, by looking
+# for the one token whose value is the fragment; where two tokens have that value nothing is learned.
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _PLAIN_STRING = re.compile(rb'"[ !#-\[\]-~]*+"')
