@@ -1,0 +1,150 @@
+"""Argument text: two readings, completeness as it grows, and what a cut-off call never becomes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolstream_core.calls import arguments
+from toolstream_core.calls.arguments import ArgumentText
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.text(), JSON, min_size=1, max_size=4)
+
+
+def read(*pieces: str, may_be_empty: bool = True) -> tuple[str, bool]:
+    """What the fragments mean."""
+    text = ArgumentText()
+    for piece in pieces:
+        text.add(piece)
+    return text.reading(may_be_empty=may_be_empty)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "meant"),
+    [
+        pytest.param(['{"a"', ": 1}"], '{"a": 1}', id="joined"),
+        pytest.param(['{"pat', '{"pattern":', '{"pattern":"x"}'], '{"pattern":"x"}', id="cumulative"),
+        pytest.param(['{"c"', ':"ls"}', '{"c":"ls"}'], '{"c":"ls"}', id="whole again at the end"),
+        pytest.param(['{"c":"ls"}', '{"c":"ls"}'], '{"c":"ls"}', id="whole twice"),
+        pytest.param(["{}", '{"a":1}'], '{"a":1}', id="braces before the arguments"),
+        pytest.param(["{}", '{"a"', ":1}"], '{"a":1}', id="braces before arguments in pieces"),
+        pytest.param(["{}", '{"a":1}', '{"a":1}'], '{"a":1}', id="braces, then whole twice"),
+        pytest.param(["null", '{"a":1}'], '{"a":1}', id="null before the arguments"),
+        pytest.param(['"{\\"n\\": 2}"'], '{"n": 2}', id="encoded twice"),
+        pytest.param(['"{hello}"'], '"{hello}"', id="a string that holds no object stays one"),
+        pytest.param(['{"a":1}', "<|end|>"], '{"a":1}', id="a special token after it"),
+        pytest.param([""], "{}", id="empty means none"),
+        pytest.param([], "{}", id="nothing means none"),
+        pytest.param(["null"], "{}", id="null means none"),
+        pytest.param([" ", "\n"], "{}", id="white space means none"),
+        pytest.param(['{"x":[', "{}", ",", "{}", "]}"], '{"x":[{},{}]}', id="empty objects inside"),
+        pytest.param(['{"a":"', "{}", '"}'], '{"a":"{}"}', id="braces inside a string"),
+        pytest.param(['{"a":"\\', '"}"}'], '{"a":"\\"}"}', id="an escape cut in two"),
+    ],
+)
+def test_meaning(pieces: list[str], meant: str) -> None:
+    """Joined wins where it is one JSON value, else the last whole fragment, else what follows a placeholder."""
+    assert read(*pieces) == (meant, True)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ['{"a":', "{}"],
+        ['{"x":[', "{}", ","],
+        ["{}", '{"a":'],
+        ['{"a":1}', '{"b":'],
+        ['{"content":"', '{"a":1}'],
+        ['{"a":1,"b":', '{"c":2}'],
+        ["}"],
+        ["{", "}}"],
+    ],
+)
+def test_cut_off_is_never_whole(pieces: list[str]) -> None:
+    """A call that was cut is not completed by an object that lies inside it, nor by the placeholder before it."""
+    assert read(*pieces) == ("".join(pieces), False)
+
+
+def test_nothing_is_no_arguments_where_some_are_required() -> None:
+    """For a tool with required parameters nothing means that the arguments were lost."""
+    assert read("", may_be_empty=False) == ("", False)
+
+
+@given(OBJECTS, st.lists(st.integers(0, 200)))
+def test_any_cut_reads_alike(value: dict[str, object], cuts: list[int]) -> None:
+    """However arguments are cut they read the same, and are whole exactly at their end."""
+    whole = json.dumps(value)
+    places = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
+    text = ArgumentText()
+    for begin, end in itertools.pairwise(places):
+        assert not text.whole
+        text.add(whole[begin:end])
+    assert text.whole
+    assert text.reading() == (whole, True)
+
+
+@given(OBJECTS, st.data())
+def test_a_prefix_is_not_whole(value: dict[str, object], data: st.DataObject) -> None:
+    """Whatever is missing at the end, what came is not whole."""
+    whole = json.dumps(value)
+    end = data.draw(st.integers(1, len(whole) - 1))
+    middle = data.draw(st.integers(0, end))
+    assert read(whole[:middle], whole[middle:end])[1] is False
+
+
+@given(OBJECTS, st.lists(st.integers(0, 200), min_size=1))
+def test_cumulative_reads_as_the_last(value: dict[str, object], cuts: list[int]) -> None:
+    """Each fragment the arguments so far: the last one is what was meant."""
+    whole = json.dumps(value)
+    ends = sorted({len(whole), *(cut for cut in cuts if 2 <= cut < len(whole))})
+    assert json.loads(read(*(whole[:end] for end in ends))[0]) == value
+
+
+@given(st.lists(st.text(max_size=6), max_size=40))
+def test_never_raises(pieces: list[str]) -> None:
+    """Foreign text is read without an error, and nothing of it is lost where it is no JSON."""
+    text, whole = read(*pieces)
+    assert whole or text == "".join(pieces)
+
+
+class Counted(str):
+    """Text that counts how many characters of it are looked at one by one."""
+
+    looked = 0
+    __slots__ = ()
+
+    def __getitem__(self, key: object) -> str:
+        """Count an index as one character, a slice as none: it is one copy."""
+        Counted.looked += isinstance(key, int)
+        return super().__getitem__(key)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("pieces", [1_000, 4_000])
+def test_cost_is_linear(pieces: int) -> None:
+    """A call of any number of fragments costs so many steps a fragment, however long it has become."""
+    Counted.looked = 0
+    text = ArgumentText()
+    text.add(Counted('{"a":"'))
+    for _ in range(pieces):
+        text.add(Counted('b\\"c'))
+    assert Counted.looked <= 6 * pieces + 20
+    assert len(text._blocks) + len(text._parts) <= pieces / 200 + arguments._BLOCK
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over the cap nothing more is kept, and the call is not whole."""
+    monkeypatch.setattr(arguments, "MAX_TEXT", 10)
+    text = ArgumentText()
+    for _ in range(100):
+        text.add("12345")
+    assert text.text() == "1234512345"
+    assert text.reading() == ("1234512345", False)

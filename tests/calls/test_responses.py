@@ -1,0 +1,124 @@
+"""Responses: by call_id, then item_id, then the open item of the index; each of the three churns somewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.calls.fragments import resolved, said
+from toolstream_core.calls import ResponsesCalls
+from toolstream_core.model import ABSENT, Fragment, Kind, Phase, Seen
+
+OPEN, MORE, ARGUMENTS, CLOSE, WHOLE = Phase.OPEN, Phase.MORE, Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE
+F, G = ("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')
+
+
+def item(phase: Phase, call: Seen[str], it: Seen[str], name: Seen[str], said: Seen[str], at: Seen[int] = 0) -> Fragment:
+    """An output item in one of its events."""
+    return Fragment(index=at, id=call, item_id=it, name=name, arguments=said, phase=phase)
+
+
+def delta(
+    said: str, it: Seen[str] = ABSENT, at: Seen[int] = 0, phase: Phase = MORE, call: Seen[str] = ABSENT
+) -> Fragment:
+    """A piece of arguments."""
+    return Fragment(index=at, id=call, item_id=it, arguments=said, phase=phase)
+
+
+FULL = [
+    item(OPEN, "a", "fc_1", "f", ABSENT),
+    delta('{"x"', "fc_1"),
+    delta(":1}", "fc_1"),
+    delta('{"x":1}', "fc_1", phase=ARGUMENTS),
+    item(CLOSE, "a", "fc_1", "f", '{"x":1}'),
+    item(WHOLE, "a", "fc_1", "f", '{"x":1}'),
+]
+
+STREAMS = {
+    "the whole life of a call": (FULL, [F]),
+    "two at once, interleaved": (
+        [
+            item(OPEN, "a", "fc_1", "f", ABSENT),
+            item(OPEN, "b", "fc_2", "g", ABSENT, 1),
+            delta('{"x"', "fc_1"),
+            delta('{"y"', "fc_2", 1),
+            delta(":1}", "fc_1"),
+            delta(":2}", "fc_2", 1),
+        ],
+        [F, G],
+    ),
+    "item ids that rotate with every event": (
+        [
+            item(OPEN, "a", "r1", "f", ABSENT),
+            delta('{"x"', "r2"),
+            delta(":1}", "r3"),
+            item(CLOSE, "a", "r4", "f", '{"x":1}'),
+            item(WHOLE, "a", "r5", "f", '{"x":1}'),
+        ],
+        [F],
+    ),
+    "no output_index anywhere": (
+        [item(OPEN, "a", "fc_1", "f", ABSENT, ABSENT), delta('{"x":1}', "fc_1", ABSENT), delta("", ABSENT, ABSENT)],
+        [F],
+    ),
+    "every output_index 0": (
+        [
+            item(OPEN, "a", "fc_1", "f", ABSENT),
+            delta('{"x":1}', "fc_1"),
+            item(CLOSE, "a", "fc_1", "f", '{"x":1}'),
+            item(OPEN, "b", "fc_2", "g", ABSENT),
+            delta('{"y":2}', "fc_2"),
+            item(CLOSE, "b", "fc_2", "g", '{"y":2}'),
+        ],
+        [F, G],
+    ),
+    "call ids that differ at the end": (
+        [*FULL[:4], item(CLOSE, "other", "fc_1", "f", '{"x":1}'), item(WHOLE, "third", "fc_9", "f", '{"x":1}')],
+        [F],
+    ),
+    "no call_id": ([item(OPEN, ABSENT, "fc_1", "f", ABSENT), delta('{"x":1}', "fc_1")], [("", "f", '{"x":1}')]),
+    "deltas without added": ([delta('{"x"', "fc_1"), delta(":1}", "fc_1")], [("", "", '{"x":1}')]),
+    "arguments only when done": ([FULL[0], FULL[3]], [F]),
+    "only the item's end": ([FULL[4]], [F]),
+    "only the terminal event": ([FULL[5], item(WHOLE, "b", "fc_2", "g", '{"y":2}', 1)], [F, G]),
+    "the last fragment never flushed": ([FULL[0], FULL[1], FULL[3]], [F]),
+    "the name left out at the end": ([*FULL[:4], item(CLOSE, "a", "fc_1", "", '{"x":1}')], [F]),
+    "deltas that carry another id for the call": (
+        [FULL[0], delta('{"x"', "fc_1", call="fc_1"), delta(":1}", "fc_1", call="fc_1")],
+        [F],
+    ),
+}
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_stream(stream: str) -> None:
+    """Each habit reads as the calls that were meant."""
+    fragments, calls = STREAMS[stream]
+    assert said(resolved(ResponsesCalls(), fragments)) == calls
+
+
+def test_kinds() -> None:
+    """A custom call's arguments are free text, whole when closed; the provider's own calls are whole when closed."""
+    custom = Fragment(index=0, id="a", name="apply_patch", kind=Kind.CUSTOM, phase=OPEN)
+    server = Fragment(index=1, id="b", name="web_search", kind=Kind.SERVER, phase=OPEN)
+    calls = ResponsesCalls()
+    for number, fragment in enumerate(
+        [
+            custom,
+            server,
+            Fragment(index=0, arguments="*** Begin", kind=Kind.CUSTOM),
+            Fragment(index=0, arguments=" Patch", kind=Kind.CUSTOM),
+        ]
+    ):
+        calls.take(fragment, number)
+    assert [(call.kind, call.arguments, call.complete) for call in calls.resolved()] == [
+        (Kind.CUSTOM, "*** Begin Patch", False),
+        (Kind.SERVER, "{}", True),
+    ]
+    calls.take(Fragment(index=0, id="a", arguments="*** Begin Patch", kind=Kind.CUSTOM, phase=CLOSE), 4)
+    assert calls.resolved()[0].complete
+
+
+def test_a_guess_is_marked() -> None:
+    """A delta that names neither item nor index, with two items open, is a guess."""
+    fragments = [item(OPEN, "a", "1", "f", ABSENT), item(OPEN, "b", "2", "g", ABSENT, 1), delta("{}", at=ABSENT)]
+    assert [call.guessed for call in resolved(ResponsesCalls(), fragments)] == [False, True]
