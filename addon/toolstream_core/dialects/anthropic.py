@@ -32,9 +32,11 @@ _EVENTS = frozenset(
 
 
 def _quiet(raw: bytes, frames: int) -> bool:
-    """A delta of text or thinking."""
+    """Deltas of text or thinking. The event's name may stand in its JSON or before it."""
     find = raw.find
-    if find(b'"partial_json"') >= 0 or find(b'"error"') >= 0 or find(b"_block_start") >= 0 or may_hide_letters(raw):
+    if find(b"partial_json") >= 0 or find(b"_block_st") >= 0 or find(b"message_") >= 0 or find(b"error") >= 0:
+        return False
+    if may_hide_letters(raw):
         return False
     return raw.count(b'"text_delta"') + raw.count(b'"thinking_delta"') == frames
 

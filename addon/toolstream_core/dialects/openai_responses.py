@@ -33,11 +33,13 @@ _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.fa
 
 
 def _quiet(raw: bytes, frames: int) -> bool:
-    """A delta of text, reasoning or audio. Terminal events and items are never quiet."""
+    """Deltas of text or reasoning. Items and terminal events are never quiet, wherever their name stands."""
     find = raw.find
-    if find(b"_call") >= 0 or find(b'"error"') >= 0 or find(b'"response"') >= 0 or may_hide_letters(raw):
+    if find(b"_call") >= 0 or find(b"error") >= 0 or find(b'"response"') >= 0 or may_hide_letters(raw):
         return False
-    return raw.count(b'"response.output_text.delta"') + raw.count(b'"response.reasoning') == frames
+    if raw.count(b'"response.output_text.delta"') + raw.count(b'"response.reasoning') != frames:
+        return False
+    return raw.count(b"response.") == raw.count(b"response.output_text.delta") + raw.count(b"response.reasoning")
 
 
 def _read(frame: Frame) -> Said:

@@ -1,0 +1,80 @@
+"""What a request offers and asks for, in any protocol."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolstream_core.dialects.request import looks_like_llm, model, tools, wants_stream
+from toolstream_core.model import ABSENT
+
+SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]},
+        {"functions": [{"name": "f", "parameters": SCHEMA}]},
+        {"tools": [{"type": "function", "name": "f", "parameters": SCHEMA}]},
+        {"tools": [{"name": "f", "input_schema": SCHEMA}]},
+        {"tools": [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": SCHEMA}]}]},
+    ],
+)
+def test_tools(request_body: object) -> None:
+    """Every protocol's way to declare a tool with a required parameter."""
+    assert tools(request_body) == {"f": True}
+
+
+@pytest.mark.parametrize("foreign", [ABSENT, None, [], {"tools": 3}, {"tools": [None, {"name": 5}, {"function": []}]}])
+def test_foreign_tools(foreign: object) -> None:
+    """What makes no sense declares nothing."""
+    assert tools(foreign) == {}
+
+
+def test_a_tool_without_required_parameters() -> None:
+    """No schema, or one that requires nothing."""
+    assert tools({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
+        "f": False,
+        "g": False,
+    }
+
+
+def test_model() -> None:
+    """The model by name, or none."""
+    assert model({"model": "m"}) == "m"
+    assert model({"model": ""}) is None
+    assert model(ABSENT) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "llm"),
+    [
+        ({"model": "m", "messages": []}, True),
+        ({"model": "m", "input": "x"}, True),
+        ({"contents": []}, True),
+        ({"messages": []}, False),
+        ({"model": "m"}, False),
+        ([], False),
+        (ABSENT, False),
+    ],
+)
+def test_looks_like_llm(body: object, llm: bool) -> None:
+    """A body that only an LLM API takes."""
+    assert looks_like_llm(body) is llm
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "streams"),
+    [
+        ("/v1/chat/completions", {"stream": True}, True),
+        ("/v1/chat/completions", {"stream": False}, False),
+        ("/v1/chat/completions", {}, False),
+        ("/v1beta/models/m:streamGenerateContent?alt=sse", {}, True),
+        ("/v1beta/models/m:generateContent", {}, False),
+        ("/api/chat", {}, True),
+        ("/api/chat", {"stream": False}, False),
+    ],
+)
+def test_wants_stream(path: str, body: object, streams: bool) -> None:
+    """Asked for in the body, in the path, or by default."""
+    assert wants_stream(path, body) is streams
