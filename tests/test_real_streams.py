@@ -1,0 +1,140 @@
+"""Recorded streams of 27 providers, where they are at hand: read as the calls that they carry, however cut."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tests.conftest import needs_shared, shared_dir
+from toolstream_core.model import Exchange, Kind
+from toolstream_core.record import Record, read_body
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = needs_shared
+TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
+READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
+
+
+class Recording(NamedTuple):
+    """A stream and what its index says of it."""
+
+    path: Path
+    dialect: str
+    calls: list[tuple[str, str, object]] | None
+
+
+@cache
+def recordings() -> list[Recording]:
+    """All of them, those without calls too."""
+    folder = shared_dir()
+    if folder is None:
+        return []
+    rows = (folder / "streams" / "INDEX.jsonl").read_text(encoding="utf-8").splitlines()
+    return [_recording(folder, json.loads(row)) for row in rows]
+
+
+def _recording(folder: Path, row: dict[str, object]) -> Recording:
+    calls = row.get("calls")
+    expected = None
+    if isinstance(calls, list):
+        expected = [(call.get("id") or "", call["name"], _value(call["arguments"])) for call in calls]
+    return Recording(folder / "streams" / str(row["file"]), str(row["dialect"]), expected)
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text) if text else {}
+    except ValueError:
+        return text
+
+
+def read(recording: Recording, pieces: Iterator[bytes]) -> Record | None:
+    """What is read of these pieces, knowing only the content type."""
+    return read_body(pieces, Exchange(content_type=TYPES.get(recording.path.suffix, "")))
+
+
+def calls_of(record: Record) -> list[tuple[str, str, object]]:
+    """The calls as the index has them: functions, and Anthropic's server tools."""
+    kinds = {Kind.FUNCTION, Kind.SERVER} if record.dialect == "anthropic" else {Kind.FUNCTION}
+    return [(call.id, call.name, _value(call.arguments)) for call in record.calls if call.kind in kinds]
+
+
+def whole(body: bytes, path: Path) -> Iterator[bytes]:
+    """In one piece."""
+    del path
+    yield body
+
+
+def bytewise(body: bytes, path: Path) -> Iterator[bytes]:
+    """One byte at a time."""
+    del path
+    for at in range(len(body)):
+        yield body[at : at + 1]
+
+
+def as_recorded(body: bytes, path: Path) -> Iterator[bytes]:
+    """In the pieces in which it arrived, where these were kept; else line by line."""
+    kept = path.with_name(f"{path.name}.chunklens.json")
+    if not kept.exists():
+        yield from body.splitlines(keepends=True)
+        return
+    at = 0
+    for length in json.loads(kept.read_text(encoding="utf-8")):
+        yield body[at : at + length]
+        at += length
+    yield body[at:]
+
+
+def at_random(body: bytes, path: Path) -> Iterator[bytes]:
+    """In pieces of any size, the same each time."""
+    dice = random.Random(path.name)
+    at = 0
+    while at < len(body):
+        length = dice.choice([1, 2, 7, 60, 500, 4096])
+        yield body[at : at + length]
+        at += length
+
+
+@pytest.mark.parametrize("cut", [whole, bytewise, as_recorded, at_random])
+@pytest.mark.parametrize("dialect", sorted(READ))
+def test_calls(dialect: str, cut: object) -> None:
+    """Each stream that says its calls resolves to exactly these; each of a protocol that is read, to that protocol."""
+    checked = 0
+    for recording in recordings():
+        if recording.dialect != dialect:
+            continue
+        record = read(recording, cut(recording.path.read_bytes(), recording.path))  # type: ignore[operator]
+        assert record is not None, recording.path.name
+        assert record.dialect == dialect, recording.path.name
+        if recording.calls is not None:
+            assert calls_of(record) == recording.calls, recording.path.name
+        checked += 1
+    assert checked
+
+
+@pytest.mark.parametrize("cut", [whole, bytewise, at_random])
+def test_others_pass(cut: object) -> None:
+    """What is of another protocol is read without an error, as no call that was made up, or is no LLM stream."""
+    checked = 0
+    for recording in recordings():
+        if recording.dialect in READ:
+            continue
+        record = read(recording, cut(recording.path.read_bytes(), recording.path))  # type: ignore[operator]
+        assert record is None or record.calls == [], recording.path.name
+        checked += 1
+    assert checked
+
+
+def test_nothing_is_wrong_with_them() -> None:
+    """How these streams are framed and how they end is in order."""
+    for recording in recordings():
+        record = read(recording, whole(recording.path.read_bytes(), recording.path))
+        wrong = [] if record is None else [one for one in record.findings if one.severity != "note"]
+        assert wrong == [], recording.path.name
