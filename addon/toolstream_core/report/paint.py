@@ -41,6 +41,11 @@ def quoted(text: str, limit: int) -> str:
     return shown if len(text) <= limit else f"{shown}… (+{len(text) - limit} characters)"
 
 
+def printable(text: str) -> str:
+    """`text` with nothing in it that steers a terminal."""
+    return text if text.isprintable() else json.dumps(text)[1:-1]
+
+
 def word(text: str) -> str:
     """Foreign text that stands bare in a line: a host, a model, a reason."""
     return text if text.isprintable() and " " not in text else quoted(text, 200)

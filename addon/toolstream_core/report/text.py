@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.record import Sink
-from toolstream_core.report.paint import plain, quoted, word
+from toolstream_core.report.paint import plain, printable, quoted, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -157,7 +157,7 @@ def finding_line(finding: Finding, paint: Paint = plain) -> str:
     """One finding with its code, place and message."""
     where = f"event {finding.event}" + ("" if finding.call is None else f" call {finding.call}")
     what = paint(finding.severity, f"{finding.severity} {finding.code} {finding.name}")
-    return f"{what} at {where}: {finding.message}"
+    return f"{what} at {where}: {printable(finding.message)}"
 
 
 def _arguments(text: str) -> str:

@@ -1,0 +1,62 @@
+"""The record as JSON: the stable form."""
+
+from __future__ import annotations
+
+import json
+
+from tests.report.told import tell
+from toolstream_core.report.jsonform import document, record_object
+
+
+def test_document() -> None:
+    """Exactly these keys, in plain JSON."""
+    record = tell([])
+    told = document([record_object(record)])
+    assert json.loads(json.dumps(told)) == {
+        "version": 1,
+        "streams": [
+            {
+                "source": "s",
+                "dialect": "openai-chat",
+                "host": "h",
+                "model": "glm",
+                "streamed": True,
+                "events": 7,
+                "finish": ["tool_calls"],
+                "ended": True,
+                "broken": None,
+                "error": None,
+                "calls": [
+                    {
+                        "choice": 0,
+                        "position": 0,
+                        "kind": "function",
+                        "id": "c1",
+                        "name": "ls",
+                        "arguments": '{"p":"\x1b[31m"}',
+                        "complete": False,
+                        "guessed": False,
+                        "events": [2, 3, 4],
+                    }
+                ],
+                "findings": [
+                    {
+                        "code": "TS302",
+                        "name": "cut-off-call",
+                        "severity": "error",
+                        "event": 4,
+                        "call": 0,
+                        "message": "the arguments of ls are not whole",
+                        "repair": None,
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def test_hide() -> None:
+    """Every text from the wire goes through the redaction that is handed in."""
+    told = record_object(tell([]), lambda _: "*")
+    assert told["calls"][0]["arguments"] == "*"
+    assert told["calls"][0]["name"] == "*"

@@ -1,0 +1,50 @@
+"""JSON lines: one object an event, absent keys absent."""
+
+from __future__ import annotations
+
+import json
+
+from tests.report.told import BODY, tell
+from toolstream_core.report.jsonl import JsonLines
+
+
+def told(**options: object) -> list[dict[str, object]]:
+    """The objects that are written for the stream."""
+    lines: list[str] = []
+    tell([JsonLines(lines.append, {"flow": "F"}, elapsed=lambda: 7, **options)])  # type: ignore[arg-type]
+    return [json.loads(line) for line in lines]
+
+
+def test_one_object_an_event() -> None:
+    """Each event, those that say nothing too, then the end."""
+    objects = told()
+    assert [one["type"] for one in objects] == ["event"] * 7 + ["end"]
+    assert [one["event"] for one in objects[:-1]] == list(range(7))
+    assert [one["bytes"] for one in objects[:-1]] == [len(block) for block in BODY]
+    assert {one["flow"] for one in objects} == {"F"}
+    assert {one["ms"] for one in objects} == {7}
+
+
+def test_absent_null_and_empty() -> None:
+    """A key that the wire did not have is not there; null and empty are as sent."""
+    fragments = [one["fragments"][0] for one in told() if "fragments" in one]  # type: ignore[index]
+    where = {"choice": 0, "call": 0, "phase": "more"}
+    assert fragments == [
+        where | {"index": 0, "id": "c1", "name": "ls", "type": "function", "arguments": ""},
+        where | {"index": 0, "id": "", "name": None, "arguments": '{"p"'},
+        where | {"arguments": ':"\x1b[31m"}'},
+    ]
+
+
+def test_finish_text_and_end() -> None:
+    """What else an event says."""
+    objects = told()
+    assert objects[0]["model"] == "glm"
+    assert objects[5]["finish"] == [{"choice": 0, "reason": "tool_calls"}]
+    assert objects[6]["end"] is True
+    assert objects[7]["record"]["calls"][0]["name"] == "ls"  # type: ignore[index]
+
+
+def test_hide() -> None:
+    """Fragments and record go through the redaction."""
+    assert "*" in str(told(hide=lambda _: "*")[3])

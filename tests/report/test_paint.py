@@ -1,0 +1,60 @@
+"""Colour where it is wanted, and quoting that keeps foreign text in its place."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolstream_core.report.paint import STYLES, colour, plain, printable, quoted, wants_colour, word
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environment", "wanted"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_wants_colour(terminal: bool, environment: dict[str, str], wanted: bool) -> None:
+    """On a terminal, unless it is refused."""
+    assert wants_colour(terminal=terminal, environment=environment) is wanted
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_styles(style: str) -> None:
+    """Each style begins and ends itself; plain adds nothing."""
+    assert colour(style, "x") == f"{STYLES[style]}x\x1b[0m"
+    assert plain(style, "x") == "x"
+
+
+@given(st.text(max_size=50))
+def test_quoted_is_printable_json(text: str) -> None:
+    """What is quoted reads back, and nothing in it steers a terminal."""
+    shown = quoted(text, 50)
+    assert json.loads(shown) == text
+    assert shown.isprintable()
+
+
+def test_printable() -> None:
+    """Only what would steer a terminal is escaped."""
+    assert printable("a\x1bé") == "a\\u001b\\u00e9"
+    assert printable("aé") == "aé"
+
+
+def test_quoted_is_cut() -> None:
+    """The rest is counted."""
+    assert quoted("abcdef", 4) == '"abcd"… (+2 characters)'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("gpt-4o", "gpt-4o"), ("a b", '"a b"'), ("a\x1b", '"a\\u001b"'), ("é", "é")]
+)
+def test_word(text: str, shown: str) -> None:
+    """Bare where it is one word."""
+    assert word(text) == shown

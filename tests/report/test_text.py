@@ -1,0 +1,101 @@
+"""Lines of text: chunk by chunk, folded, at the end; foreign text can steer no terminal."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.told import BODY, HEAD, TAIL, tell
+from toolstream_core.model import Call, Finding, Kind, Severity
+from toolstream_core.report.paint import colour
+from toolstream_core.report.text import MAX_FRAGMENT, EndLines, Lines, call_line, finding_line
+
+
+def test_lines() -> None:
+    """Absent, null and empty are told apart, text is folded, the calls and the finish come at the end."""
+    told: list[str] = []
+    tell([Lines(told.append, "#1 h", elapsed=lambda: 7, mark="FLOW")])
+    assert told == [
+        "#1 h glm +7ms events 0-1  2 events without tool calls, 269 bytes  FLOW",
+        '#1 h glm +7ms event 2  call 0: id="c1" name="ls" index=0 args=""  FLOW',
+        '#1 h glm +7ms event 3  call 0: id="" name=null index=0 args="{\\"p\\""  FLOW',
+        '#1 h glm +7ms event 4  call 0: id=absent name=absent index=absent args=":\\"\\u001b[31m\\"}"  FLOW',
+        "#1 h glm +7ms event 5  finish tool_calls  FLOW",
+        "#1 h glm +7ms event 6  end  FLOW",
+        '#1 h glm call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  not whole  FLOW',
+        "#1 h glm error TS302 cut-off-call at event 4 call 0: the arguments of ls are not whole  FLOW",
+        "#1 h glm openai-chat: 7 events, 1 call, finish tool_calls  FLOW",
+    ]
+
+
+def test_end_lines() -> None:
+    """Only what is told at the end."""
+    told: list[str] = []
+    tell([EndLines(told.append, "#1 h")])
+    assert [line.split()[3] for line in told] == ["call", "error", "openai-chat:"]
+
+
+def test_colour_only_where_it_is_painted() -> None:
+    """Without paint no line holds an escape; with it the text is the same."""
+    told: list[str] = []
+    painted: list[str] = []
+    tell([Lines(told.append, "#1 h"), Lines(painted.append, "#1 h", paint=colour)])
+    assert not any("\x1b" in line for line in told)
+    assert any("\x1b[36m" in line for line in painted)
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=300))
+def test_foreign_text_steers_no_terminal(name: str, model: str, text: str) -> None:
+    """No control character of a stream reaches a line, and each line is one."""
+    told: list[str] = []
+    body = [
+        HEAD.replace(b'"glm"', _json(model))
+        + b'{"tool_calls":[{"index":0,"id":'
+        + _json(name)
+        + b',"function":{"name":'
+        + _json(name)
+        + b',"arguments":'
+        + _json(text)
+        + b"}}]}"
+        + TAIL,
+        *BODY[-2:],
+    ]
+    tell([Lines(told.append, "#1 h")], body)
+    assert all(character.isprintable() for line in told for character in line)
+
+
+def _json(text: str) -> bytes:
+    return json.dumps(text).encode()
+
+
+def test_long_text_is_cut_and_counted() -> None:
+    """A fragment of any length is a short line that says how long it was."""
+    told: list[str] = []
+    fragment = HEAD + b'{"tool_calls":[{"index":0,"function":{"arguments":"' + b"x" * 1000 + b'"}}]}' + TAIL
+    tell([Lines(told.append, "#1 h")], [fragment])
+    assert f"… (+{1000 - MAX_FRAGMENT} characters)" in told[0]
+
+
+def test_hide() -> None:
+    """What is told goes through the redaction that is handed in."""
+    told: list[str] = []
+    tell([Lines(told.append, "#1 h", hide=lambda text: text.replace("p", "*"))])
+    assert 'args="{\\"*\\""' in told[2]
+
+
+def test_call_and_finding_lines() -> None:
+    """Kind, choice, guess; code, name and place."""
+    call = Call(1, 2, Kind.SERVER, "i", "", "{}", complete=True, guessed=True)
+    assert call_line(call) == 'choice 1 call 2 (server) "" id="i" {}  guessed'
+    finding = Finding("TS999", "bad-thing", Severity.WARNING, 3, None, "why")
+    assert finding_line(finding) == "warning TS999 bad-thing at event 3: why"
+
+
+def test_errors_and_breaks() -> None:
+    """An in-band error, a stream that never ended."""
+    told: list[str] = []
+    tell([Lines(told.append, "#1 h")], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
+    assert told[1] == '#1 h glm event 1  error "502: gone"'
+    assert told[-1] == "#1 h glm openai-chat: 2 events, 0 calls, no finish reason, never ended"

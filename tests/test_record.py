@@ -1,0 +1,137 @@
+"""The record: what one answer was, streamed or whole, and who is told of it as it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from toolstream_core.model import Call, Event, Exchange, Kind, Said
+from toolstream_core.record import Heard, Record, Sink, read_body, runs_on_client
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HEAD = b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":'
+SSE = Exchange(source="here", host="h", content_type="text/event-stream")
+
+
+def chunk(delta: bytes, finish: bytes = b"null") -> bytes:
+    """A chat chunk."""
+    return HEAD + delta + b',"finish_reason":' + finish + b"}]}\n\n"
+
+
+CALL = chunk(b'{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}')
+TEXT = chunk(b'{"content":"hi"}')
+FINISH = chunk(b"{}", b'"tool_calls"')
+DONE = b"data: [DONE]\n\n"
+
+
+def test_a_stream() -> None:
+    """Events, bytes, finish, end, model and calls."""
+    body = TEXT + CALL + FINISH + DONE
+    record = read_body([body], SSE)
+    assert record is not None
+    assert (record.source, record.host, record.dialect, record.model) == ("here", "h", "openai-chat", "m")
+    assert (record.events, record.bytes, record.finish, record.ended) == (4, len(body), ["tool_calls"], True)
+    assert [(call.id, call.name, call.arguments, list(call.events)) for call in record.calls] == [("a", "f", "{}", [1])]
+    assert (record.findings, record.error, record.broken, record.streamed) == ([], None, None, True)
+
+
+def test_the_model_of_the_answer_beats_the_one_asked_for() -> None:
+    """Where the answer does not say it, what the request asked for is told."""
+    asked = Exchange(content_type="text/event-stream", request={"model": "asked", "messages": []})
+    record = read_body([TEXT.replace(b'"model":"m",', b"") + DONE], asked)
+    assert record is not None
+    assert record.model == "asked"
+    answered = read_body([TEXT + DONE], asked)
+    assert answered is not None
+    assert answered.model == "m"
+
+
+def test_a_whole_answer() -> None:
+    """Not streamed: one event, its calls, its end."""
+    body = b'{"object":"chat.completion","choices":[{"message":{"function_call":{"name":"f"}},"finish_reason":"stop"}]}'
+    record = read_body([body], Exchange(content_type="application/json"))
+    assert record is not None
+    assert (record.streamed, record.events, record.ended, record.finish) == (False, 1, True, ["stop"])
+    assert [call.name for call in record.calls] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("body", "broken", "names"),
+    [
+        (TEXT + CALL + FINISH + DONE, None, []),
+        (TEXT + CALL, None, ["truncated-stream"]),
+        (TEXT + CALL, "reset", ["truncated-stream"]),
+        (TEXT + CALL + FINISH, "reset", ["unterminated-body"]),
+        (CALL.replace(b'"{}"', b'"{"') + FINISH + DONE, None, ["cut-off-call"]),
+        (CALL.replace(b'"{}"', b'"{"'), None, ["truncated-stream", "cut-off-call"]),
+        (TEXT + CALL + FINISH.rstrip(b"\n"), None, ["unterminated-event"]),
+        (TEXT + b"data: {oops\n\n" + FINISH, None, ["unparsable-data"]),
+        (TEXT + b'data: {"error":{"message":"no"}}\n\n', None, []),
+    ],
+)
+def test_how_it_stopped(body: bytes, broken: str | None, names: list[str]) -> None:
+    """What is wrong with how it is framed and how it ends, and nothing else."""
+    record = read_body([body], SSE, broken=broken)
+    assert record is not None
+    assert [finding.name for finding in record.findings] == names
+
+
+def test_what_is_no_answer_has_no_record() -> None:
+    """Other people's streams, and nothing at all."""
+    assert read_body([b'data: {"price":1}\n\n'], SSE) is None
+    assert read_body([], SSE) is None
+    assert read_body([b"<html>"], Exchange(content_type="text/html")) is None
+
+
+class Ear(Sink):
+    """A sink that keeps what it is told."""
+
+    def __init__(self, *, live: bool, each: bool = False) -> None:
+        """What to ask for."""
+        self.live = live
+        self.each = each
+        self.told: list[str] = []
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """Keep how many."""
+        self.told.append(f"{frames} quiet from {first}")
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        """Keep which."""
+        self.told.append(f"heard {event.frame.number} {len(told)}")
+
+    def ended(self, record: Record) -> None:
+        """Keep that it is over."""
+        self.told.append(f"ended {record.events}")
+
+
+def test_sinks_are_told_what_they_ask_for() -> None:
+    """The events to those who live with the stream, one by one to those who ask; the end to all."""
+    body = [TEXT, TEXT * 20, CALL, DONE]
+    live, each, late = Ear(live=True), Ear(live=True, each=True), Ear(live=False)
+    read_body(body, SSE, sinks=[live, late])
+    read_body(body, SSE, sinks=[each])
+    assert live.told == ["heard 0 0", "20 quiet from 1", "heard 21 1", "heard 22 0", "ended 23"]
+    assert each.told[1] == "1 quiet from 1"
+    assert len(each.told) == 24
+    assert late.told == ["ended 23"]
+
+
+def test_an_unread_rest_is_told() -> None:
+    """Where reading stopped before the end, the record says so and blames the stream for nothing else."""
+
+    class Broken(Ear):
+        def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+            raise RuntimeError("our fault")
+
+    record = read_body([TEXT, CALL], SSE, sinks=[Broken(live=True)])
+    assert record is not None
+    assert [finding.name for finding in record.findings] == ["unreadable-body"]
+
+
+def test_who_runs_a_call() -> None:
+    """The client runs functions and custom calls, not the provider's own."""
+    assert [runs_on_client(Call(0, 0, kind)) for kind in Kind] == [True, True, False]
