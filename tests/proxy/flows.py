@@ -1,0 +1,29 @@
+"""Flows for tests, made as mitmproxy makes them. Knows mitmproxy."""
+
+from __future__ import annotations
+
+import json
+
+from mitmproxy import http
+from mitmproxy.test import tflow, tutils
+
+CHUNK = (
+    b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,'
+    b'"id":"c1","function":{"name":"ls","arguments":"{}"}}]},"finish_reason":null}]}\n\n'
+)
+DONE = b"data: [DONE]\n\n"
+SECRET = "sk-verysecretvalue123456"
+
+
+def llm_flow(content_type: str = "text/event-stream", body: bytes | None = None, **request: object) -> http.HTTPFlow:
+    """A chat request with its answer's headers, and its body where it is at hand."""
+    flow = tflow.tflow(
+        resp=tutils.tresp(content=body, headers=http.Headers([(b"content-type", content_type.encode())]))
+    )
+    flow.request.method = "POST"
+    flow.request.path = "/v1/chat/completions?key=" + SECRET
+    flow.request.headers["content-type"] = "application/json"
+    flow.request.headers["authorization"] = f"Bearer {SECRET}"
+    flow.request.content = json.dumps({"model": "m", "messages": [], "stream": True, **request}).encode()
+    flow.live = True
+    return flow

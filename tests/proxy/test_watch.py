@@ -1,0 +1,159 @@
+"""A watched answer: chunks pass as they are and at once; nothing of ours gets in between."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mitmproxy import http
+
+from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
+from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.proxy.watch import Watch, exchange_of, request_json
+from toolstream_core.record import Record, Sink
+
+
+class Ear(Sink):
+    """Keeps the records it is told."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.records: list[Record] = []
+
+    def ended(self, record: Record) -> None:
+        """Keep it."""
+        self.records.append(record)
+
+
+class Deaf(Sink):
+    """Raises when it is told anything."""
+
+    live = True
+
+    def heard(self, *_: object) -> None:
+        """Raise."""
+        raise ValueError(SECRET)
+
+
+def watch(*sinks: Sink) -> tuple[Watch, list[Exception]]:
+    """A watch over a chat answer, and the failures that it tells."""
+    failures: list[Exception] = []
+    flow = llm_flow()
+    made = Watch(
+        flow, request_json(flow.request), lambda _watch, _dialect: sinks, lambda _watch, error: failures.append(error)
+    )
+    return made, failures
+
+
+def test_the_same_objects_pass_at_once() -> None:
+    """Each chunk is returned as it came, before it is read."""
+    ear = Ear()
+
+    async def run() -> None:
+        made, failures = watch(ear)
+        for _ in range(3):
+            assert made.stream(CHUNK) is CHUNK
+        assert made.stream(b"") == []
+        assert made.over
+        assert failures == []
+
+    asyncio.run(run())
+    (record,) = ear.records
+    assert (record.events, len(record.calls)) == (3, 1)
+
+
+def test_chunks_are_read_when_the_loop_has_its_turn() -> None:
+    """Those of one read together, before anything else happens."""
+    told: list[int] = []
+
+    class Live(Ear):
+        live = True
+
+        def heard(self, event: object, *_: object) -> None:
+            told.append(event.frame.number)  # type: ignore[attr-defined]
+
+    async def run() -> None:
+        made, _ = watch(Live())
+        made.stream(CHUNK)
+        made.stream(CHUNK)
+        assert told == []
+        await asyncio.sleep(0)
+        assert told == [0, 1]
+        made.stream(CHUNK)
+        await asyncio.sleep(0)
+        assert told == [0, 1, 2]
+
+    asyncio.run(run())
+
+
+def test_without_a_loop_chunks_are_read_at_once() -> None:
+    """Where nobody has turns, nothing waits."""
+    ear = Ear()
+    made, _ = watch(ear)
+    assert made.stream(CHUNK) is CHUNK
+    made.finish(broken="gone")
+    made.finish()
+    (record,) = ear.records
+    assert (record.events, record.broken) == (1, "gone")
+
+
+def test_a_failure_is_told_once_and_changes_nothing() -> None:
+    """A sink that raises ends the reading of this answer; its bytes go on."""
+    made, failures = watch(Deaf())
+    for _ in range(5):
+        assert made.stream(CHUNK) is CHUNK
+    assert made.stream(b"") == []
+    assert [type(one) for one in failures] == [ValueError]
+
+
+def test_a_failure_in_the_loop_is_told_too() -> None:
+    """And none reaches mitmproxy's loop."""
+
+    async def run() -> list[Exception]:
+        caught: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: caught.append(context))
+        made, failures = watch(Deaf())
+        for _ in range(3):
+            assert made.stream(CHUNK) is CHUNK
+            await asyncio.sleep(0)
+        assert caught == []
+        return failures
+
+    assert len(asyncio.run(run())) == 1
+
+
+def test_hide() -> None:
+    """The request's own secrets, wherever they show."""
+    made, _ = watch()
+    assert made.hide(f"no such key: {SECRET}") == "no such key: [redacted]"
+
+
+def test_elapsed_counts_from_the_request() -> None:
+    """Milliseconds to the arrival of what is read."""
+    made, _ = watch()
+    assert made.elapsed() == 0
+    made.stream(DONE)
+    assert made.elapsed() > 0
+
+
+def test_exchange() -> None:
+    """What the flow says beside the body."""
+    flow = llm_flow()
+    assert flow.response is not None
+    flow.response.headers["content-encoding"] = "br"
+    assert exchange_of(flow, ABSENT) == Exchange(
+        source=flow.id,
+        host=flow.request.pretty_host,
+        path=flow.request.path,
+        content_type="text/event-stream",
+        content_encoding="br",
+    )
+
+
+def test_request_json() -> None:
+    """Only of a POST that says it is JSON, or says nothing; never raises."""
+    flow = llm_flow()
+    assert request_json(flow.request)["model"] == "m"
+    flow.request.headers["content-encoding"] = "gzip"
+    assert request_json(flow.request) is ABSENT
+    assert request_json(http.Request.make("GET", "http://h/")) is ABSENT
+    assert request_json(http.Request.make("POST", "http://h/", b"{", {"content-type": "text/plain"})) is ABSENT
