@@ -165,8 +165,7 @@ def test_provider(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
     flow = llm_flow()
     flow.response = None
     addon[0].request(flow)
-    assert flow.response is not None
-    assert flow.response.status_code == 200
+    assert getattr(flow.response, "status_code", None) == 200
 
 
 def test_a_failure_of_ours_is_one_clear_error(

@@ -20,12 +20,17 @@ def test_lines_of_one_moment_are_written_together() -> None:
     written: list[str] = []
 
     async def run() -> None:
-        outlet = Outlet(written.append)
+        done = asyncio.Event()
+
+        def write(text: str) -> None:
+            written.append(text)
+            done.set()
+
+        outlet = Outlet(write)
         for line in ("a", "b", "c"):
             outlet.line(line)
         assert written == []
-        while not written:
-            await asyncio.sleep(0.001)
+        await done.wait()
 
     asyncio.run(run())
     assert written == ["a\nb\nc\n"]

@@ -156,4 +156,4 @@ def test_request_json() -> None:
     flow.request.headers["content-encoding"] = "gzip"
     assert request_json(flow.request) is ABSENT
     assert request_json(http.Request.make("GET", "http://h/")) is ABSENT
-    assert request_json(http.Request.make("POST", "http://h/", b"{", {"content-type": "text/plain"})) is ABSENT
+    assert request_json(http.Request.make("POST", "http://h/", b"{", http.Headers(content_type="text/plain"))) is ABSENT

@@ -1,0 +1,124 @@
+"""The README's commands do what they say; a command that no test here runs fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from tests.conftest import ROOT
+from toolstream_core.cli.launch import Mitmdump
+from toolstream_core.dialects import DIALECTS
+from toolstream_core.fixtures import load
+from toolstream_core.proxy.addon import OURS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.e2e
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line.split("  #")[0].strip()
+    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+    if line.strip() and not line.startswith("#")
+]
+PROXIES = [command for command in COMMANDS if command.startswith("mitmdump ")]
+VARIABLES = [command for command in COMMANDS if command.startswith("export ")]
+SCRIPTS = [command for command in COMMANDS if command.startswith("scripts/")]
+INSPECTED = [command for command in COMMANDS if command.startswith("toolstream ")]
+ASK = """
+import json, sys, urllib.request
+import httpx
+request = json.load(open(sys.argv[1]))
+with httpx.stream("POST", "https://api.openai.com/v1/chat/completions", json=request) as answer:
+    print(answer.status_code, answer.read().decode().count("data:"))
+"""
+
+
+def test_every_command_is_run() -> None:
+    """Whoever adds a command adds its test."""
+    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *INSPECTED])
+    assert PROXIES
+    assert VARIABLES
+    assert INSPECTED
+
+
+@pytest.mark.parametrize("command", SCRIPTS)
+def test_scripts(command: str) -> None:
+    """They are there and can be run; CI runs `scripts/test` itself, and the demo has its own test."""
+    assert os.access(ROOT / command, os.X_OK)
+
+
+def environment(proxy: Mitmdump) -> dict[str, str]:
+    """What the README's `export` lines set, for this proxy in the place of the usual one."""
+    said = dict(command.removeprefix("export ").split("=", 1) for command in VARIABLES)
+    there = {"http://127.0.0.1:8080": proxy.url, "~/.mitmproxy/mitmproxy-ca-cert.pem": str(proxy.ca)}
+    return {name: there[value] for name, value in said.items()}
+
+
+def ask(proxy: Mitmdump, folder: Path) -> str:
+    """A client that knows nothing but these variables asks for a tool call."""
+    asked = folder / "request.json"
+    saved = load(ROOT / "flows" / "openai-chat-single.flow")[0]
+    asked.write_text(json.dumps(saved.request), encoding="utf-8")
+    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, str(asked)],
+        env=kept | environment(proxy),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("command", PROXIES)
+def test_proxies(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mitmdump as it is typed, with a client that the README's variables send through it."""
+    words = shlex.split(command)
+    assert words[:3] == ["mitmdump", "-s", "addon/toolstream.py"]
+    arguments = [
+        word if word != "toolstream_provider=flows" else f"toolstream_provider={ROOT / 'flows'}" for word in words[3:]
+    ]
+    if not any("toolstream_provider" in word for word in arguments):
+        arguments += ["--set", f"toolstream_provider={ROOT / 'flows'}"]
+    monkeypatch.chdir(tmp_path)
+    with Mitmdump(arguments=arguments) as proxy:
+        assert ask(proxy, tmp_path) == "200 14\n"
+        proxy.wait_for("call 0 get_weather")
+    if "-w" in words:
+        (inspected,) = INSPECTED
+        done = subprocess.run(
+            [sys.executable, "-m", "toolstream_core.cli.main", *shlex.split(inspected)[1:]],
+            env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "call 0 get_weather" in done.stdout
+
+
+def test_reverse_mode() -> None:
+    """For a client that takes a base URL: its mode is one that mitmdump knows."""
+    (mode,) = re.findall(r"`mitmdump -s addon/toolstream.py --mode (\S+)`", README)
+    with Mitmdump({"toolstream_provider": str(ROOT / "flows")}, mode=mode) as proxy:
+        request = load(ROOT / "flows" / "openai-chat-single.flow")[0].request
+        with httpx.Client(trust_env=False) as client:
+            answer = client.post(f"{proxy.url}/v1/chat/completions", json=request)
+        assert answer.status_code == 200
+
+
+def test_options_and_names_are_the_codes() -> None:
+    """Every option and protocol of the code stands in the README."""
+    assert [name for name in OURS if f"`{name}`" not in README] == []
+    assert [dialect.name for dialect in DIALECTS if f"`{dialect.name}`" not in README] == []
