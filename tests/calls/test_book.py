@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.calls.fragments import delta
-from toolstream_core.calls import ChatCalls, book
+from toolstream_core.calls import AnthropicCalls, Calls, ChatCalls, GeminiCalls, OpenCall, ResponsesCalls, book
 from toolstream_core.calls.book import known, same_arguments
 from toolstream_core.model import ABSENT, Fragment, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize("nothing", [ABSENT, None, "", "null", "None", "undefined"])
@@ -21,7 +27,9 @@ def test_nothing_is_known(nothing: object) -> None:
     [
         ("{}", "{}", True),
         ('{"a": 1}', '{"a":1}', True),
+        ('{"a":1,"b":2}', '{"b":2,"a":1}', True),
         ('{"a":1}', '{"a":2}', False),
+        ('{"a":1}', '{"a":true}', False),
         ("{", "{", True),
         ("{", "[", False),
     ],
@@ -39,14 +47,72 @@ def test_positions_are_dense_without_phantoms() -> None:
     assert [call.position for call in calls.resolved()] == [0, 1]
 
 
-def test_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+OPENING: dict[type[Calls], Callable[[int], Fragment]] = {
+    ChatCalls: lambda at: delta("{}", at, f"id{at}", "f"),
+    ResponsesCalls: lambda at: Fragment(index=at, id=f"id{at}", item_id=f"fc{at}", name="f", phase=Phase.OPEN),
+    AnthropicCalls: lambda at: Fragment(index=at, id=f"id{at}", name="f", phase=Phase.OPEN),
+    GeminiCalls: lambda at: Fragment(id=f"id{at}", name="f", arguments="{}", phase=Phase.CLOSE),
+}
+
+
+@pytest.mark.parametrize("protocol", OPENING)
+def test_calls_are_bounded(protocol: type[Calls], monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that opens calls without end fills no memory; it is noted."""
     monkeypatch.setattr(book, "MAX_CALLS", 3)
-    calls = ChatCalls()
+    calls = protocol()
+    sizes = []
     for number in range(50):
-        calls.take(delta("{}", number, f"id{number}", "f"), number)
+        calls.take(OPENING[protocol](number), number)
+        sizes.append(_kept(calls))
     assert calls.overflowed
     assert len(calls.resolved()) == 3
+    assert len(set(sizes[4:])) == 1
+
+
+def _kept(value: object) -> int:
+    """How many entries the containers in `value` have together."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_kept, value.values()))
+    if isinstance(value, list):
+        return len(value)
+    inner = [*getattr(value, "__dict__", ()), *getattr(value, "__slots__", ())]
+    return sum(_kept(getattr(value, name)) for name in inner) if not isinstance(value, OpenCall) else 0
+
+
+GROWING: dict[type[Calls], tuple[Fragment, Fragment]] = {
+    ChatCalls: (delta("", 0, "a", "f"), delta("{", 0, "a", "f")),
+    ResponsesCalls: (Fragment(index=0, id="a", name="f", phase=Phase.OPEN), Fragment(index=0, arguments="{")),
+    AnthropicCalls: (Fragment(index=0, id="a", name="f", phase=Phase.OPEN), Fragment(index=0, arguments="{")),
+}
+
+
+@pytest.mark.parametrize("protocol", GROWING)
+def test_a_fragment_costs_the_same_however_long_its_call_is(protocol: type[Calls]) -> None:
+    """Counted in functions called, Python's and C's, while a call of very many fragments grows."""
+    first, more = GROWING[protocol]
+    calls = protocol()
+    calls.take(first, 0)
+    early = _functions_called(lambda: [calls.take(more, 1) for _ in range(512)])
+    for _ in range(20_000):
+        calls.take(more, 2)
+    late = _functions_called(lambda: [calls.take(more, 3) for _ in range(512)])
+    assert late <= early + 8
+
+
+def _functions_called(work: Callable[[], object]) -> int:
+    count = 0
+
+    def called(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
 
 
 def test_whole_fills_only_what_is_not_whole() -> None:

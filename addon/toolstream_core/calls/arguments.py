@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
+    from toolstream_core.model import Json, Seen
 
 # Two readings are kept of every argument text, because both are in the wild:
 #
@@ -107,6 +107,10 @@ class ArgumentText:
         if self.whole_again is not None:
             return self.whole_again, True
         return joined, False
+
+    def restarted_by(self, piece: Seen[str]) -> bool:
+        """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""
+        return isinstance(piece, str) and piece.lstrip().startswith("{") and self._may_restart(piece)
 
     def _keep(self, piece: str) -> None:
         self._size += len(piece)

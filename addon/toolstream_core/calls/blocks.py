@@ -33,7 +33,8 @@ class AnthropicCalls(Calls):
             call = self._started_again(fragment) or self._open(fragment)
         else:
             call = self._newest.get(fragment.index) or self._elsewhere() or self._open(fragment)
-        self._newest[fragment.index] = call
+        if not self.overflowed:
+            self._newest[fragment.index] = call
         return call
 
     def _stopped(self, fragment: Fragment) -> OpenCall | None:
@@ -62,19 +63,22 @@ class AnthropicCalls(Calls):
 
 
 class GeminiCalls(Calls):
-    """Each `functionCall` part is a call, unless it goes on with one: `partialArgs`, or no name of its own."""
+    """Each `functionCall` part is a call, unless it goes on with one: without a name, or with that of an open one."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._partial: dict[int, Any] = {}
+        self._last: dict[int, OpenCall] = {}
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         del event
-        last = self._opened[-1] if self._opened else None
-        if last is not None and last.choice == fragment.choice and not known(fragment.name):
+        last = self._last.get(fragment.choice)
+        name = known(fragment.name)
+        if last is not None and (not name or (name == last.name and not last.closed)):
             return last
-        return self._open(fragment)
+        call = self._last[fragment.choice] = self._open(fragment)
+        return call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):

@@ -53,7 +53,7 @@ class OpenCall:
         self.name = ""
         self.arguments = ArgumentText()
         self.start_input: str | None = None
-        """Arguments said by the fragment that opens, which count only where no delta follows (Anthropic)."""
+        """Arguments said by the fragment that opens, which count only where no delta follows (Anthropic, Responses)."""
         self.closed = False
         self.guessed = False
         self.runs = Runs()
@@ -89,13 +89,10 @@ class Calls:
             call = self._resolve(opened)
             if call.name or call.id or not opened.arguments.empty:
                 kept.append(call)
-        return _numbered(self._said_once(kept))
+        return _numbered(_said_once(kept))
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         raise NotImplementedError
-
-    def _said_once(self, calls: list[Call]) -> list[Call]:
-        return calls
 
     def _open(self, fragment: Fragment) -> OpenCall:
         if len(self._opened) >= MAX_CALLS:
@@ -157,9 +154,40 @@ def same_arguments(one: str, other: str) -> bool:
     if one == other:
         return True
     try:
-        return bool(json.loads(one) == json.loads(other))
+        return _canonical(one) == _canonical(other)
     except (ValueError, RecursionError):
         return False
+
+
+def _canonical(text: str) -> str:
+    """The same for the same JSON; comparing the values would take `true` for `1`."""
+    return json.dumps(json.loads(text), sort_keys=True)
+
+
+def _said_once(calls: list[Call]) -> list[Call]:
+    """Without calls that only say one of the others again, under its id."""
+    kept: list[Call] = []
+    first: dict[tuple[int, str], Call] = {}
+    for call in calls:
+        twin = first.setdefault((call.choice, call.id), call)
+        if twin is not call and _is_repetition(twin, call):
+            twin.events = _merged(twin.events, call.events)
+        else:
+            kept.append(call)
+    return kept
+
+
+def _is_repetition(one: Call, other: Call) -> bool:
+    if not one.id or one.name != other.name or not (one.complete and other.complete):
+        return False
+    return same_arguments(one.arguments, other.arguments)
+
+
+def _merged(one: Runs, other: Runs) -> Runs:
+    merged = Runs()
+    for number in sorted({*one, *other}):
+        merged.add(number)
+    return merged
 
 
 def _joined_name(call: OpenCall, name: str) -> str:

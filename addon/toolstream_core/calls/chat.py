@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.book import Calls, OpenCall, known, same_arguments
-from toolstream_core.model import Call, Fragment, Phase, Runs
+from toolstream_core.calls.book import Calls, OpenCall, known
+from toolstream_core.model import Fragment, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 #   known   nothing                  a name comes after whole arguments, with     -> a new one
 #                                    fresh arguments or as another name
 #   known   of a call of that index                                               -> that call
+#   known   of a call of that index  another name comes after whole arguments     -> a new one
 #   known   other                    a name comes, or fresh arguments after       -> a new one
 #                                    whole ones
 #   known   other                    the open call's name again amid its          -> the same (id churns)
-#                                    arguments; or no name, arguments unfinished
-#   none    known                                                                 -> that call
+#                                    arguments, which do not begin anew; or no
+#                                    name, arguments unfinished
+#   none    known                                                                 -> that call, or a new one as above
 #   none    new                      a name comes, or nothing is open             -> a new one
 #   none    new                      no name, arguments unfinished                -> the last (id churns)
 #   none    nothing                  a name                                       -> a new one, unless it repeats
@@ -94,6 +96,8 @@ class ChatCalls(Calls):
 
     def _begin(self, state: _Choice, fragment: Fragment) -> OpenCall:
         call = self._open(fragment)
+        if self.overflowed:
+            return call
         state.all.append(call)
         if isinstance(fragment.index, int):
             state.by_index.setdefault(fragment.index, []).append(call)
@@ -101,7 +105,7 @@ class ChatCalls(Calls):
 
     def _remember(self, state: _Choice, fragment: Fragment, call: OpenCall) -> None:
         state.last = call
-        if fragment.id and (key := known(fragment.id)):
+        if fragment.id and not self.overflowed and (key := known(fragment.id)):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
             state.told_again.add(id(call))
@@ -119,13 +123,13 @@ class ChatCalls(Calls):
             return newest
         owner = state.by_id.get(key)
         if owner is not None and owner in here:
-            return owner
+            return None if _names_another(owner, fragment) else owner
         return newest if not newest.id or _id_churned(newest, fragment) else None
 
     def _by_id(self, state: _Choice, fragment: Fragment) -> OpenCall | None:
         key, name, last = known(fragment.id), known(fragment.name), state.last
-        if key and key in state.by_id:
-            return state.by_id[key]
+        if key and (owner := state.by_id.get(key)) is not None:
+            return None if _names_another(owner, fragment) else owner
         if last is None:
             return None
         if key:
@@ -143,17 +147,6 @@ class ChatCalls(Calls):
         joined = last.name + name
         return last.arguments.empty and last.name not in self._tools and joined in self._tools
 
-    def _said_once(self, calls: list[Call]) -> list[Call]:
-        kept: list[Call] = []
-        first: dict[tuple[int, str], Call] = {}
-        for call in calls:
-            twin = first.setdefault((call.choice, call.id), call)
-            if twin is not call and _is_repetition(twin, call):
-                twin.events = _merged(twin.events, call.events)
-            else:
-                kept.append(call)
-        return kept
-
 
 def _fresh(fragment: Fragment) -> bool:
     return isinstance(fragment.arguments, str) and not fragment.arguments.isspace() and fragment.arguments != ""
@@ -165,10 +158,15 @@ def _several_open(calls: list[OpenCall]) -> bool:
 
 def _announces_next(newest: OpenCall, fragment: Fragment) -> bool:
     """An id-less entry on a known index that can only be the next call."""
-    name = known(fragment.name)
-    if not name or not newest.arguments.whole:
+    if not known(fragment.name) or not newest.arguments.whole:
         return False
-    return _fresh(fragment) or (bool(newest.name) and not name.startswith(newest.name))
+    return _fresh(fragment) or _names_another(newest, fragment)
+
+
+def _names_another(call: OpenCall, fragment: Fragment) -> bool:
+    """A name that is neither the call's nor a longer form of it, after whole arguments."""
+    name = known(fragment.name)
+    return bool(name and call.name) and call.arguments.whole and not name.startswith(call.name)
 
 
 def _id_churned(newest: OpenCall, fragment: Fragment) -> bool:
@@ -176,7 +174,9 @@ def _id_churned(newest: OpenCall, fragment: Fragment) -> bool:
     name = known(fragment.name)
     if newest.arguments.whole:
         return not name and not _fresh(fragment)
-    return not name or (name == newest.name and not newest.arguments.empty)
+    if not name:
+        return True
+    return name == newest.name and not newest.arguments.empty and not newest.arguments.restarted_by(fragment.arguments)
 
 
 def _index_churned(state: _Choice, fragment: Fragment) -> OpenCall | None:
@@ -199,17 +199,3 @@ def _told_again(state: _Choice, fragment: Fragment, event: int) -> OpenCall | No
         if id(call) not in state.told_again and (not name or call.name in {"", name}):
             return call
     return None
-
-
-def _is_repetition(one: Call, other: Call) -> bool:
-    """One call said twice, at two indexes: under its id again the same name and arguments, both whole."""
-    if not one.id or one.name != other.name or not (one.complete and other.complete):
-        return False
-    return same_arguments(one.arguments, other.arguments)
-
-
-def _merged(one: Runs, other: Runs) -> Runs:
-    merged = Runs()
-    for number in sorted({*one, *other}):
-        merged.add(number)
-    return merged

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import Calls, OpenCall, known, same_arguments
-from toolstream_core.model import Fragment, Phase
+from toolstream_core.model import Fragment, Kind, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,13 +29,23 @@ class ResponsesCalls(Calls):
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         call = self._find(fragment, event) or self._open(fragment)
+        if self.overflowed:
+            return call
         if key := known(fragment.id):
             self._by_call[key] = call
-        if key := known(fragment.item_id):
+        if (key := known(fragment.item_id)) and not (fragment.phase is Phase.MORE and call.item_id):
             self._by_item[key] = call
         if fragment.phase is Phase.WHOLE:
             self._told.add(id(call))
         return call
+
+    def _fill(self, call: OpenCall, fragment: Fragment) -> None:
+        """Arguments that came whole with the item only count until deltas say them again (litellm#30155)."""
+        if fragment.phase is Phase.MORE and fragment.arguments and call.start_input is not None:
+            call.start_input, call.arguments = None, ArgumentText()
+        super()._fill(call, fragment)
+        if fragment.phase is Phase.OPEN and call.kind is not Kind.CUSTOM and call.arguments.whole:
+            call.start_input = call.arguments.text()
 
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
         key = known(fragment.id)

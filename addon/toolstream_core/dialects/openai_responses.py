@@ -68,7 +68,8 @@ def _about_response(payload: dict[str, Json], kind: str) -> Said:
         model = look.get(payload, "response", "model")
         error = error_text(payload, kind)
         return Said(model=model if isinstance(model, str) else None, error=error)
-    said = _answer(payload.get("response"))
+    # Some proxies leave the envelope out (sap-ai-core-llm-proxy#35).
+    said = _answer(payload.get("response", payload))
     if said.finishes:
         return said
     return said._replace(finishes=(Finish(0, kind.removeprefix("response.")),))

@@ -1,0 +1,110 @@
+"""The known patterns as short wire samples, each with the calls that were meant. Knows the framings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from toolstream_core.model import Exchange
+
+FOLDER = Path(__file__).parent / "catalogue"
+PATHS = {
+    "responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+    "gemini": "/v1beta/models/m:streamGenerateContent",
+    "ollama": "/api/chat",
+}
+
+
+class Meant(NamedTuple):
+    """A call that a pattern means; arguments that are not whole are text."""
+
+    id: str
+    name: str
+    arguments: object
+    state: str = ""
+    """`cut`, `guessed`, `server`, or nothing of these."""
+
+
+@dataclass
+class Pattern:
+    """One sample. Its slug names the pattern; what follows a colon tells samples of one pattern apart."""
+
+    name: str
+    protocol: str
+    body: str = ""
+    content_type: str = "text/event-stream"
+    tools: dict[str, bool] = field(default_factory=dict)
+    calls: list[Meant] = field(default_factory=list)
+
+    @property
+    def exchange(self) -> Exchange:
+        """What is known beside the body."""
+        path = PATHS.get(self.protocol, "/v1/chat/completions")
+        return Exchange(path=path, content_type=self.content_type, request={"tools": [*map(_tool, self.tools.items())]})
+
+    def take(self, word: str, rest: str) -> None:
+        """A line of the sample: the words are those of `catalogue/*.txt`."""
+        match word:
+            case "=":
+                self.calls.append(Meant(*json.loads(rest)))
+            case "TOOLS":
+                self.tools = json.loads(rest)
+            case "BODY" | "ARRAY":
+                self.body, self.content_type = rest.replace("\\r\\n", "\r\n"), "application/json"
+            case _ if self.protocol == "ollama":
+                self.body, self.content_type = f"{self.body}{rest}\n", "application/x-ndjson"
+            case _:
+                self.body += _block(word, rest)
+
+
+def _block(word: str, rest: str) -> str:
+    """T: an entry of tool_calls; D: a delta; F: a finish; E: an event; the others are framing."""
+    match word:
+        case "T":
+            return _block("D", f'{{"tool_calls":[{rest}]}}')
+        case "D":
+            return _data(
+                f'{{"object":"chat.completion.chunk","choices":[{{"index":0,"delta":{rest},"finish_reason":null}}]}}'
+            )
+        case "F":
+            return _data(
+                f'{{"object":"chat.completion.chunk","choices":[{{"index":0,"delta":{{}},"finish_reason":"{rest}"}}]}}'
+            )
+        case "E":
+            name = json.loads(rest).get("type")
+            return (f"event: {name}\n" if name else "") + _data(rest)
+        case "NAMED":
+            name, _, payload = rest.partition(" ")
+            return f"event: {name}\n" + _data(payload)
+        case "NAMELESS":
+            return _data(rest)
+        case "COMMENT":
+            return f": {rest}\n\n"
+        case "DONE":
+            return _data("[DONE]")
+    raise ValueError(f"no such word: {word}")
+
+
+def _data(payload: str) -> str:
+    return f"data: {payload}\n\n"
+
+
+def _tool(declared: tuple[str, bool]) -> dict[str, object]:
+    name, needs = declared
+    return {"function": {"name": name, "parameters": {"required": ["x"] if needs else []}}}
+
+
+def patterns() -> list[Pattern]:
+    """All of them."""
+    found: list[Pattern] = []
+    for path in sorted(FOLDER.glob("*.txt")):
+        for line in path.read_text(encoding="utf-8").splitlines()[1:]:
+            word, _, rest = line.partition(" ")
+            if word == "##":
+                found.append(Pattern(rest, path.stem))
+            elif word:
+                found[-1].take(word, rest)
+    return found
