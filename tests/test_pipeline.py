@@ -142,6 +142,20 @@ def test_what_nobody_recognises_is_not_read_on() -> None:
     assert line.failure is None
 
 
+def test_comments_without_end_fill_no_memory() -> None:
+    """Only the last ones are kept until somebody is recognised; what carried data before them is still read."""
+    seen, begun = Seen(), Begun()
+    begun.observers = (seen,)
+    line = pipeline(begun)
+    line.feed(OTHER)
+    for _ in range(1000):
+        line.feed(b": still working\n\n")
+    assert len(line._pending) <= 5 * MAX_UNRECOGNISED
+    line.feed(CALL)
+    assert begun.dialects == [("openai-chat", True)]
+    assert [seen.events[0], seen.events[-1]] == [0, 1]
+
+
 def test_an_error_alone_on_a_known_path_is_told() -> None:
     """Nothing but an error, where the path says whose it is."""
     seen, begun = Seen(), Begun()

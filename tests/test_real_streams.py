@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from functools import cache
@@ -10,12 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.conftest import needs_shared, shared_dir
+from toolstream_core.dialects import DIALECTS
 from toolstream_core.model import Exchange, Kind
 from toolstream_core.record import Record, read_body
+from toolstream_core.wire.sniff import NOT_OURS, choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from toolstream_core.wire.frame import Frame
 
 pytestmark = needs_shared
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
@@ -117,6 +122,34 @@ def test_calls(dialect: str, cut: object) -> None:
             assert calls_of(record) == recording.calls, recording.path.name
         checked += 1
     assert checked
+
+
+def frames(recording: Recording) -> list[Frame]:
+    """The frames that carry data."""
+    body = recording.path.read_bytes()
+    framer = choose(TYPES.get(recording.path.suffix, ""), body, ended=True)
+    if framer is None or framer is NOT_OURS:
+        return []
+    return [frame for frame in (*framer.feed(body), *framer.feed(b"")) if frame.data is not None]
+
+
+def test_a_stream_is_recognised_by_its_own_protocol_alone() -> None:
+    """No frame of it is taken for another's, and none of an unread protocol for any."""
+    for recording in recordings():
+        taken = {one.name for frame in frames(recording) for one in DIALECTS if one.recognise(frame.name, frame.json)}
+        assert taken == ({recording.dialect} & READ), recording.path.name
+
+
+def test_quiet_is_quiet() -> None:
+    """No frame that is passed by unparsed says anything of calls; it is not all of them that are parsed."""
+    passed = 0
+    for recording in recordings():
+        for frame, dialect in itertools.product(frames(recording), DIALECTS):
+            if dialect.name == recording.dialect and dialect.quiet(frame.raw, 1):
+                said = dialect.read(frame)
+                assert (said.fragments, said.finishes, said.error, said.end) == ((), (), None, False)
+                passed += 1
+    assert passed > 1000
 
 
 @pytest.mark.parametrize("cut", [whole, bytewise, at_random])

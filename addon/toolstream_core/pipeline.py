@@ -193,7 +193,7 @@ class Pipeline:
         self._pending.append(frame)
         if frame.data is None:
             if len(self._pending) > 4 * MAX_UNRECOGNISED:
-                del self._pending[0]
+                self._pending.remove(next(one for one in self._pending if one.data is None))
             return
         payload: Json = frame.json
         found = next((one for one in self._candidates if one.recognise(frame.name, payload)), None)

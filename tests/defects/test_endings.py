@@ -73,6 +73,14 @@ def test_a_call_without_all_its_arguments_is_cut_off() -> None:
     assert names(read(CALL)) == ["truncated-stream", "cut-off-call"]
 
 
+def test_arguments_that_were_not_cut_are_not_called_so() -> None:
+    """Brackets all closed, and still nobody can parse them: the message says that."""
+    [finding] = read(CALL, CALL.replace(b'{\\"a\\":', b"Dave}"), FINISH).findings
+    assert finding.message == "the arguments of f are no valid JSON"
+    [finding] = read(CALL, FINISH).findings
+    assert finding.message == "the arguments of f are not whole"
+
+
 def test_what_could_not_be_read_is_told_and_nothing_is_concluded_from_it() -> None:
     """The rest of the body may have said anything."""
     record = read(zlib.compress(CALL, 0)[:-4], b"\x00" * 4, coding="deflate")

@@ -46,7 +46,7 @@ def test_document() -> None:
                         "severity": "error",
                         "event": 4,
                         "call": 0,
-                        "message": "the arguments of ls are not whole",
+                        "message": "the arguments of ls are no valid JSON",
                         "repair": None,
                     }
                 ],

@@ -25,7 +25,7 @@ def test_lines() -> None:
         "#1 h glm +7ms event 5  finish tool_calls  FLOW",
         "#1 h glm +7ms event 6  end  FLOW",
         '#1 h glm call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  not whole  FLOW',
-        "#1 h glm error TS302 cut-off-call at event 4 call 0: the arguments of ls are not whole  FLOW",
+        "#1 h glm error TS302 cut-off-call at event 4 call 0: the arguments of ls are no valid JSON  FLOW",
         "#1 h glm openai-chat: 7 events, 1 call, finish tool_calls  FLOW",
     ]
 

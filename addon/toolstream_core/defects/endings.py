@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.defects.rows import (
     CUT_OFF_CALL,
     OVERSIZE_FRAME,
@@ -18,7 +19,7 @@ from toolstream_core.model import ABSENT, Kind
 
 if TYPE_CHECKING:
     from toolstream_core.defects.rows import Row
-    from toolstream_core.model import Finding, Said
+    from toolstream_core.model import Call, Finding, Said
     from toolstream_core.record import Record
     from toolstream_core.wire.frame import Frame
 
@@ -68,6 +69,13 @@ def check(record: Record, unread: str | None) -> list[Finding]:
         findings.append(UNTERMINATED_BODY.found(last, message))
     for position, call in enumerate(record.calls):
         if not call.complete and call.kind is not Kind.SERVER and not unread:
-            message = f"the arguments of {call.name or 'a call'} are not whole"
+            message = f"the arguments of {call.name or 'a call'} are {_lack(call)}"
             findings.append(CUT_OFF_CALL.found(max(call.events, default=last), message, position))
     return findings
+
+
+def _lack(call: Call) -> str:
+    """Arguments whose brackets are all closed were not cut off: nobody can parse them."""
+    text = ArgumentText()
+    text.add(call.arguments)
+    return "no valid JSON" if text.ended else "not whole"
