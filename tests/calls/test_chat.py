@@ -44,6 +44,14 @@ ROWS = {
         [delta('{"x"', 0, "a", "f"), delta('{"y"', 0, "b", "g"), delta(":1}", 0, "a"), delta(":2}", 0, "b")],
         [F, G],
     ),
+    "index known, id known, another name after whole arguments: a new call": (
+        [delta('{"x":1}', 0, "a", "f"), delta("", 0, "a", "g"), delta('{"y":2}', 0, "a")],
+        [F, ("a", "g", '{"y":2}')],
+    ),
+    "index known, id known, the name longer after whole arguments: that call": (
+        [delta('{"x":1}', 0, "a", "f"), delta("", 0, "a", "f_and_more")],
+        [("a", "f_and_more", '{"x":1}')],
+    ),
     "index known, other id, a name: a new call": (
         [delta("", 0, "a", "f"), delta('{"x":1}', 0), delta("", 0, "b", "g"), delta('{"y":2}', 0)],
         [F, G],
@@ -64,6 +72,10 @@ ROWS = {
         [delta('{"x"', 0, "a", "f"), delta(":1}", 0, "i2", "f")],
         [F],
     ),
+    "index known, other id, the open call's name, arguments that begin anew: a new call": (
+        [delta('{"x"', 0, "a", "f"), delta('{"y":2}', 0, "b", "f")],
+        [("a", "f", '{"x"'), ("b", "f", '{"y":2}')],
+    ),
     "index known, id late: the same call": (
         [delta("", 0, name="f"), delta("", 0, "a"), delta('{"x":1}', 0)],
         [F],
@@ -71,6 +83,10 @@ ROWS = {
     "index nothing, id known: that call": (
         [delta('{"x"', ABSENT, "a", "f"), delta('{"y"', ABSENT, "b", "g"), delta(":1}", ABSENT, "a")],
         [F, ("b", "g", '{"y"')],
+    ),
+    "index nothing, id known, another name after whole arguments: a new call": (
+        [delta('{"x":1}', ABSENT, "a", "f"), delta('{"y":2}', ABSENT, "a", "g")],
+        [F, ("a", "g", '{"y":2}')],
     ),
     "index nothing, id new, a name: a new call": (
         [delta('{"x":1}', ABSENT, "a", "f"), delta('{"y":2}', None, "b", "g")],

@@ -82,6 +82,39 @@ STREAMS = {
     "only the terminal event": ([FULL[5], item(WHOLE, "b", "fc_2", "g", '{"y":2}', 1)], [F, G]),
     "the last fragment never flushed": ([FULL[0], FULL[1], FULL[3]], [F]),
     "the name left out at the end": ([*FULL[:4], item(CLOSE, "a", "fc_1", "", '{"x":1}')], [F]),
+    "deltas without added, index or item": ([delta('{"x"', at=ABSENT), delta(":1}", at=ABSENT)], [("", "", '{"x":1}')]),
+    "an index in the deltas only, item ids that rotate": (
+        [item(OPEN, "a", "r1", "f", ABSENT, ABSENT), delta('{"x"', "r2"), delta(":1}", "r3")],
+        [F],
+    ),
+    "another call id under the same item at the end": ([*FULL[:4], item(WHOLE, "third", "fc_1", "f", '{"x":1}')], [F]),
+    "the end fills in a call cut before": ([*FULL[:2], item(WHOLE, "third", "fc_9", "f", '{"x":1}')], [F]),
+    "one item id for all calls": (
+        [
+            item(OPEN, "a", "fc", "f", ABSENT),
+            delta('{"x":1}', "fc"),
+            item(CLOSE, "a", "fc", "f", '{"x":1}'),
+            item(CLOSE, "b", "fc", "g", '{"y":2}'),
+        ],
+        [F, G],
+    ),
+    "one item id for all calls, with deltas": (
+        [
+            item(OPEN, "a", "fc", "f", ABSENT),
+            delta('{"x":1}', "fc"),
+            item(OPEN, "b", "fc", "g", ABSENT),
+            delta('{"y":2}', "fc"),
+        ],
+        [F, G],
+    ),
+    "arguments in added, said again by deltas": (
+        [item(OPEN, "a", "fc_1", "f", '{"x":1}'), delta('{"x"', "fc_1"), delta(":1}", "fc_1")],
+        [F],
+    ),
+    "arguments in added, and deltas that were cut": (
+        [item(OPEN, "a", "fc_1", "f", '{"x":1}'), delta('{"x"', "fc_1")],
+        [("a", "f", '{"x"')],
+    ),
     "deltas that carry another id for the call": (
         [FULL[0], delta('{"x"', "fc_1", call="fc_1"), delta(":1}", "fc_1", call="fc_1")],
         [F],

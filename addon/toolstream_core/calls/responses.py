@@ -64,7 +64,7 @@ class ResponsesCalls(Calls):
         """The open item of the fragment's index, or the only open one where it has none."""
         still_open = [call for call in self._opened if not call.closed and call.kind is fragment.kind]
         if isinstance(fragment.index, int):
-            here = [call for call in still_open if call.index == fragment.index]
+            here = [call for call in still_open if call.index == fragment.index or not isinstance(call.index, int)]
             return next((call for call in reversed(here) if not _other_call(call, fragment)), None)
         if not still_open or _other_call(still_open[-1], fragment):
             return None
