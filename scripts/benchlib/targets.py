@@ -43,7 +43,7 @@ def _throughput(results: Results) -> Iterator[Judged]:
         (Kind.TOOL, "d", "a", 2.0),
     ):
         for scene, times in results.ratios(kind, letter, other).items():
-            yield Judged(f"({letter}) <= {limit} x ({other})", scene, f"{times:.2f} x", times <= limit)
+            yield Judged(f"({letter}) <= {limit} x ({other})", scene, f"{times:.3f} x", times <= limit)
 
 
 def _latency(results: Results) -> Iterator[Judged]:
