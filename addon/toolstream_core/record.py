@@ -13,7 +13,7 @@ from toolstream_core.pipeline import Pipeline
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import OpenCall
+    from toolstream_core.calls import Heard
     from toolstream_core.dialects import Dialect
     from toolstream_core.model import Event, Observer
 
@@ -44,13 +44,6 @@ class Record:
     """The first in-band error."""
     calls: list[Call] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-
-
-class Heard(NamedTuple):
-    """A fragment and the call it was put into."""
-
-    fragment: Fragment
-    call: OpenCall
 
 
 class Sink:
@@ -119,11 +112,7 @@ class Reader:
     def _heard(self, event: Event, said: Said) -> None:
         record, number = self._record, event.frame.number
         self._framing.with_data(event.frame, said)
-        told = []
-        for fragment in said.fragments:
-            call = self._calls.take(fragment, number)
-            if call is not None:
-                told.append(Heard(fragment, call))
+        told = self._calls.hear(said, number)
         if said.model and self._model is None:
             self._model = said.model
         if said.finishes or said.end:

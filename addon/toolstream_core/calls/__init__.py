@@ -1,8 +1,8 @@
 """The only place that decides which call a fragment belongs to."""
 
 from toolstream_core.calls.blocks import AnthropicCalls, GeminiCalls
-from toolstream_core.calls.book import Calls, OpenCall, known
+from toolstream_core.calls.book import Calls, Heard, OpenCall, known
 from toolstream_core.calls.chat import ChatCalls
 from toolstream_core.calls.responses import ResponsesCalls
 
-__all__ = ["AnthropicCalls", "Calls", "ChatCalls", "GeminiCalls", "OpenCall", "ResponsesCalls", "known"]
+__all__ = ["AnthropicCalls", "Calls", "ChatCalls", "GeminiCalls", "Heard", "OpenCall", "ResponsesCalls", "known"]

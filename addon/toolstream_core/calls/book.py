@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
@@ -11,7 +11,7 @@ from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import Seen
+    from toolstream_core.model import Said, Seen
 
 MAX_CALLS = 4096
 """Calls of one answer that are kept apart; a stream that opens more is broken or hostile."""
@@ -59,6 +59,13 @@ class OpenCall:
         self.runs = Runs()
 
 
+class Heard(NamedTuple):
+    """A fragment and the call it was put into."""
+
+    fragment: Fragment
+    call: OpenCall
+
+
 class Calls:
     """The calls of one answer. A protocol's subclass decides in `_place` which call a fragment belongs to."""
 
@@ -81,6 +88,15 @@ class Calls:
         call.runs.add(event)
         self._fill(call, fragment)
         return call
+
+    def hear(self, said: Said, event: int) -> list[Heard]:
+        """All fragments of an event, each with the call that it was put into."""
+        heard = []
+        for fragment in said.fragments:
+            call = self.take(fragment, event)
+            if call is not None:
+                heard.append(Heard(fragment, call))
+        return heard
 
     def resolved(self) -> list[Call]:
         """What was meant, in order of appearance. May be asked at any time."""

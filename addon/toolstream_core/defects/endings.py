@@ -6,19 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.defects.rows import (
-    CUT_OFF_CALL,
+from toolstream_core.defects.ending import CUT_OFF_CALL, TRUNCATED_STREAM, UNTERMINATED_BODY
+from toolstream_core.defects.framing import (
     OVERSIZE_FRAME,
-    TRUNCATED_STREAM,
     UNPARSABLE_DATA,
     UNREADABLE_BODY,
-    UNTERMINATED_BODY,
     UNTERMINATED_EVENT,
 )
 from toolstream_core.model import ABSENT, Kind
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.rows import Row
+    from toolstream_core.defects.row import Row
     from toolstream_core.model import Call, Finding, Said
     from toolstream_core.record import Record
     from toolstream_core.wire.frame import Frame

@@ -1,60 +1,20 @@
-"""What can be wrong with a stream: one row a defect, with the words that name it. Knows no stream."""
+"""The table of defects, and the words that name them. Knows no stream."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from toolstream_core.model import Finding, Severity
+from toolstream_core.defects.ending import ENDING
+from toolstream_core.defects.framing import FRAMING
+from toolstream_core.defects.identity import IDENTITY
+from toolstream_core.defects.leak import LEAK
+from toolstream_core.defects.row import Row, Safety
+from toolstream_core.defects.wording import ARGUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
-class Row(NamedTuple):
-    """A defect. Its code is never used for another; its name is the bad pattern."""
-
-    code: str
-    name: str
-    family: str
-    severity: Severity
-    meaning: str
-
-    def found(self, event: int, message: str, call: int | None = None) -> Finding:
-        """This defect, seen at an event and perhaps in a call."""
-        return Finding(self.code, self.name, self.severity, event, call, message)
-
-
-OVERSIZE_FRAME: Final = Row(
-    "TS001", "oversize-frame", "framing", Severity.WARNING, "one event is larger than anybody reads"
-)
-UNPARSABLE_DATA: Final = Row("TS002", "unparsable-data", "framing", Severity.WARNING, "an event's data is no JSON")
-UNTERMINATED_EVENT: Final = Row(
-    "TS003",
-    "unterminated-event",
-    "framing",
-    Severity.NOTE,
-    "the last event lacks the blank line that ends it",
-)
-UNREADABLE_BODY: Final = Row(
-    "TS004", "unreadable-body", "framing", Severity.ERROR, "the body could not be read to its end"
-)
-TRUNCATED_STREAM: Final = Row(
-    "TS301", "truncated-stream", "ending", Severity.ERROR, "the body ended before the answer did"
-)
-CUT_OFF_CALL: Final = Row("TS302", "cut-off-call", "ending", Severity.ERROR, "a call's arguments are not whole")
-UNTERMINATED_BODY: Final = Row(
-    "TS303", "unterminated-body", "ending", Severity.ERROR, "the connection broke after everything was said"
-)
-
-ROWS: Final = (
-    OVERSIZE_FRAME,
-    UNPARSABLE_DATA,
-    UNTERMINATED_EVENT,
-    UNREADABLE_BODY,
-    TRUNCATED_STREAM,
-    CUT_OFF_CALL,
-    UNTERMINATED_BODY,
-)
+ROWS: Final[tuple[Row, ...]] = (*FRAMING, *IDENTITY, *ARGUMENTS, *ENDING, *LEAK)
 
 ALL: Final = "all"
 
@@ -64,16 +24,50 @@ class UnknownDefectError(ValueError):
 
 
 def named(words: Iterable[str]) -> frozenset[str]:
-    """The codes that `words` mean: codes, names, families, `all`. Raises `UnknownDefectError`."""
-    codes: set[str] = set()
+    """The codes that `words` mean: codes, names, families, `all`; `-word` takes out. Raises `UnknownDefectError`."""
+    return frozenset(row.code for row in _named(words, ROWS))
+
+
+def repairs(words: Iterable[str]) -> frozenset[Row]:
+    """The rows whose repair `words` switch on: as `named`, and `safe`. A family and `all` mean the safe ones in them.
+
+    Raises `UnknownDefectError`, also for a row that has no repair.
+    """
+    chosen: set[Row] = set()
     for word in words:
-        meant = {row.code for row in ROWS if word in {row.code, row.name, row.family, ALL}}
+        bare = word.removeprefix("-")
+        single = [row for row in ROWS if bare in {row.code, row.name}]
+        meant = single or [
+            row for row in ROWS if row.repair is Safety.SAFE and bare in {row.family, ALL, Safety.SAFE.value}
+        ]
         if not meant:
-            raise UnknownDefectError(f"{word!r} names no defect; known are {_known()}")
-        codes |= meant
-    return frozenset(codes)
+            raise UnknownDefectError(f"{bare!r} names no defect that can be repaired; {_repairable()}")
+        if single and single[0].repair is None:
+            raise UnknownDefectError(f"{bare} cannot be repaired; {_repairable()}")
+        if word.startswith("-"):
+            chosen.difference_update(meant)
+        else:
+            chosen.update(meant)
+    return frozenset(chosen)
+
+
+def _named(words: Iterable[str], rows: Iterable[Row]) -> set[Row]:
+    chosen: set[Row] = set()
+    for word in words:
+        bare = word.removeprefix("-")
+        meant = {row for row in rows if bare in {row.code, row.name, row.family, ALL}}
+        if not meant:
+            raise UnknownDefectError(f"{bare!r} names no defect; known are {_known()}")
+        chosen = chosen - meant if word.startswith("-") else chosen | meant
+    return chosen
 
 
 def _known() -> str:
     families = sorted({row.family for row in ROWS})
     return ", ".join([*(f"{row.code} {row.name}" for row in ROWS), *families, ALL])
+
+
+def _repairable() -> str:
+    families = sorted({row.family for row in ROWS if row.repair is Safety.SAFE})
+    names = [row.name for row in ROWS if row.repair]
+    return "those that can are " + ", ".join([*names, *families, Safety.SAFE.value, ALL])

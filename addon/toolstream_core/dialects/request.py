@@ -19,6 +19,11 @@ def tools(request: Json) -> dict[str, bool]:
     return {name: bool(look.items(look.get(schema, "required"))) for name, schema in _declared(request)}
 
 
+def schemas(request: Json) -> dict[str, Json]:
+    """The JSON schema of the parameters of each tool, by the tool's name."""
+    return dict(_declared(request))
+
+
 def model(request: Json) -> str | None:
     """The model asked for, or `None` (Gemini says it in the path)."""
     asked = look.get(request, "model")

@@ -1,0 +1,145 @@
+"""Defects of the events themselves: what carries the calls is malformed."""
+
+from typing import Final
+
+from toolstream_core.defects.row import (
+    ALL_DIALECTS,
+    ANTHROPIC,
+    CHAT,
+    ERROR,
+    NOTE,
+    OLLAMA,
+    RESPONSES,
+    SAFE,
+    UNSAFE,
+    WARNING,
+    Row,
+)
+
+_FRAMED = (CHAT, RESPONSES, ANTHROPIC, OLLAMA)
+_SSE = (CHAT, RESPONSES, ANTHROPIC)
+_READ_THE_REST = "reads the same calls as without it"
+
+OVERSIZE_FRAME: Final = Row(
+    "TS001", "oversize-frame", "framing", WARNING, None, ALL_DIALECTS,
+    "one event is larger than anybody reads",
+    "refuses the answer with an error, and runs nothing of it",
+)  # fmt: skip
+UNPARSABLE_DATA: Final = Row(
+    "TS002", "unparsable-data", "framing", WARNING, None, ALL_DIALECTS,
+    "an event's data is no JSON",
+    "reports a broken stream; a call that may lack a part is not run",
+)  # fmt: skip
+UNTERMINATED_EVENT: Final = Row(
+    "TS003", "unterminated-event", "framing", NOTE, SAFE, _FRAMED,
+    "the last event lacks the blank line that ends it",
+    "takes the event all the same, or reports a broken stream",
+)  # fmt: skip
+UNREADABLE_BODY: Final = Row(
+    "TS004", "unreadable-body", "framing", ERROR, None, ALL_DIALECTS,
+    "the body could not be read to its end",
+    "reports a broken stream, and runs no call that was still open",
+)  # fmt: skip
+COMMENT_AS_DATA: Final = Row(
+    "TS005", "comment-as-data", "framing", WARNING, SAFE, _SSE,
+    "a keep-alive comment is sent as an event's data",
+    _READ_THE_REST,
+)  # fmt: skip
+EMPTY_DATA: Final = Row(
+    "TS006", "empty-data", "framing", NOTE, SAFE, _SSE,
+    "an event's data is empty",
+    _READ_THE_REST,
+)  # fmt: skip
+MISSING_EVENT_NAME: Final = Row(
+    "TS007", "missing-event-name", "framing", WARNING, SAFE, (ANTHROPIC,),
+    "events have no event line, by which many readers go",
+    "goes by the type in the data",
+)  # fmt: skip
+DATA_AFTER_END: Final = Row(
+    "TS008", "data-after-end", "framing", WARNING, SAFE, (CHAT,),
+    "events follow the one that ends the stream",
+    "takes nothing after the end",
+)  # fmt: skip
+BODY_NOT_STREAM: Final = Row(
+    "TS009", "body-not-stream", "framing", WARNING, None, _SSE,
+    "a stream was asked for and a whole JSON body came",
+    "reads the whole body, or reports an error",
+)  # fmt: skip
+MISSING_DELTA: Final = Row(
+    "TS010", "missing-delta", "framing", NOTE, SAFE, (CHAT,),
+    "a choice has no delta object",
+    _READ_THE_REST,
+)  # fmt: skip
+CHANGING_STREAM_ID: Final = Row(
+    "TS011", "changing-stream-id", "framing", NOTE, SAFE, (CHAT,),
+    "chunks of one answer have different ids",
+    _READ_THE_REST,
+)  # fmt: skip
+BARE_RESPONSE: Final = Row(
+    "TS012", "bare-response", "framing", WARNING, SAFE, (RESPONSES,),
+    "the terminal event holds the response's fields without their envelope",
+    _READ_THE_REST,
+)  # fmt: skip
+SEQUENCE_NUMBERS: Final = Row(
+    "TS013", "sequence-numbers", "framing", NOTE, SAFE, (RESPONSES,),
+    "sequence numbers stand still or go back",
+    "goes by the order of the events",
+)  # fmt: skip
+NULL_USAGE: Final = Row(
+    "TS014", "null-usage", "framing", NOTE, SAFE, (ANTHROPIC,),
+    "usage is null or missing where readers count on its numbers",
+    _READ_THE_REST,
+)  # fmt: skip
+MISSING_INPUT: Final = Row(
+    "TS015", "missing-input", "framing", NOTE, SAFE, (ANTHROPIC,),
+    "a tool_use block starts without its input key",
+    _READ_THE_REST,
+)  # fmt: skip
+FOREIGN_DELTA: Final = Row(
+    "TS016", "foreign-delta", "framing", WARNING, SAFE, (ANTHROPIC,),
+    "a delta of another type than its content block",
+    "keeps the call's arguments free of it",
+)  # fmt: skip
+RESTARTED_STREAM: Final = Row(
+    "TS017", "restarted-stream", "framing", ERROR, None, _SSE,
+    "the answer begins again within one stream",
+    "reports a broken stream; runs no call twice",
+)  # fmt: skip
+TOOL_CALLS_OBJECT: Final = Row(
+    "TS018", "tool-calls-object", "framing", ERROR, SAFE, (CHAT,),
+    "tool_calls is an object instead of a list",
+    "reads the object as the list's entries, or reports an error",
+)  # fmt: skip
+LEGACY_FUNCTION_CALL: Final = Row(
+    "TS019", "legacy-function-call", "framing", WARNING, SAFE, (CHAT,),
+    "the call comes as function_call although tools were offered",
+    "runs the call, or reports that it cannot",
+)  # fmt: skip
+SPLIT_CHOICES: Final = Row(
+    "TS020", "split-choices", "framing", WARNING, UNSAFE, (CHAT,),
+    "one answer is spread over two choices, text in one and calls in the other",
+    "looks for calls in every choice, or reports that the first has none",
+)  # fmt: skip
+
+FRAMING: Final = (
+    OVERSIZE_FRAME,
+    UNPARSABLE_DATA,
+    UNTERMINATED_EVENT,
+    UNREADABLE_BODY,
+    COMMENT_AS_DATA,
+    EMPTY_DATA,
+    MISSING_EVENT_NAME,
+    DATA_AFTER_END,
+    BODY_NOT_STREAM,
+    MISSING_DELTA,
+    CHANGING_STREAM_ID,
+    BARE_RESPONSE,
+    SEQUENCE_NUMBERS,
+    NULL_USAGE,
+    MISSING_INPUT,
+    FOREIGN_DELTA,
+    RESTARTED_STREAM,
+    TOOL_CALLS_OBJECT,
+    LEGACY_FUNCTION_CALL,
+    SPLIT_CHOICES,
+)

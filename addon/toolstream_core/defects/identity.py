@@ -1,0 +1,191 @@
+"""Defects of who a call is: index, id, name, type."""
+
+from typing import Final
+
+from toolstream_core.defects.row import (
+    ALL_DIALECTS,
+    ANTHROPIC,
+    CHAT,
+    ERROR,
+    NOTE,
+    RESPONSES,
+    SAFE,
+    WARNING,
+    Row,
+)
+
+_STREAMED = (CHAT, RESPONSES, ANTHROPIC)
+_ONE_CALL = "puts the fragments into one call"
+_EACH_CALL = "keeps the calls apart and runs each once"
+
+MISSING_ID: Final = Row(
+    "TS101", "missing-id", "identity", WARNING, SAFE, _STREAMED,
+    "a call opens without an id",
+    "gives the call an id of its own and answers under it",
+)  # fmt: skip
+EMPTY_ID: Final = Row(
+    "TS102", "empty-id", "identity", NOTE, SAFE, (CHAT,),
+    'a continuation carries id "" instead of none',
+    _ONE_CALL,
+)  # fmt: skip
+NULL_IDENTITY: Final = Row(
+    "TS103", "null-identity", "identity", NOTE, SAFE, (CHAT,),
+    "a continuation carries null as id, name or type",
+    _ONE_CALL,
+)  # fmt: skip
+REPEATED_ID: Final = Row(
+    "TS104", "repeated-id", "identity", NOTE, SAFE, (CHAT,),
+    "a continuation carries the call's id again",
+    _ONE_CALL,
+)  # fmt: skip
+CHANGING_ID: Final = Row(
+    "TS105", "changing-id", "identity", WARNING, SAFE, (CHAT,),
+    "the id changes within one call",
+    f"{_ONE_CALL}, under the first id",
+)  # fmt: skip
+ROTATING_ITEM_ID: Final = Row(
+    "TS106", "rotating-item-id", "identity", NOTE, SAFE, (RESPONSES,),
+    "events of one output item carry different item ids",
+    f"goes by output_index and call_id, and {_ONE_CALL}",
+)  # fmt: skip
+DUPLICATE_ID: Final = Row(
+    "TS107", "duplicate-id", "identity", WARNING, SAFE, _STREAMED,
+    "two different calls share one id",
+    _EACH_CALL,
+)  # fmt: skip
+LATE_ID: Final = Row(
+    "TS108", "late-id", "identity", NOTE, SAFE, (CHAT,),
+    "the id comes after the call's first fragment",
+    f"{_ONE_CALL}, under that id",
+)  # fmt: skip
+LATE_NAME: Final = Row(
+    "TS109", "late-name", "identity", NOTE, SAFE, (CHAT,),
+    "the name comes after the call's first fragment",
+    f"{_ONE_CALL} and waits for its name",
+)  # fmt: skip
+SPLIT_NAME: Final = Row(
+    "TS110", "split-name", "identity", NOTE, SAFE, (CHAT,),
+    "the name is spread over several fragments",
+    "joins the parts of the name",
+)  # fmt: skip
+REPEATED_NAME: Final = Row(
+    "TS111", "repeated-name", "identity", NOTE, SAFE, (CHAT,),
+    "a continuation carries the call's name again",
+    _ONE_CALL,
+)  # fmt: skip
+EMPTY_NAME: Final = Row(
+    "TS112", "empty-name", "identity", NOTE, SAFE, (CHAT, RESPONSES),
+    'a later fragment of the call carries name ""',
+    "keeps the name that the call has",
+)  # fmt: skip
+DECORATED_NAME: Final = Row(
+    "TS113", "decorated-name", "identity", WARNING, SAFE, ALL_DIALECTS,
+    "the name is an offered tool's with something around it",
+    "runs the offered tool, or reports an unknown one",
+)  # fmt: skip
+MISSING_TYPE: Final = Row(
+    "TS114", "missing-type", "identity", NOTE, SAFE, (CHAT,),
+    "a call opens without its type",
+    "takes it for a function",
+)  # fmt: skip
+MISSING_INDEX: Final = Row(
+    "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, RESPONSES),
+    "fragments have no index",
+    _EACH_CALL,
+)  # fmt: skip
+REUSED_INDEX: Final = Row(
+    "TS116", "reused-index", "identity", WARNING, SAFE, _STREAMED,
+    "one index is used for several calls",
+    _EACH_CALL,
+)  # fmt: skip
+OFFSET_INDEX: Final = Row(
+    "TS117", "offset-index", "identity", NOTE, SAFE, (CHAT, ANTHROPIC),
+    "indexes do not count from 0 upwards by one",
+    "takes an index for a key, not for a place",
+)  # fmt: skip
+ODD_INDEX: Final = Row(
+    "TS118", "odd-index", "identity", WARNING, SAFE, (CHAT,),
+    "an index is negative or no whole number",
+    _EACH_CALL,
+)  # fmt: skip
+REPEATED_INDEX: Final = Row(
+    "TS119", "repeated-index", "identity", NOTE, SAFE, (CHAT,),
+    "one event has two entries for the same call",
+    _ONE_CALL,
+)  # fmt: skip
+CHANGING_INDEX: Final = Row(
+    "TS120", "changing-index", "identity", WARNING, SAFE, (CHAT,),
+    "the index changes within one call",
+    _ONE_CALL,
+)  # fmt: skip
+DOUBLED_CALL: Final = Row(
+    "TS121", "doubled-call", "identity", ERROR, SAFE, _STREAMED,
+    "one call is said twice, at two indexes",
+    "runs the call once",
+)  # fmt: skip
+UNKNOWN_BLOCK: Final = Row(
+    "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC,),
+    "a delta or stop names a content block that was never started",
+    "reports a broken stream, or gives the delta to the only open call",
+)  # fmt: skip
+CHANGING_CALL_ID: Final = Row(
+    "TS123", "changing-call-id", "identity", WARNING, SAFE, (RESPONSES,),
+    "later events give the call another call_id than the first",
+    "answers under the first one",
+)  # fmt: skip
+ITEM_PER_FRAGMENT: Final = Row(
+    "TS124", "item-per-fragment", "identity", ERROR, SAFE, (RESPONSES,),
+    "each fragment of one call comes as an output item of its own",
+    _ONE_CALL,
+)  # fmt: skip
+REUSED_ID: Final = Row(
+    "TS125", "reused-id", "identity", NOTE, None, ALL_DIALECTS,
+    "the id was that of a call of an earlier turn",
+    "pairs results with the calls of their own turn",
+)  # fmt: skip
+ODD_ID: Final = Row(
+    "TS126", "odd-id", "identity", NOTE, None, _STREAMED,
+    "the id has a form that other APIs refuse",
+    "sends the id back as it came",
+)  # fmt: skip
+MISSING_NAME: Final = Row(
+    "TS127", "missing-name", "identity", ERROR, None, ALL_DIALECTS,
+    "a call never gets a name",
+    "runs nothing for it and says so",
+)  # fmt: skip
+MISSING_START: Final = Row(
+    "TS128", "missing-start", "identity", WARNING, SAFE, (RESPONSES,),
+    "fragments come for an output item that was never added",
+    "takes the call from the events that close it",
+)  # fmt: skip
+
+IDENTITY: Final = (
+    MISSING_ID,
+    EMPTY_ID,
+    NULL_IDENTITY,
+    REPEATED_ID,
+    CHANGING_ID,
+    ROTATING_ITEM_ID,
+    DUPLICATE_ID,
+    LATE_ID,
+    LATE_NAME,
+    SPLIT_NAME,
+    REPEATED_NAME,
+    EMPTY_NAME,
+    DECORATED_NAME,
+    MISSING_TYPE,
+    MISSING_INDEX,
+    REUSED_INDEX,
+    OFFSET_INDEX,
+    ODD_INDEX,
+    REPEATED_INDEX,
+    CHANGING_INDEX,
+    DOUBLED_CALL,
+    UNKNOWN_BLOCK,
+    CHANGING_CALL_ID,
+    ITEM_PER_FRAGMENT,
+    REUSED_ID,
+    ODD_ID,
+    MISSING_NAME,
+    MISSING_START,
+)

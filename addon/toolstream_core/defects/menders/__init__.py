@@ -1,0 +1,1 @@
+"""How each protocol's streams are judged and mended, one file a protocol."""

@@ -1,0 +1,1 @@
+"""How defects are caused in healthy streams, one file a protocol."""

@@ -1,0 +1,49 @@
+"""What a defect is to everything else: one row. Knows no stream."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NamedTuple
+
+from toolstream_core.model import Finding, Severity
+
+CHAT: Final = "openai-chat"
+RESPONSES: Final = "openai-responses"
+ANTHROPIC: Final = "anthropic"
+GEMINI: Final = "gemini"
+OLLAMA: Final = "ollama"
+ALL_DIALECTS: Final = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA)
+
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+class Safety(enum.StrEnum):
+    """Whether a repair may be switched on without naming it."""
+
+    SAFE = "safe"
+    """Proved: a correct reader sees the same calls before and after."""
+    UNSAFE = "unsafe"
+    """Guesses, costs a request, or turns text into an executable call: only when named."""
+
+
+SAFE, UNSAFE = Safety.SAFE, Safety.UNSAFE
+
+
+class Row(NamedTuple):
+    """A defect. Its code is never used for another; its name is the bad pattern."""
+
+    code: str
+    name: str
+    family: str
+    severity: Severity
+    """The usual one; a finding may be milder where a provider's healthy streams all look so."""
+    repair: Safety | None
+    dialects: tuple[str, ...]
+    meaning: str
+    """What is wrong, in half a sentence."""
+    must: str
+    """What a correct client does under it."""
+
+    def found(self, event: int, message: str, call: int | None = None, *, severity: Severity | None = None) -> Finding:
+        """This defect, seen at an event and perhaps in a call."""
+        return Finding(self.code, self.name, severity or self.severity, event, call, message, self.repair)

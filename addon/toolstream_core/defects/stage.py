@@ -1,0 +1,152 @@
+"""What every stage that rewrites a stream is given, and the menders' common part: tell, and mend where asked to."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.wire import look
+from toolstream_core.wire.write import SseWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.calls.book import Heard
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Event, Exchange, Finding, Json, Severity
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+
+def _nobody(told: object) -> None:
+    """Nobody wants to know."""
+
+
+class Mended(NamedTuple):
+    """One repair, for the audit: what an event was and what it became. Several frames are joined, none is `b""`."""
+
+    rows: tuple[str, ...]
+    """Names of the defects that demanded it."""
+    event: int
+    before: bytes
+    after: bytes
+
+
+@dataclass
+class Ids:
+    """Ids that were made up, and what the provider had sent in their place; outlives a stream."""
+
+    sent: dict[str, str] = field(default_factory=dict)
+    """By made-up id: the provider's own, perhaps `""`."""
+
+    def make(self, prefix: str, seed: str, original: str | None) -> str:
+        """The id for `seed`, always the same one; `original` is what the provider sent, `None` where nothing."""
+        made = prefix + hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:24]
+        if original is not None:
+            self.sent[made] = original
+        return made
+
+
+@dataclass
+class Context:
+    """What is known of a stream that is mended, and who is told of what."""
+
+    exchange: Exchange
+    schemas: Mapping[str, Json]
+    """The schema of the parameters of each tool offered; empty where there is no request, or none is offered."""
+    repairs: frozenset[str] = frozenset()
+    """Codes of the rows whose repair is on."""
+    writer: Writer = field(default_factory=SseWriter)
+    ids: Ids = field(default_factory=Ids)
+    found: Callable[[Finding], None] = _nobody
+    mended: Callable[[Mended], None] = _nobody
+
+    @property
+    def patient(self) -> bool:
+        """Whether a frame may wait for the next one without evidence: nobody is waiting for a saved stream."""
+        return not isinstance(self.exchange.request, dict)
+
+    @property
+    def turn(self) -> int:
+        """How many messages the request has: tells turns of one conversation apart."""
+        request = self.exchange.request
+        return sum(len(look.items(look.get(request, key))) for key in ("messages", "input", "contents"))
+
+    def may_be_empty(self, name: str) -> bool:
+        """Whether the tool may be called without arguments, or is not known."""
+        return not look.items(look.get(self.schemas.get(name), "required"))
+
+    def takes_none(self, name: str) -> bool:
+        """Whether the tool is known to have no parameters at all."""
+        return name in self.schemas and not look.get(self.schemas[name], "properties")
+
+
+class Stage:
+    """Sees each event of one stream once, in order, and says what goes on in its place."""
+
+    def __init__(self, context: Context) -> None:
+        """One stream, from its start."""
+        self._context = context
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """What goes on for `event`, whose fragments are in their calls: its own frame, others, or none yet."""
+        raise NotImplementedError
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """What is still to come at the body's end; `clean` unless the connection broke."""
+        del clean
+        return ()
+
+    def release(self) -> Iterable[Frame]:
+        """Whatever is held back, as it came: after a bug of ours nothing may be lost."""
+        return ()
+
+    @property
+    def holding(self) -> bool:
+        """Whether frames wait; those that say nothing have to queue behind them then."""
+        return False
+
+
+class Mender(Stage):
+    """Tells what is wrong with a stream, and mends what it was asked to mend.
+
+    One code path for check and repair: `tell` says whether the defect's repair is on, so nothing is rewritten
+    that is no finding. A frame that needs nothing goes on as the same object.
+    """
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._told: set[tuple[str, int | None]] = set()
+        self._why: list[str] = []
+
+    def tell(
+        self,
+        row: Row,
+        event: int,
+        message: str,
+        call: OpenCall | None = None,
+        *,
+        severity: Severity | None = None,
+    ) -> bool:
+        """Tell a defect, once for each call; whether it is to be mended here, each time it shows."""
+        key = (row.code, id(call) if call is not None else None)
+        if key not in self._told:
+            self._told.add(key)
+            self._context.found(row.found(event, message, call.position if call else None, severity=severity))
+        if row.code not in self._context.repairs:
+            return False
+        if row.name not in self._why:
+            self._why.append(row.name)
+        return True
+
+    def audit(self, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
+        """Keep what the rewriting of an event was for; called once for each rewritten event."""
+        names, self._why = tuple(self._why), []
+        self._context.mended(Mended(names, event, _joined(before), _joined(after)))
+
+
+def _joined(frames: Iterable[Frame]) -> bytes:
+    return b"".join(frame.raw for frame in frames)

@@ -1,0 +1,120 @@
+"""Defects of what a call says: its arguments."""
+
+from typing import Final
+
+from toolstream_core.defects.row import (
+    ANTHROPIC,
+    CHAT,
+    ERROR,
+    GEMINI,
+    NOTE,
+    RESPONSES,
+    SAFE,
+    UNSAFE,
+    WARNING,
+    Row,
+)
+
+_STREAMED = (CHAT, RESPONSES, ANTHROPIC)
+_NOT_RUN = "does not run the call, and tells the model what was wrong"
+_AS_MEANT = "runs the call once, with the arguments that were meant, or reports them as invalid"
+
+EMPTY_ARGUMENTS: Final = Row(
+    "TS201", "empty-arguments", "arguments", NOTE, SAFE, (CHAT,),
+    "the arguments of a call without any are nothing instead of {}",
+    "takes them for {}",
+)  # fmt: skip
+LOST_ARGUMENTS: Final = Row(
+    "TS202", "lost-arguments", "arguments", ERROR, None, _STREAMED,
+    "a tool with required parameters is called without arguments",
+    _NOT_RUN,
+)  # fmt: skip
+NULL_ARGUMENTS: Final = Row(
+    "TS203", "null-arguments", "arguments", NOTE, SAFE, (CHAT,),
+    "arguments are null",
+    'takes null for ""',
+)  # fmt: skip
+OBJECT_ARGUMENTS: Final = Row(
+    "TS204", "object-arguments", "arguments", ERROR, SAFE, _STREAMED,
+    "arguments are a JSON object where JSON text belongs",
+    _AS_MEANT,
+)  # fmt: skip
+CUMULATIVE_ARGUMENTS: Final = Row(
+    "TS205", "cumulative-arguments", "arguments", ERROR, SAFE, _STREAMED,
+    "each delta carries all arguments so far",
+    _AS_MEANT,
+)  # fmt: skip
+REPLAYED_ARGUMENTS: Final = Row(
+    "TS206", "replayed-arguments", "arguments", ERROR, SAFE, _STREAMED,
+    "whole arguments are sent again",
+    _AS_MEANT,
+)  # fmt: skip
+PLACEHOLDER_ARGUMENTS: Final = Row(
+    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, ANTHROPIC, GEMINI),
+    "{} or null is sent before the real arguments",
+    _AS_MEANT,
+)  # fmt: skip
+DOUBLE_ENCODED_ARGUMENTS: Final = Row(
+    "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, _STREAMED,
+    "arguments are JSON text within a JSON string",
+    _AS_MEANT,
+)  # fmt: skip
+MERGED_CALLS: Final = Row(
+    "TS209", "merged-calls", "arguments", ERROR, UNSAFE, (CHAT,),
+    "two calls are glued together in one call's arguments",
+    _NOT_RUN,
+)  # fmt: skip
+INVALID_ARGUMENTS: Final = Row(
+    "TS210", "invalid-arguments", "arguments", ERROR, UNSAFE, _STREAMED,
+    "arguments are finished and still no JSON",
+    _NOT_RUN,
+)  # fmt: skip
+TRAILING_GARBAGE: Final = Row(
+    "TS211", "trailing-garbage", "arguments", ERROR, SAFE, _STREAMED,
+    "special tokens or other text follow the arguments",
+    _AS_MEANT,
+)  # fmt: skip
+MISNAMED_ARGUMENTS: Final = Row(
+    "TS212", "misnamed-arguments", "arguments", WARNING, SAFE, (CHAT,),
+    "arguments come under another key",
+    _AS_MEANT,
+)  # fmt: skip
+SPLIT_SURROGATE: Final = Row(
+    "TS213", "split-surrogate", "arguments", NOTE, SAFE, _STREAMED,
+    "a character outside the basic plane is cut in two by a delta's end",
+    "joins the deltas before it encodes them",
+)  # fmt: skip
+PREFILLED_ARGUMENTS: Final = Row(
+    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (RESPONSES, ANTHROPIC),
+    "the event that opens the call carries its arguments already",
+    "takes them once",
+)  # fmt: skip
+MISSING_DELTAS: Final = Row(
+    "TS215", "missing-deltas", "arguments", NOTE, SAFE, (RESPONSES,),
+    "arguments come only with the event that closes the call",
+    "takes them from there",
+)  # fmt: skip
+SHORT_DELTAS: Final = Row(
+    "TS216", "short-deltas", "arguments", ERROR, SAFE, (RESPONSES,),
+    "the deltas lack an end that the closing event has",
+    "takes the arguments of the closing event",
+)  # fmt: skip
+
+ARGUMENTS: Final = (
+    EMPTY_ARGUMENTS,
+    LOST_ARGUMENTS,
+    NULL_ARGUMENTS,
+    OBJECT_ARGUMENTS,
+    CUMULATIVE_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
+    PLACEHOLDER_ARGUMENTS,
+    DOUBLE_ENCODED_ARGUMENTS,
+    MERGED_CALLS,
+    INVALID_ARGUMENTS,
+    TRAILING_GARBAGE,
+    MISNAMED_ARGUMENTS,
+    SPLIT_SURROGATE,
+    PREFILLED_ARGUMENTS,
+    MISSING_DELTAS,
+    SHORT_DELTAS,
+)

@@ -1,0 +1,1 @@
+"""Lawful but rare ways to say the same calls, one file a protocol; they are never findings."""

@@ -1,0 +1,115 @@
+"""Makes frames: one like another with other data, or a new one. Knows the framings, and no protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Protocol
+
+from toolstream_core.wire.frame import Frame
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+def encoded(payload: Json) -> bytes:
+    """Compact JSON, keys in their order. Half a surrogate pair has no UTF-8 and is escaped."""
+    try:
+        return _COMPACT(payload).encode()
+    except UnicodeEncodeError:
+        return _ASCII(payload).encode()
+
+
+class Writer(Protocol):
+    """Makes the frames of one framing."""
+
+    def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
+        """`frame` with other data, and the rest of its bytes as they were. `name`: another SSE event name."""
+        ...
+
+    def make(self, payload: Json, number: int, name: str = "") -> Frame:
+        """A new frame, which is told as part of event `number`. A payload of bytes is taken as it is."""
+        ...
+
+
+class SseWriter:
+    """Makes SSE blocks, in the line ends of the stream."""
+
+    def __init__(self) -> None:
+        """Lines end with LF until a frame says otherwise."""
+        self._newline = b"\n"
+
+    def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
+        """As `Writer.rewrite`; several data lines become one."""
+        self._learn(frame)
+        data = _data(payload)
+        old = frame.data or b""
+        at = frame.raw.rfind(old) if old and b"\n" not in old else -1
+        if at < 0 or name is not None:
+            return self._rebuilt(frame, data, name)
+        raw = frame.raw[:at] + data + frame.raw[at + len(old) :]
+        return Frame(raw, frame.number, data, frame.name, frame.last_id, trailing=frame.trailing)
+
+    def make(self, payload: Json, number: int, name: str = "") -> Frame:
+        """As `Writer.make`."""
+        data, newline = _data(payload), self._newline
+        event = b"event: " + name.encode() + newline if name else b""
+        return Frame(event + b"data: " + data + newline + newline, number, data, name)
+
+    def _rebuilt(self, frame: Frame, data: bytes, name: str | None) -> Frame:
+        """The block line by line: comments, id and retry stay."""
+        newline = self._newline
+        lines, told = [], False
+        if name:
+            lines.append(b"event: " + name.encode())
+        for line in frame.raw.splitlines():
+            field = line.partition(b":")[0]
+            if field == b"data":
+                if not told:
+                    lines.append(b"data: " + data)
+                told = True
+            elif line and not (field == b"event" and name is not None):
+                lines.append(line)
+        if not told:
+            lines.append(b"data: " + data)
+        raw = newline.join(lines) + newline + newline
+        return Frame(raw, frame.number, data, frame.name if name is None else name, frame.last_id)
+
+    def _learn(self, frame: Frame) -> None:
+        if frame.raw.endswith(b"\r\n"):
+            self._newline = b"\r\n"
+        elif frame.raw.endswith(b"\r"):
+            self._newline = b"\r"
+
+
+class LineWriter:
+    """Makes JSON lines."""
+
+    def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
+        """As `Writer.rewrite`; lines have no names."""
+        del name
+        data = _data(payload)
+        old = frame.data or b""
+        at = frame.raw.rfind(old)
+        raw = frame.raw[:at] + data + frame.raw[at + len(old) :]
+        return Frame(raw, frame.number, data, trailing=frame.trailing)
+
+    def make(self, payload: Json, number: int, name: str = "") -> Frame:
+        """As `Writer.make`."""
+        data = _data(payload)
+        return Frame(data + b"\n", number, data, name)
+
+
+class ArrayWriter(LineWriter):
+    """Makes elements of a JSON array."""
+
+    def make(self, payload: Json, number: int, name: str = "") -> Frame:
+        """As `Writer.make`, for any place but the first."""
+        data = _data(payload)
+        return Frame(b",\n" + data, number, data, name)
+
+
+def _data(payload: Json) -> bytes:
+    return payload if isinstance(payload, bytes) else encoded(payload)
