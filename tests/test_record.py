@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from toolstream_core.calls import Heard
 from toolstream_core.model import Call, Event, Exchange, Kind, Said
-from toolstream_core.record import Heard, Record, Sink, read_body, runs_on_client
+from toolstream_core.record import Record, Sink, read_body, runs_on_client
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

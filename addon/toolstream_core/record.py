@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from toolstream_core.defects import endings
 from toolstream_core.dialects import DIALECTS, request
-from toolstream_core.model import Call, Exchange, Finding, Fragment, Kind, Said
+from toolstream_core.model import Call, Exchange, Finding, Kind, Said
 from toolstream_core.pipeline import Pipeline
 
 if TYPE_CHECKING:

@@ -142,6 +142,10 @@ class Mender(Stage):
             self._why.append(row.name)
         return True
 
+    def on(self, row: Row) -> bool:
+        """Whether a row's repair is switched on."""
+        return row.code in self._context.repairs
+
     def audit(self, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
         """Keep what the rewriting of an event was for; called once for each rewritten event."""
         names, self._why = tuple(self._why), []

@@ -12,8 +12,9 @@ from toolstream_core.report.jsonform import record_object
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from toolstream_core.calls import Heard
     from toolstream_core.model import Event, Said
-    from toolstream_core.record import Heard, Record
+    from toolstream_core.record import Record
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _SEEN = ("index", "id", "item_id", "name", "type", "arguments")

@@ -11,8 +11,9 @@ from toolstream_core.report.paint import plain, printable, quoted, word
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from toolstream_core.calls import Heard
     from toolstream_core.model import Call, Event, Finding, Said, Seen
-    from toolstream_core.record import Heard, Record
+    from toolstream_core.record import Record
     from toolstream_core.report.paint import Paint
 
 MAX_FRAGMENT = 160

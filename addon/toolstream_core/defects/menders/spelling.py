@@ -1,0 +1,325 @@
+"""One call's argument fragments as a client that joins them needs them. Knows JSON, and no protocol."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from toolstream_core.calls.book import same_arguments
+from toolstream_core.defects.wording import (
+    CUMULATIVE_ARGUMENTS,
+    DOUBLE_ENCODED_ARGUMENTS,
+    INVALID_ARGUMENTS,
+    MERGED_CALLS,
+    PLACEHOLDER_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
+    SPLIT_SURROGATE,
+    TRAILING_GARBAGE,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.calls.arguments import ArgumentText
+    from toolstream_core.defects.row import Row
+
+# A healthy fragment costs four cheap tests here and goes on as it is. Everything else rests on evidence that the
+# joined text alone gives: a fragment is "the arguments so far" only where it begins with all that came *and* the
+# joined text could not become JSON; a fragment is a repetition only behind arguments that are whole. Overlaps are
+# never dropped (OmniRoute#3762). A fragment that may still turn out to be one thing or the other waits only where
+# waiting cannot delay anything: behind whole arguments, or behind a first `{}` of a tool that takes parameters.
+
+_PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
+_LITERALS = ("true", "false", "null")
+_NUMBER_BEGUN = re.compile(r"-|\.\d*|-?\d+\.?\d*[eE]?[+-]?\d*|[eE][+-]?")
+_CONTROL_OR_ESCAPE = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')
+_ESCAPE = 6
+"""Characters of the longest escape, `\\uXXXX`."""
+
+
+class Told:
+    """What the client is to be told for one fragment; may still change while the event waits."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        """As decided so far."""
+        self.text = text
+
+
+class Judge(Protocol):
+    """Who is told of what is found in a call's arguments."""
+
+    def __call__(self, row: Row, message: str) -> bool:
+        """Tell a defect; whether it is to be mended."""
+        ...
+
+
+class Spelling:
+    """Takes the fragments of one call in order."""
+
+    __slots__ = (
+        "_carry",
+        "_cumulative",
+        "_encoded",
+        "_escapes",
+        "_head",
+        "_on",
+        "_size",
+        "_spill",
+        "_waiting",
+        "_whole",
+    )
+
+    def __init__(self, on: Callable[[Row], bool]) -> None:
+        """`on` says whether a row's repair is switched on."""
+        self._on = on
+        self._head = ""
+        self._size = 0
+        self._whole: str | None = None
+        """The arguments, once they are whole."""
+        self._spill = ""
+        """What followed the whole arguments and is not decided on."""
+        self._cumulative: str | None = None
+        """What the client has, where each fragment carries all so far."""
+        self._encoded: str | None = None
+        """JSON text in a JSON string, as far as it came."""
+        self._waiting: Told | None = None
+        """A first `{}` that may be a placeholder."""
+        self._carry = ""
+        """Half a surrogate pair, kept for the next fragment."""
+        self._escapes = _Escapes()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a fragment that was taken may still change."""
+        return self._waiting is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the arguments are whole, whatever followed them."""
+        return self._whole is not None
+
+    def take(self, piece: str, arguments: ArgumentText, judge: Judge, *, may_wait: bool = True) -> Told:
+        """What goes on for `piece`, which is in `arguments` (the joined text) already.
+
+        `may_wait`: whether a first `{}` may be a placeholder: not for a tool that is known to take no parameters.
+        """
+        size, self._size = self._size, self._size + len(piece)
+        if not piece or (piece.isspace() and self._encoded is None):
+            return Told(piece)
+        if size == 0 or not self._head:
+            return self._first(piece, arguments, judge, may_wait=may_wait)
+        if self._waiting is not None:
+            return self._after_placeholder(piece, arguments, judge, may_wait=may_wait)
+        return Told(self._finished(self._next(piece, arguments, judge), judge))
+
+    def settle(self) -> None:
+        """Nothing more comes that could change what waits."""
+        self._waiting = None
+
+    def rest(self) -> str:
+        """What was kept back and never found its other half: goes on as it came."""
+        rest, self._encoded, self._spill = (self._encoded or "") + self._spill, None, ""
+        carry, self._carry = self._carry, ""
+        return rest + carry
+
+    def _first(self, piece: str, arguments: ArgumentText, judge: Judge, *, may_wait: bool) -> Told:
+        self._head = piece
+        if piece.lstrip().startswith('"'):
+            self._encoded = ""
+            return Told(self._decoded(piece, judge))
+        told = Told(piece)
+        if may_wait and _PLACEHOLDER.fullmatch(piece):
+            self._waiting = told
+            self._whole = piece
+            return told
+        told.text = self._finished(self._ended_inside(piece, arguments, judge), judge)
+        return told
+
+    def _after_placeholder(self, piece: str, arguments: ArgumentText, judge: Judge, *, may_wait: bool) -> Told:
+        before, self._waiting = self._waiting, None
+        if not piece.lstrip().startswith(("{", '"')):
+            return Told(self._finished(self._spilled(piece, judge), judge))
+        self._whole = None
+        if judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments") and before is not None:
+            before.text = ""
+        else:
+            self._size = len(self._head) + len(piece)
+            return Told(piece)
+        self._head, self._size = "", len(piece)
+        rest = type(arguments)()
+        rest.add(piece)
+        return self._first(piece, rest, judge, may_wait=may_wait)
+
+    def _next(self, piece: str, arguments: ArgumentText, judge: Judge) -> str:
+        if self._encoded is not None:
+            return self._decoded(piece, judge)
+        if self._cumulative is not None:
+            return self._grown(piece, self._cumulative, judge)
+        if self._whole is not None:
+            return self._spilled(piece, judge)
+        if piece.startswith(self._head) and len(piece) + len(piece) >= self._size:
+            joined = arguments.text()
+            before = joined[: len(joined) - len(piece)]
+            if piece.startswith(before) and not viable(joined):
+                return self._grown(piece, before, judge)
+        return self._ended_inside(piece, arguments, judge)
+
+    def _grown(self, piece: str, before: str, judge: Judge) -> str:
+        """The fragment carries all so far; the client has `before`."""
+        mend = judge(CUMULATIVE_ARGUMENTS, "a delta carries all arguments so far instead of the next ones")
+        if piece.startswith(before):
+            self._cumulative = piece
+            return piece[len(before) :] if mend else piece
+        self._cumulative = before
+        return "" if mend and before.startswith(piece) else piece
+
+    def _ended_inside(self, piece: str, arguments: ArgumentText, judge: Judge) -> str:
+        """The usual fragment: goes on, up to where the arguments end."""
+        if not arguments.ended:
+            return piece
+        joined = arguments.text()
+        self._whole = joined
+        if not arguments.spilled:
+            return piece
+        try:
+            end = json.JSONDecoder().raw_decode(joined.lstrip())[1] + len(joined) - len(joined.lstrip())
+        except (ValueError, RecursionError):
+            return piece
+        self._whole, tail = joined[:end], joined[end:]
+        if len(tail) > len(piece):
+            return piece
+        return piece[: len(piece) - len(tail)] + self._spilled(tail, judge)
+
+    def _spilled(self, piece: str, judge: Judge) -> str:
+        """Something follows whole arguments: the same again, another call's, or garbage."""
+        whole = self._whole or ""
+        spill, self._spill = self._spill + piece, ""
+        if not spill.lstrip().startswith(("{", "[")):
+            return "" if judge(TRAILING_GARBAGE, f"{_short(spill)} follows the arguments") else spill
+        if viable(spill) and not _is_json(spill):
+            if self._on(REPLAYED_ARGUMENTS):
+                self._spill = spill
+                return ""
+            judge(REPLAYED_ARGUMENTS, "arguments begin again behind whole ones")
+            return piece
+        if same_arguments(spill.strip(), whole.strip()):
+            return "" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else spill
+        judge(MERGED_CALLS, "arguments of another call follow whole ones")
+        return spill
+
+    def _decoded(self, piece: str, judge: Judge) -> str:
+        """Arguments that begin with a quote: an object within a string, or no arguments of anybody's."""
+        text = (self._encoded or "") + piece
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            if self._on(DOUBLE_ENCODED_ARGUMENTS) and viable(text):
+                self._encoded = text
+                return ""
+            self._encoded = None if not viable(text) else ""
+            return text
+        if not isinstance(value, str) or not _is_object(value):
+            self._encoded = None
+            return text
+        self._encoded, self._whole = None, value
+        return value if judge(DOUBLE_ENCODED_ARGUMENTS, "the arguments are JSON within a JSON string") else text
+
+    def _finished(self, text: str, judge: Judge) -> str:
+        """Last touches on the text itself: no half characters, and, where asked for, valid escapes."""
+        if _CONTROL_OR_ESCAPE.search(text) or self._escapes.open or self._on(INVALID_ARGUMENTS):
+            text = self._escapes.mended(text, judge, mend=self._on(INVALID_ARGUMENTS))
+        if self._carry:
+            text, self._carry = self._carry + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            message = "a delta ends with half of a surrogate pair"
+            if judge(SPLIT_SURROGATE, message):
+                text, self._carry = text[:-1], text[-1]
+        return text
+
+
+class _Escapes:
+    """Follows strings across fragments, to escape what JSON wants escaped."""
+
+    __slots__ = ("_inside", "_slash", "open")
+
+    def __init__(self) -> None:
+        self._inside = False
+        self._slash = False
+        """Whether the last fragment ended behind a backslash."""
+        self.open = False
+        """Whether the text so far was followed; from the first oddity on it has to be."""
+
+    def mended(self, text: str, judge: Judge, *, mend: bool) -> str:
+        if not mend:
+            return text
+        self.open = True
+        out: list[str] = []
+        at = 0
+        while at < len(text):
+            at += self._step(text, at, out, judge)
+        return "".join(out)
+
+    def _step(self, text: str, at: int, out: list[str], judge: Judge) -> int:
+        character = text[at]
+        if self._slash:
+            self._slash = False
+            odd = _CONTROL_OR_ESCAPE.match(f"\\{text[at : at + _ESCAPE]}")
+            if odd is not None:
+                judge(INVALID_ARGUMENTS, f"\\{character} is no escape of JSON")
+                out.append("\\")
+        elif character == '"':
+            self._inside = not self._inside
+        elif self._inside and character == "\\":
+            odd = _CONTROL_OR_ESCAPE.match(text, at)
+            following = text[at + 1 : at + 2]
+            if odd is not None and following:
+                judge(INVALID_ARGUMENTS, f"\\{following} is no escape of JSON")
+                out.append("\\\\")
+                return 1
+            self._slash = not following
+            out.append(character + following)
+            return 1 + len(following)
+        elif self._inside and character < " ":
+            judge(INVALID_ARGUMENTS, "a control character stands unescaped in a string")
+            character = json.dumps(character)[1:-1]
+        out.append(character)
+        return 1
+
+
+def viable(text: str) -> bool:
+    """Whether `text` can be the beginning of JSON, or is JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :].strip()
+        if not rest or error.msg.startswith("Unterminated string"):
+            return True
+        if "escape" in error.msg:
+            return len(text) - error.pos <= _ESCAPE
+        return any(word.startswith(rest) for word in _LITERALS) or _NUMBER_BEGUN.fullmatch(rest) is not None
+    except RecursionError:
+        return False
+    return True
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _short(text: str) -> str:
+    text = text.strip()
+    return json.dumps(text if len(text) <= 40 else f"{text[:40]}…", ensure_ascii=False)  # noqa: PLR2004
