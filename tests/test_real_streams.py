@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.conftest import needs_shared, shared_dir
+from toolstream_core.body import read_body
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.model import Exchange, Kind
-from toolstream_core.record import Record, read_body
 from toolstream_core.wire.sniff import NOT_OURS, choose
 
 if TYPE_CHECKING:
+    from toolstream_core.record import Record
     from collections.abc import Iterator
     from pathlib import Path
 

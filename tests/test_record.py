@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.calls import Heard
+from toolstream_core.body import read_body
 from toolstream_core.model import Call, Event, Exchange, Kind, Said
-from toolstream_core.record import Record, Sink, read_body, runs_on_client
+from toolstream_core.record import Record, Sink, runs_on_client
 
 if TYPE_CHECKING:
+    from toolstream_core.calls import Heard
     from collections.abc import Sequence
 
 HEAD = b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":'

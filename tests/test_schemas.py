@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolstream_core.body import read_body
 from toolstream_core.defects.rows import ROWS
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.model import Exchange, Kind, Phase, Severity
-from toolstream_core.record import read_body
 from toolstream_core.report import jsonform
 from toolstream_core.report.jsonl import JsonLines
 

@@ -76,7 +76,7 @@ class Fragment(NamedTuple):
     phase: Phase = Phase.MORE
     kind: Kind = Kind.FUNCTION
     as_wanted: bool = True
-    """Whether the arguments came in the form that the protocol wants: JSON text in a string, or an object."""
+    """Whether the entry came in the form that the protocol wants: in a list, arguments as text, index a number."""
 
 
 class Finish(NamedTuple):
@@ -84,6 +84,7 @@ class Finish(NamedTuple):
 
     choice: int
     reason: str
+    """Perhaps `""`, which some servers send while the turn goes on."""
 
 
 class Said(NamedTuple):

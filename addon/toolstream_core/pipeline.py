@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolstream_core.likeness import Likeness
@@ -12,8 +13,9 @@ from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from toolstream_core.chain import Chain
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Exchange, Json, Observer, Said
     from toolstream_core.wire.frame import Frame, Framer
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 # The one promise: a proxy for looking must not break what it looks at. The bytes that leave `feed` are the
 # bytes that came, the same objects, whatever goes on in here; reading is something that happens beside them.
 # Whatever goes wrong in reading (a corrupt coding, a bug of ours) ends the reading, is kept in `failure` to be
-# told once, and the bytes go on.
+# told once, and the bytes go on. (`rewriting.py` has the pipeline that is asked to change what passes.)
 #
 # Which protocol a stream speaks is decided by its first frames that can be told apart: path and content, never
 # host names. The dialect that claims the request's path is asked first; an answer on an unknown path is recognised
@@ -32,8 +34,20 @@ MANY = 2048
 MAX_UNRECOGNISED = 8
 """Frames with data that are looked at before a stream counts as no LLM stream."""
 
-type Begin = Callable[[Dialect, bool], Sequence[Observer]]
-"""Called once, when the dialect is known (and whether the answer is streamed); gives who wants to see the events."""
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who has to do with the events of one answer."""
+
+    observers: Sequence[Observer] = ()
+    faults: Chain | None = None
+    """What breaks the stream on purpose, before anybody sees it."""
+    stages: Chain | None = None
+    """What judges it, and mends and shapes it for the client."""
+
+
+type Begin = Callable[[Dialect, Framer], Plan]
+"""Called once, when the dialect is known and how its answer is framed."""
 
 
 class Pipeline:
@@ -49,6 +63,8 @@ class Pipeline:
         self._dialect: Dialect | None = None
         self._read: Callable[[Frame], Said] | None = None
         self._observers: Sequence[Observer] = ()
+        self._faults: Chain | None = None
+        self._stages: Chain | None = None
         self._pending: list[Frame] = []
         self._framer: Framer | None = None
         self._head = b""
@@ -58,11 +74,18 @@ class Pipeline:
         self._quiet: Callable[[bytes, int], bool] = _never
         self.failure: str | None = None
         """Why reading stopped before the end, where it did."""
-        self.error: Exception | None = None
-        """The bug of ours behind `failure`, where it was one."""
+        self._error: Exception | None = None
+        self.clean = True
+        """Whether the body ends by its own end; said before the end is fed."""
         self._decoder: Decoder | None = None
         if exchange.content_encoding:
             self._start_decoder(exchange.content_encoding)
+
+    @property
+    def error(self) -> Exception | None:
+        """The bug of ours that ended the reading or the rewriting, where there was one."""
+        chains = [chain.error for chain in (self._faults, self._stages) if chain is not None and chain.error]
+        return self._error or (chains[0] if chains else None)
 
     @property
     def reading(self) -> bool:
@@ -79,7 +102,7 @@ class Pipeline:
                     self._look(chunk)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 self._stop(f"{type(error).__name__} while reading")
-                self.error = error
+                self._error = error
         return [chunk] if chunk else []
 
     def _start_decoder(self, coding: str) -> None:
@@ -133,7 +156,22 @@ class Pipeline:
             self._pass(self._framer.feed(b""))
         if self._dialect is None and self._claimed is not None and self._pending:
             self._start(self._claimed)
+        self._end()
         self._stop()
+
+    def _end(self) -> None:
+        """Nothing more comes: let go what is held."""
+        if self._read is None:
+            return
+        for chain in (self._faults, self._stages):
+            if chain is None:
+                continue
+            last = chain.end(clean=self.clean)
+            if chain is self._faults:
+                for frame in last:
+                    self._tell(Event(frame, self._read))
+            else:
+                self._send(last)
 
     def _pass(self, frames: list[Frame]) -> None:
         read = self._read
@@ -141,15 +179,31 @@ class Pipeline:
             self._pass_unrecognised(frames)
             return
         quiet = self._quiet
-        observers = self._observers
+        stages = self._stages
         for frame in frames:
-            if quiet(frame.raw, 1) and frame.data is not None and not frame.trailing:
-                for observer in observers:
+            if (
+                quiet(frame.raw, 1)
+                and frame.data is not None
+                and not frame.trailing
+                and not (stages is not None and stages.holding)
+            ):
+                for observer in self._observers:
                     observer.quiet(frame.number, 1, len(frame.raw))
+                self._send([frame])
+            elif self._faults is None:
+                self._tell(Event(frame, read))
             else:
-                event = Event(frame, read)
-                for observer in observers:
-                    observer(event)
+                for broken in self._faults.take(Event(frame, read)):
+                    self._tell(Event(broken, read))
+
+    def _tell(self, event: Event) -> None:
+        """Let everybody see an event, and let go what becomes of it."""
+        for observer in self._observers:
+            observer(event)
+        self._send([event.frame] if self._stages is None else self._stages.take(event))
+
+    def _send(self, frames: Iterable[Frame]) -> None:
+        """What goes on to the client: here it is gone already."""
 
     def _hurry(self, feed: Callable[[bytes], list[Frame]], chunk: bytes) -> None:
         """Pass what needs no decoding; the whole frames in it at once, where nobody wants to see them one by one.
@@ -173,13 +227,19 @@ class Pipeline:
 
     def _pass_by(self, framer: SseFramer, middle: bytes) -> bool:
         """Frames that say nothing, told by their number: whether they were that."""
+        if self._stages is not None and self._stages.holding:
+            return False
         frames = framer.usual(middle)
         if not frames or not self._quiet(middle, frames):
             return False
         first = framer.skip(frames)
         for observer in self._observers:
             observer.quiet(first, frames, len(middle))
+        self._send_quiet(middle)
         return True
+
+    def _send_quiet(self, raw: bytes) -> None:
+        """As `_send`, for whole frames that say nothing."""
 
     def _pass_unrecognised(self, frames: list[Frame]) -> None:
         for at, frame in enumerate(frames):
@@ -206,18 +266,28 @@ class Pipeline:
 
     def _start(self, dialect: Dialect) -> None:
         """The dialect is known; the frames so far are never quiet, so that what only the first ones say is read."""
+        assert self._framer is not None
         streamed = not isinstance(self._framer, WholeFramer)
         self._dialect = dialect
         self._read = Likeness(dialect.read).read if streamed else lambda frame: dialect.answer(frame.json)
-        self._observers = self._begin(dialect, streamed)
+        plan = self._begin(dialect, self._framer)
+        self._observers = plan.observers
+        if streamed:
+            self._faults, self._stages = plan.faults, plan.stages
         if self._decoder is None and self._framer is not None:
             self._direct = self._framer.feed
-            if isinstance(self._framer, SseFramer) and not any(observer.each for observer in self._observers):
+            each = any(observer.each for observer in self._observers) or self._wants_each
+            if isinstance(self._framer, SseFramer) and not each:
                 self._bulk = self._framer
         pending, self._pending = self._pending, []
         self._pass(pending)
-        if streamed:
+        if streamed and not self._wants_each:
             self._quiet = dialect.quiet
+
+    @property
+    def _wants_each(self) -> bool:
+        """Whether any stage wants to see events that say nothing too."""
+        return any(chain is not None and chain.each for chain in (self._faults, self._stages))
 
 
 def _never(raw: bytes, frames: int) -> bool:

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects import endings
-from toolstream_core.dialects import DIALECTS, request
+from toolstream_core.dialects import request
 from toolstream_core.model import Call, Exchange, Finding, Kind, Said
-from toolstream_core.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from toolstream_core.calls import Heard
+    from toolstream_core.defects.stage import Mended
     from toolstream_core.dialects import Dialect
-    from toolstream_core.model import Event, Observer
+    from toolstream_core.model import Event
 
 MAX_FINDINGS = 1000
 """Findings of one answer that are kept; more of the same help nobody."""
@@ -44,6 +44,8 @@ class Record:
     """The first in-band error."""
     calls: list[Call] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    mended: int = 0
+    """Events that were rewritten for the client."""
 
 
 class Sink:
@@ -59,6 +61,12 @@ class Sink:
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
         """An event that says something, with its fragments resolved."""
+
+    def found(self, finding: Finding) -> None:
+        """Something is wrong with the event that was told last, or shows in it."""
+
+    def mended(self, mended: Mended) -> None:
+        """An event was rewritten for the client."""
 
     def ended(self, record: Record) -> None:
         """The answer is over."""
@@ -79,12 +87,28 @@ class Reader:
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
-        self._framing = endings.Framing()
+        self._framing = endings.Framing(self.found)
+        self.told: Sequence[Heard] = ()
+        """The fragments of the event that was read last, with their calls."""
+
+    def found(self, finding: Finding) -> None:
+        """Take a finding, and tell it."""
+        if len(self._record.findings) < MAX_FINDINGS:
+            self._record.findings.append(finding)
+            for sink in self._live:
+                sink.found(finding)
+
+    def mended(self, mended: Mended) -> None:
+        """Take a repair, and tell it."""
+        self._record.mended += 1
+        for sink in self._live:
+            sink.mended(mended)
 
     def __call__(self, event: Event) -> None:
         """Take the next event."""
         record, frame = self._record, event.frame
         record.bytes += len(frame.raw)
+        self.told = ()
         if frame.data is None:
             self._framing.without_data(frame)
             return
@@ -104,49 +128,26 @@ class Reader:
         record.broken = broken
         record.model = self._model or record.model
         record.calls = self._calls.resolved()
-        record.findings = [*self._framing.findings, *endings.check(record, unread)][:MAX_FINDINGS]
+        for finding in endings.check(record, unread):
+            self.found(finding)
         for sink in self._sinks:
             sink.ended(record)
         return record
 
     def _heard(self, event: Event, said: Said) -> None:
         record, number = self._record, event.frame.number
-        self._framing.with_data(event.frame, said)
-        told = self._calls.hear(said, number)
+        told = self.told = self._calls.hear(said, number) if said.fragments else ()
         if said.model and self._model is None:
             self._model = said.model
-        if said.finishes or said.end:
-            record.finish.extend(finish.reason for finish in said.finishes)
+        reasons = [finish.reason for finish in said.finishes if finish.reason]
+        if reasons or said.end:
+            record.finish.extend(reasons)
             record.ended = True
         if said.error and record.error is None:
             record.error = said.error
         for sink in self._live:
             sink.heard(event, said, told)
-
-
-def read_body(
-    chunks: Iterable[bytes],
-    exchange: Exchange,
-    *,
-    broken: str | None = None,
-    sinks: Sequence[Sink] = (),
-    dialects: Sequence[Dialect] = DIALECTS,
-) -> Record | None:
-    """The record of a body at hand, or `None` where it is no LLM answer; takes no more chunks than it reads."""
-    readers: list[Reader] = []
-
-    def begin(dialect: Dialect, streamed: bool) -> list[Observer]:  # noqa: FBT001 - the pipeline's callback
-        readers.append(Reader(dialect, exchange, sinks, streamed=streamed))
-        return [readers[-1]]
-
-    pipeline = Pipeline(dialects, exchange, begin)
-    for chunk in chunks:
-        if chunk:
-            pipeline.feed(chunk)
-        if not pipeline.reading:
-            break
-    pipeline.feed(b"")
-    return readers[0].finished(broken=broken, unread=pipeline.failure) if readers else None
+        self._framing.with_data(event.frame, said)
 
 
 def runs_on_client(call: Call) -> bool:

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.calls.patterns import Meant, Pattern, patterns
+from toolstream_core.body import read_body
 from toolstream_core.model import Call, Kind
-from toolstream_core.record import read_body
 
 PATTERNS = patterns()
 

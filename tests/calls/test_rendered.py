@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.calls import rendering
 from tests.calls.rendering import SCALARS, Intended, intended
+from toolstream_core.body import read_body
 from toolstream_core.model import Call, Exchange
-from toolstream_core.record import read_body
 
 if TYPE_CHECKING:
     from tests.calls.rendering import Render

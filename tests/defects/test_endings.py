@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from toolstream_core.body import read_body
 from toolstream_core.model import Exchange
-from toolstream_core.record import read_body
 from toolstream_core.wire.frame import MAX_FRAME
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from mitmproxy import flow, http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow, tutils
 
+from toolstream_core.body import read_body
 from toolstream_core.proxy import flowfile
-from toolstream_core.record import read_body
 from toolstream_core.sources.saved import Saved, UnreadableError
 
 BODY = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'

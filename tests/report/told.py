@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.body import read_body
 from toolstream_core.model import Exchange
-from toolstream_core.record import Record, Sink, read_body
 
 if TYPE_CHECKING:
+    from toolstream_core.record import Record, Sink
     from collections.abc import Sequence
 
 HEAD = b'data: {"object":"chat.completion.chunk","model":"glm","choices":[{"index":0,"delta":'

@@ -6,8 +6,9 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from toolstream_core.body import read_body
 from toolstream_core.model import Severity
-from toolstream_core.record import Sink, read_body
+from toolstream_core.record import Sink
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import word
 from toolstream_core.sources.files import STDIN, files

@@ -13,9 +13,12 @@ from toolstream_core.defects.framing import (
     UNREADABLE_BODY,
     UNTERMINATED_EVENT,
 )
+from toolstream_core.defects.wording import INVALID_ARGUMENTS, LOST_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE
 from toolstream_core.model import ABSENT, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Call, Finding, Said
     from toolstream_core.record import Record
@@ -23,15 +26,17 @@ if TYPE_CHECKING:
 
 # Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
 _BY_CLIENT = re.compile(r"\bclient\b", re.IGNORECASE)
+_SAY_WHY = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
+"""Findings of a call that say already why its arguments are not whole."""
 _NO_JSON = frozenset({b"[DONE]", b""})
 
 
 class Framing:
     """Collects what is wrong with the frames themselves, each kind told once."""
 
-    def __init__(self) -> None:
-        """Start empty."""
-        self.findings: list[Finding] = []
+    def __init__(self, found: Callable[[Finding], None]) -> None:
+        """`found` is told each."""
+        self._found = found
         self._told: set[str] = set()
 
     def without_data(self, frame: Frame) -> None:
@@ -41,7 +46,8 @@ class Framing:
 
     def with_data(self, frame: Frame, said: Said) -> None:
         """Look at a frame that was read."""
-        if not (said.fragments or said.error) and frame.json is ABSENT and (frame.data or b"").strip() not in _NO_JSON:
+        data = (frame.data or b"").strip()
+        if not (said.fragments or said.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
             self._tell(UNPARSABLE_DATA, frame, "the data of this event is no JSON")
         if frame.trailing:
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
@@ -50,7 +56,7 @@ class Framing:
     def _tell(self, row: Row, frame: Frame, message: str) -> None:
         if row.code not in self._told:
             self._told.add(row.code)
-            self.findings.append(row.found(frame.number, message))
+            self._found(row.found(frame.number, message))
 
 
 def check(record: Record, unread: str | None) -> list[Finding]:
@@ -65,15 +71,17 @@ def check(record: Record, unread: str | None) -> list[Finding]:
     elif record.broken and record.ended and not _BY_CLIENT.search(record.broken):
         message = f"everything was said, then the connection broke ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
+    told = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
     for position, call in enumerate(record.calls):
-        if not call.complete and call.kind is not Kind.SERVER and not unread:
-            message = f"the arguments of {call.name or 'a call'} are {_lack(call)}"
-            findings.append(CUT_OFF_CALL.found(max(call.events, default=last), message, position))
+        if not call.complete and call.kind is not Kind.SERVER and not unread and position not in told:
+            row, lack = _lack(call)
+            message = f"the arguments of {call.name or 'a call'} are {lack}"
+            findings.append(row.found(max(call.events, default=last), message, position))
     return findings
 
 
-def _lack(call: Call) -> str:
+def _lack(call: Call) -> tuple[Row, str]:
     """Arguments whose brackets are all closed were not cut off: nobody can parse them."""
     text = ArgumentText()
     text.add(call.arguments)
-    return "no valid JSON" if text.ended else "not whole"
+    return (INVALID_ARGUMENTS, "no valid JSON") if text.ended else (CUT_OFF_CALL, "not whole")

@@ -86,6 +86,9 @@ class Context:
 class Stage:
     """Sees each event of one stream once, in order, and says what goes on in its place."""
 
+    each = False
+    """Whether it wants to see events that say nothing of calls, finish, error or end."""
+
     def __init__(self, context: Context) -> None:
         """One stream, from its start."""
         self._context = context

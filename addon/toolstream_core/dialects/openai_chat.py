@@ -54,7 +54,7 @@ def _read(frame: Frame) -> Said:
         if not isinstance(delta, dict) or not _gather(fragments, delta, number, Phase.MORE):
             _gather(fragments, choice.get("message"), number, Phase.WHOLE)
         reason = choice.get("finish_reason")
-        if reason and isinstance(reason, str):
+        if isinstance(reason, str):
             finishes += (Finish(number, reason),)
         if isinstance(delta, dict) and (content := delta.get("content")) and isinstance(content, str):
             text += content
@@ -73,28 +73,34 @@ def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase)
     if not isinstance(message, dict):
         return False
     entries = look.items(message["tool_calls"]) if "tool_calls" in message else []
+    as_wanted = bool(entries) and isinstance(message["tool_calls"], list)
     if not entries:
         legacy = message.get("function_call")
         if not isinstance(legacy, dict):
             return False
         entries = [{"function": legacy}]
-    fragments.extend(_fragment(entry, number, phase) for entry in entries)
+    fragments.extend(_fragment(entry, number, phase, as_wanted=as_wanted) for entry in entries)
     return True
 
 
-def _fragment(entry: Json, number: int, phase: Phase) -> Fragment:
+def _fragment(entry: Json, number: int, phase: Phase, *, as_wanted: bool) -> Fragment:
     if not isinstance(entry, dict):
-        return Fragment(number, phase=phase)
+        return Fragment(number, phase=phase, as_wanted=False)
     function = entry.get("function")
     if not isinstance(function, dict):
         function = entry if "name" in entry or "arguments" in entry else {}
+        as_wanted = False
     said = function.get("arguments", ABSENT)
-    as_wanted = True
     if not isinstance(said, str):
-        said, as_wanted = look.argument_text(function.get("parameters", ABSENT) if said is ABSENT else said)
+        other = function.get("parameters", ABSENT) if said is ABSENT else ABSENT
+        said, was_text = look.argument_text(said if other is ABSENT else other)
+        as_wanted = as_wanted and was_text and other is ABSENT
+    index = entry.get("index", ABSENT)
+    if type(index) is not int and index is not ABSENT and index is not None:
+        index, as_wanted = look.integer(index), False
     return Fragment(
         number,
-        look.integer(entry.get("index", ABSENT)),
+        index,
         look.text(entry.get("id", ABSENT)),
         ABSENT,
         look.text(function.get("name", ABSENT)),

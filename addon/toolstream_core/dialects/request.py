@@ -24,6 +24,20 @@ def schemas(request: Json) -> dict[str, Json]:
     return dict(_declared(request))
 
 
+def earlier_ids(request: Json) -> frozenset[str]:
+    """The ids of the calls in the conversation so far."""
+    found: set[str] = set()
+    for key in ("messages", "input", "contents"):
+        for message in look.items(look.get(request, key)):
+            entries = [message]
+            for inner in ("tool_calls", "content", "parts"):
+                entries.extend(look.items(look.get(message, inner)))
+            for entry in entries:
+                ids = (look.get(entry, "id"), look.get(entry, "call_id"), look.get(entry, "functionCall", "id"))
+                found.update(one for one in ids if one and isinstance(one, str))
+    return frozenset(found)
+
+
 def model(request: Json) -> str | None:
     """The model asked for, or `None` (Gemini says it in the path)."""
     asked = look.get(request, "model")

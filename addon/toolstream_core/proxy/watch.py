@@ -6,10 +6,9 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.body import NOTHING, Body, Settings
+from toolstream_core.defects.stage import Ids
 from toolstream_core.model import ABSENT, Exchange
-from toolstream_core.pipeline import Pipeline
-from toolstream_core.record import Reader
 from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.wire.frame import parse
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.dialects import Dialect
-    from toolstream_core.model import Json, Observer
+    from toolstream_core.model import Json
     from toolstream_core.record import Record, Sink
 
 
@@ -32,21 +31,28 @@ class Watch:
         request: Json,
         sinks: Callable[[Watch, Dialect], Sequence[Sink]],
         failed: Callable[[Watch, Exception], None],
+        settings: Settings = NOTHING,
+        ids: Ids | None = None,
     ) -> None:
-        """`request` is the request's JSON body or `ABSENT`; `failed` is told of a bug of ours, at most once."""
+        """`request` is the request's JSON body or `ABSENT`; `failed` is told of a bug of ours, at most once.
+
+        `ids` remembers the ids that repairs make up, for the client's following requests.
+        """
         assert flow.response is not None
         self.flow = flow
-        self._sinks = sinks
         self._failed = failed
-        self._reader: Reader | None = None
         self._over = False
         self._started = flow.request.timestamp_start
         self._now = self._started
         self._waiting: list[bytes] = []
         self._collect: Callable[[bytes], None] | None = None
         self._given_up = False
+        self._last: list[bytes] = []
         self.exchange = exchange_of(flow, request)
-        self._pipeline = Pipeline(DIALECTS, self.exchange, self._begin)
+        self.rewrites = settings.rewrites
+        """Whether the bytes may leave otherwise than they came."""
+        self._body = Body(self.exchange, settings, lambda dialect: sinks(self, dialect), ids=ids or Ids())
+        self._pipeline = self._body.pipeline
         self._secrets: tuple[str, ...] | None = None
 
     @property
@@ -60,6 +66,8 @@ class Watch:
         Chunks are read right after, those of one network read together: it costs the proxy half as much as
         reading each between two sends, and no client waits for it.
         """
+        if self.rewrites:
+            return self._rewritten(chunk)
         collect = self._collect
         if collect is not None and chunk:
             collect(chunk)
@@ -81,11 +89,10 @@ class Watch:
         self._over = True
         try:
             self._catch_up()
-            self._pipeline.feed(b"")
+            self._last = self._body.end(broken=broken)
             if self._pipeline.error is not None:
                 self._tell(self._pipeline.error)
-            if self._reader is not None:
-                return self._reader.finished(broken=broken, unread=self._pipeline.failure)
+            return self._body.record(broken=broken)
         except Exception as error:  # noqa: BLE001 - telling must not break what is told
             self._tell(error)
         return None
@@ -100,9 +107,20 @@ class Watch:
             self._secrets = secrets_of(self.flow.request)
         return redacted(text, self._secrets)
 
-    def _begin(self, dialect: Dialect, streamed: bool) -> list[Observer]:  # noqa: FBT001 - the pipeline's callback
-        self._reader = Reader(dialect, self.exchange, self._sinks(self, dialect), streamed=streamed)
-        return [self._reader]
+    def _rewritten(self, chunk: bytes) -> list[bytes]:
+        """What goes on for `chunk`, at once: the client waits for it."""
+        self._now = time.time()
+        if not chunk:
+            self.finish()
+            return self._last
+        try:
+            out = self._body.feed(chunk)
+        except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
+            self._tell(error)
+            return [chunk]
+        if self._pipeline.error is not None:
+            self._tell(self._pipeline.error)
+        return out
 
     def _schedule(self, chunk: bytes) -> None:
         """Begin to collect the chunks of one network read; it is over when mitmproxy's loop has its next turn."""

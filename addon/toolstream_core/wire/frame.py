@@ -45,6 +45,11 @@ class Frame:
         self._json: Json = _UNREAD
 
     @property
+    def parsed(self) -> bool:
+        """Whether the JSON has been asked for, so that it costs nothing more."""
+        return self._json is not _UNREAD
+
+    @property
     def json(self) -> Json | Absent:
         """The data as JSON, or `ABSENT` where it is none. Never raises."""
         if self._json is _UNREAD:

@@ -6,9 +6,13 @@ import json
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Framer
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
@@ -113,3 +117,12 @@ class ArrayWriter(LineWriter):
 
 def _data(payload: Json) -> bytes:
     return payload if isinstance(payload, bytes) else encoded(payload)
+
+
+def writer_for(framer: Framer) -> Writer | None:
+    """What makes frames of `framer`'s kind; `None` for a body that is one answer as a whole."""
+    if isinstance(framer, WholeFramer):
+        return None
+    if isinstance(framer, SseFramer):
+        return SseWriter()
+    return ArrayWriter() if isinstance(framer, ArrayFramer) else LineWriter()

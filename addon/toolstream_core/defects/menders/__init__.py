@@ -1,1 +1,10 @@
 """How each protocol's streams are judged and mended, one file a protocol."""
+
+from typing import Final
+
+from toolstream_core.defects.menders.chat import ChatMender
+from toolstream_core.defects.row import CHAT
+from toolstream_core.defects.stage import Mender
+
+MENDERS: Final[dict[str, type[Mender]]] = {CHAT: ChatMender}
+"""By the dialect's name."""

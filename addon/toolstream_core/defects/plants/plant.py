@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Pick(Protocol):
-    """Decides, by the fault's targets, probability and counts, where a plant acts; the same answer for the same thing."""
+    """Decides, by a fault's targets, probability and counts, where it acts; always the same for the same thing."""
 
     def call(self, call: OpenCall) -> bool:
         """Whether to act on this call. Asked at the call's first fragment and remembered."""

@@ -1,0 +1,87 @@
+"""Stages one behind the other: what each lets go on is what the next one sees. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from toolstream_core.calls import Calls, Heard
+    from toolstream_core.defects.stage import Stage
+    from toolstream_core.model import Said
+    from toolstream_core.wire.frame import Frame
+
+type Hear = Callable[[Event], Sequence[Heard]]
+"""Gives the fragments of an event with their calls."""
+
+
+def hearing(calls: Calls) -> Hear:
+    """Puts each event's fragments into `calls`."""
+    return lambda event: calls.hear(event.said, event.frame.number) if event.said.fragments else ()
+
+
+class Chain:
+    """The stages of one stream. A stage that raises ends the rewriting; nothing that was held is lost."""
+
+    def __init__(self, stages: Sequence[tuple[Stage, Hear]], read: Callable[[Frame], Said]) -> None:
+        """Each stage with what tells it the calls of the events that it sees."""
+        self._stages = tuple(stages)
+        self._read = read
+        self.each = any(stage.each for stage, _ in stages)
+        """Whether a stage wants to see events that say nothing too."""
+        self.error: Exception | None = None
+        """The bug of ours that ended the rewriting."""
+
+    @property
+    def holding(self) -> bool:
+        """Whether any stage holds frames back."""
+        return self.error is None and any(stage.holding for stage, _ in self._stages)
+
+    def take(self, event: Event) -> list[Frame]:
+        """What goes on for `event`."""
+        if self.error is not None:
+            return [event.frame]
+        return self._from(0, [event.frame], event)
+
+    def end(self, *, clean: bool) -> list[Frame]:
+        """What the stages still have at the body's end, each seen by those behind it."""
+        out: list[Frame] = []
+        for at, (stage, _) in enumerate(self._stages):
+            if self.error is not None:
+                break
+            try:
+                last = list(stage.end(clean=clean))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                out.extend(self._failed(at, error, None))
+                break
+            out.extend(self._from(at + 1, last, None))
+        return out
+
+    def _from(self, at: int, frames: Iterable[Frame], event: Event | None) -> list[Frame]:
+        """Let frames go through the stages from number `at` on."""
+        if at == len(self._stages):
+            return list(frames)
+        out: list[Frame] = []
+        stage, hear = self._stages[at]
+        for frame in frames:
+            if self.error is not None:
+                out.append(frame)
+                continue
+            one = event if event is not None and event.frame is frame else Event(frame, self._read)
+            try:
+                gone = list(stage.take(one, hear(one) if frame.data is not None else ()))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                out.extend(self._failed(at, error, frame))
+                continue
+            out.extend(self._from(at + 1, gone, one))
+        return out
+
+    def _failed(self, at: int, error: Exception, frame: Frame | None) -> list[Frame]:
+        """Everything that is held, in the stream's order: what later stages hold came first."""
+        self.error = error
+        later = [held for stage, _ in reversed(self._stages[at:]) for held in stage.release()]
+        earlier = [held for stage, _ in reversed(self._stages[:at]) for held in stage.release()]
+        return [*later, *([frame] if frame is not None else ()), *earlier]

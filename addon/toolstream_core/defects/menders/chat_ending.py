@@ -1,0 +1,198 @@
+"""How a Chat Completions answer finishes: reasons judged and mended, and what is missing at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.ending import (
+    EARLY_FINISH,
+    EMPTY_FINISH,
+    FOREIGN_FINISH,
+    MISSING_CALLS,
+    MISSING_DONE,
+    MISSING_FINISH,
+    REPEATED_FINISH,
+    WRONG_FINISH,
+)
+from toolstream_core.defects.framing import SPLIT_CHOICES
+from toolstream_core.defects.row import NOTE, WARNING
+from toolstream_core.defects.wording import EMPTY_ARGUMENTS, LOST_ARGUMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.defects.menders.chat import ChatMender, Choice, Waiting
+    from toolstream_core.defects.menders.chat_call import KnownCall
+    from toolstream_core.model import Event, Finish
+    from toolstream_core.wire.frame import Frame
+
+_OURS: Final = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "STOP": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_of_turn": "stop",
+    "complete": "stop",
+    "completed": "stop",
+    "tool_use": "tool_calls",
+    "tool_call": "tool_calls",
+    "TOOL_CALLS": "tool_calls",
+    "function_call": "tool_calls",
+    "max_tokens": "length",
+    "MAX_TOKENS": "length",
+    "max_output_tokens": "length",
+    "SAFETY": "content_filter",
+}
+"""Other protocols' words for what Chat Completions says."""
+_CALLS: Final = "tool_calls"
+_MADE = frozenset({"stop", _CALLS})
+
+
+class Endings:
+    """The finishes of one stream's choices."""
+
+    def __init__(self, mender: ChatMender) -> None:
+        """For one stream."""
+        self._mender = mender
+        self.last = 0
+        """Number of the last event that said anything."""
+
+    def heard(self, event: Event, known: KnownCall) -> None:
+        """A fragment came: the turn was not over then, whatever an earlier finish said."""
+        self.last = event.frame.number
+        if known.choice.finish is not None:
+            message = f"a fragment comes after finish reason {known.choice.finish}"
+            self._mender.tell(EARLY_FINISH, known.choice.finish_event, message)
+
+    def must_wait(self, queue: Sequence[Waiting]) -> bool:
+        """Whether the first event's finish waits to see whether more of the answer follows."""
+        finishes = any(finish.reason for finish in queue[0].said.finishes)
+        return finishes and len(queue) == 1 and self._mender.on(EARLY_FINISH) and not self._mender.ending
+
+    def before(self, waiting: Waiting) -> list[Frame]:
+        """What has to be said before a finish: `{}` for calls that were made without arguments."""
+        out: list[Frame] = []
+        for finish in waiting.said.finishes:
+            if _OURS.get(finish.reason, finish.reason) in _MADE:
+                out.extend(self._arguments(self._mender.choice(finish.choice), waiting.frame.number, waiting))
+        return out
+
+    def changes(self, waiting: Waiting, following: Waiting | None) -> dict[int, str | None]:
+        """The finish reasons that have to change, by choice as the wire numbers it."""
+        changes: dict[int, str | None] = {}
+        for finish in waiting.said.finishes:
+            value = self._value(finish, waiting.frame.number, following)
+            if value != finish.reason:
+                changes[finish.choice] = value
+        return changes
+
+    def finished(self, finish: Finish, number: int, changes: dict[int, str | None]) -> None:
+        """A finish leaves for the client."""
+        choice = self._mender.choice(finish.choice)
+        choice.said.add(finish.reason)
+        value = changes.get(finish.choice, finish.reason)
+        if value and choice.finish is None:
+            choice.finish, choice.finish_event = value, number
+
+    def at_done(self, number: int) -> list[Frame]:
+        """What has to come before `[DONE]`, seen at event `number`."""
+        out: list[Frame] = []
+        for choice in list(self._mender.choices.values()):
+            self._without_calls(choice)
+            if choice.finish is not None:
+                continue
+            whole = bool(choice.known) and all(self._is_whole(known) for known in choice.known)
+            held = choice.held
+            if held is None and not whole:
+                continue
+            if held is not None or self._mender.tell(MISSING_FINISH, number, "no finish reason came before [DONE]"):
+                out.extend(self._arguments(choice, number, None))
+                out.append(self._mender.delta(choice.number, {}, finish=held or _CALLS, number=number))
+                choice.finish = held or _CALLS
+        return out
+
+    def at_end(self, *, clean: bool) -> list[Frame]:
+        """What the body's end lacks."""
+        mender = self._mender
+        if mender.over:
+            return []
+        for choice in list(mender.choices.values()):
+            self._without_calls(choice)
+        held = [choice for choice in mender.choices.values() if choice.finish is None and choice.held]
+        out = (
+            [mender.delta(choice.number, {}, finish=choice.held, number=self.last) for choice in held] if clean else []
+        )
+        finished = [choice for choice in mender.choices.values() if choice.known and (choice.finish or choice.held)]
+        if clean and finished and mender.tell(MISSING_DONE, self.last, "the stream ended without [DONE]"):
+            out.append(mender.context.writer.make(b"[DONE]", self.last + 1))
+        return out
+
+    def _value(self, finish: Finish, number: int, following: Waiting | None) -> str | None:
+        mender, choice, reason = self._mender, self._mender.choice(finish.choice), finish.reason
+        value: str | None = reason
+        if not reason:
+            return None if mender.tell(EMPTY_FINISH, number, 'the finish reason is ""') else reason
+        if (
+            reason in _OURS
+            and not (reason == "function_call" and mender.speaks_legacy)
+            and mender.tell(FOREIGN_FINISH, number, f"the finish reason is {reason}")
+        ):
+            value = _OURS[reason]
+        if choice.finish is not None:
+            severity = NOTE if reason in choice.said or reason == choice.finish else WARNING
+            message = f"finish reason {reason} after {choice.finish}"
+            return None if mender.tell(REPEATED_FINISH, number, message, severity=severity) else value
+        whole = bool(choice.known) and all(self._is_whole(known) for known in choice.known)
+        if (
+            value == "stop"
+            and whole
+            and mender.tell(WRONG_FINISH, number, "finish reason stop although calls were made")
+        ):
+            value = _CALLS
+        if following is not None and (following.parts or following.said.text.strip()):
+            message = f"more of the answer follows finish reason {reason}"
+            if mender.tell(EARLY_FINISH, number, message):
+                choice.held = value
+                return None
+        return value
+
+    def _arguments(self, choice: Choice, number: int, waiting: Waiting | None) -> list[Frame]:
+        """`{}` for calls of which nothing was said but who they are."""
+        out: list[Frame] = []
+        mender = self._mender
+        for known in choice.known:
+            call = known.call
+            if known.said or not call.arguments.empty or known.doubled:
+                continue
+            if not mender.context.may_be_empty(call.name):
+                mender.tell(LOST_ARGUMENTS, number, f"{call.name} has required parameters and got no arguments", call)
+                continue
+            if not mender.tell(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call):
+                continue
+            known.said = True
+            here = [part for part in waiting.parts if part.known is known] if waiting else []
+            if here:
+                here[-1].told.text = "{}"
+            elif known.told:
+                entry = {"index": known.index, "function": {"arguments": "{}"}}
+                out.append(mender.delta(choice.number, {"tool_calls": [entry]}, number=number))
+        return out
+
+    def _without_calls(self, choice: Choice) -> None:
+        """Tell a finish that says calls where none came."""
+        said = {_OURS.get(reason, reason) for reason in choice.said}
+        if _CALLS not in said or choice.known:
+            return
+        elsewhere = any(other.known for other in self._mender.choices.values())
+        if elsewhere:
+            message = "the finish reason says calls, which are in another choice"
+            self._mender.tell(SPLIT_CHOICES, choice.finish_event, message)
+        else:
+            self._mender.tell(MISSING_CALLS, choice.finish_event, "the finish reason says tool calls and none came")
+
+    def _is_whole(self, known: KnownCall) -> bool:
+        arguments = known.call.arguments
+        if arguments.empty:
+            return self._mender.context.may_be_empty(known.call.name)
+        return arguments.whole or known.spelling.whole

@@ -1,0 +1,113 @@
+"""The pipeline that lets stages change what passes: bytes in, other bytes out, fail open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.pipeline import Pipeline
+from toolstream_core.wire.whole import WholeFramer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.dialects.dialect import Dialect
+    from toolstream_core.model import Exchange
+    from toolstream_core.pipeline import Begin
+    from toolstream_core.wire.frame import Frame, Framer
+
+# Nothing waits for longer than the frame that it is in. Before the dialect is known (most often with the first
+# frame that carries data), frames go on as they came, and the stages see them afterwards; a whole, unstreamed body
+# goes on as it came. Bytes that were taken in and are in no frame yet are remembered, so that a bug of ours loses
+# none: from there on everything passes as it comes.
+#
+# What leaves is decoded: whoever uses this takes the content coding out of the headers.
+
+
+class Rewriter(Pipeline):
+    """One answer's bytes on their way through stages."""
+
+    def __init__(self, dialects: Sequence[Dialect], exchange: Exchange, begin: Begin) -> None:
+        """As `Pipeline`."""
+        super().__init__(dialects, exchange, begin)
+        self._out: list[bytes] = []
+        self._taken = bytearray()
+        """Decoded bytes that are in no frame yet."""
+        self._whole = False
+        self._ended = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """As `Pipeline.feed`; what leaves may be other bytes, and decoded ones."""
+        if not self._reading:
+            return self._undone(chunk)
+        try:
+            self._look(chunk)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self._stop(f"{type(error).__name__} while reading")
+            self._error = error
+        if self._taken and not self.reading:
+            self._out.append(bytes(self._taken))
+            self._taken.clear()
+        out, self._out = self._out, []
+        joined = b"".join(out)
+        return [joined] if joined else []
+
+    def _undone(self, chunk: bytes) -> list[bytes]:
+        """Bytes that nobody reads any more, decoded as those before them."""
+        data = chunk if self._decoder is None else self._decoder.decode(chunk)
+        return [data] if data else []
+
+    def _take(self, data: bytes) -> None:
+        if self._whole:
+            self._out.append(data)
+        else:
+            self._taken += data
+        if self._direct is not None:
+            self._hurry(self._direct, data)
+        else:
+            super()._take(data)
+
+    def _choose(self, data: bytes, *, ended: bool = False) -> Framer | None:
+        framer = super()._choose(data, ended=ended)
+        if isinstance(framer, WholeFramer) and not self._whole:
+            self._whole = True
+            self._out.append(bytes(self._taken))
+            self._taken.clear()
+        return framer
+
+    def _pass(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            if not self._whole:
+                del self._taken[: len(frame.raw)]
+            if self._reading:
+                super()._pass([frame])
+            else:
+                self._send([frame])
+
+    def _recognise(self, frame: Frame) -> None:
+        super()._recognise(frame)
+        if self._read is None:
+            self._send([frame])
+
+    def _start(self, dialect: Dialect) -> None:
+        """As `Pipeline._start`: of the frames so far, all but the one that was just recognised have gone on."""
+        pending, self._pending = self._pending, []
+        super()._start(dialect)
+        quiet, self._quiet = self._quiet, lambda raw, frames: False  # noqa: ARG005
+        gone = len(pending) - (0 if self._ended else 1)
+        out, self._out = self._out, []
+        super()._pass(pending[:gone])
+        self._out = out
+        super()._pass(pending[gone:])
+        self._quiet = quiet
+
+    def _finish(self) -> None:
+        self._ended = True
+        super()._finish()
+
+    def _send(self, frames: Iterable[Frame]) -> None:
+        if not self._whole:
+            self._out.extend(frame.raw for frame in frames)
+
+    def _send_quiet(self, raw: bytes) -> None:
+        del self._taken[: len(raw)]
+        self._out.append(raw)
