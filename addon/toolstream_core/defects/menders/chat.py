@@ -436,7 +436,7 @@ class ChatMender(Mender):
 
     def _pinned(self, frame: Frame) -> bool:
         """Whether the event's own id is another than the stream's, and is to be mended."""
-        if not frame.parsed or not self._other_id(frame.json):
+        if not self._known or not frame.parsed or not self._other_id(frame.json):
             return False
         return self.tell(CHANGING_STREAM_ID, frame.number, "the chunk's id is another than the first one's")
 

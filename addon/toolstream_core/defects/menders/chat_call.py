@@ -164,11 +164,12 @@ class KnownCall:
         self.index = wire if isinstance(wire, int) else place
         mend = False
         if wire is ABSENT or (wire is None and raw is None):
-            clear = bool(known(fragment.id)) or not self.choice.known
+            clear = bool(known(fragment.id)) or len(self.choice.known) == 1
             message = "the call opens without an index"
             mend = self.tell_index(MISSING_INDEX, message, severity_note=clear)
         elif not isinstance(wire, int) or wire < 0 or type(raw) not in {int, type(ABSENT)}:
-            mend = self.judge(ODD_INDEX, f"the index is {raw!r}")
+            whole = type(raw) in {int, type(ABSENT)}
+            mend = self.tell_index(ODD_INDEX, f"the index is {wire if whole else raw!r}", severity_note=whole)
         elif wire in self.choice.taken:
             mend = self.judge(REUSED_INDEX, f"index {wire} is that of an earlier call")
         elif wire != place:

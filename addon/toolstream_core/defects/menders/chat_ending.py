@@ -139,7 +139,7 @@ class Endings:
             and mender.tell(FOREIGN_FINISH, number, f"the finish reason is {reason}")
         ):
             value = _OURS[reason]
-        if choice.finish is not None:
+        if choice.finish is not None and choice.known:
             severity = NOTE if reason in choice.said or reason == choice.finish else WARNING
             message = f"finish reason {reason} after {choice.finish}"
             return None if mender.tell(REPEATED_FINISH, number, message, severity=severity) else value

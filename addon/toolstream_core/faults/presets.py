@@ -1,0 +1,134 @@
+"""Well-known providers' habits as sets of defects and shapes, by name."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Preset(NamedTuple):
+    """A habit: what it is made of, in the order in which it is applied."""
+
+    name: str
+    meaning: str
+    parts: tuple[str, ...]
+    """Names of defects and shapes."""
+    source: str
+    """Where it was seen."""
+
+
+PRESETS: Final[tuple[Preset, ...]] = (
+    Preset(
+        "glm-5",
+        "GLM-5 on OpenRouter: header, an empty fragment without id, then the arguments in few pieces",
+        ("sequential", "split-header", "empty-fragment", "late-brace"),
+        "https://github.com/sigoden/aichat",
+    ),
+    Preset(
+        "deepseek",
+        'DeepSeek-style endpoints: continuations carry id ""',
+        ("split-header", "empty-id"),
+        "https://github.com/spring-projects/spring-ai/issues/5806",
+    ),
+    Preset(
+        "openclaw",
+        'continuations carry id "" and name ""',
+        ("split-header", "empty-id", "empty-name"),
+        "https://github.com/anomalyco/opencode/pull/37783",
+    ),
+    Preset(
+        "openrouter-no-deltas",
+        "the finish reason says tool calls and no event carries one",
+        ("missing-calls",),
+        "https://github.com/OpenRouterTeam/ai-sdk-provider/issues/166",
+    ),
+    Preset(
+        "responses-item-id",
+        "Responses: argument deltas carry the item's id and no name",
+        ("bare-deltas", "tiny-fragments"),
+        "https://github.com/openai/openai-python/pull/2731",
+    ),
+    Preset(
+        "kimi",
+        "Kimi behind some hosts: id, name and type repeated on every continuation",
+        ("split-header", "repeated-id", "repeated-name"),
+        "https://github.com/llm-d/llm-d-inference-sim/pull/536",
+    ),
+    Preset(
+        "qwen",
+        'Qwen on DashScope: id "" and null arguments on continuations',
+        ("split-header", "empty-id"),
+        "https://github.com/vercel/ai/issues/12051",
+    ),
+    Preset(
+        "fireworks",
+        "Fireworks: id, name and type are null on continuations",
+        ("split-header", "null-identity"),
+        "https://github.com/Effect-TS/effect-smol/pull/2338",
+    ),
+    Preset(
+        "gemini-openai",
+        'Gemini in Chat Completions form: whole calls, no index, id "", finish reason stop',
+        ("whole-calls", "missing-index", "missing-id", "wrong-finish"),
+        "https://github.com/googleapis/python-genai/issues/2868",
+    ),
+    Preset(
+        "mistral",
+        "Mistral: whole calls in one event, no index, no type",
+        ("whole-calls", "missing-index", "missing-type"),
+        "https://github.com/vercel/ai/pull/12901",
+    ),
+    Preset(
+        "grok",
+        "xAI: each call whole in one event",
+        ("whole-calls",),
+        "https://github.com/vercel/ai/pull/1653",
+    ),
+    Preset(
+        "ollama-openai",
+        "Ollama in Chat Completions form: whole calls at index 0, finish reason stop",
+        ("whole-calls", "reused-index", "wrong-finish"),
+        "https://github.com/ollama/ollama/pull/7963",
+    ),
+    Preset(
+        "litellm-bedrock",
+        "LiteLLM and others from Anthropic blocks: indexes begin at 1",
+        ("split-header", "offset-index"),
+        "https://github.com/BerriAI/litellm/issues/11407",
+    ),
+    Preset(
+        "poolside",
+        "another id on every continuation",
+        ("split-header", "changing-id"),
+        "https://github.com/poolsideai/pool/issues/9",
+    ),
+    Preset(
+        "nim-glm",
+        "NVIDIA NIM with GLM: no finish reason",
+        ("missing-finish",),
+        "https://github.com/earendil-works/pi/pull/6225",
+    ),
+    Preset(
+        "qianfan",
+        "Baidu Qianfan and other cumulative streams: each delta carries all arguments so far",
+        ("split-header", "cumulative-arguments"),
+        "https://github.com/NousResearch/hermes-agent/pull/35718",
+    ),
+    Preset(
+        "eliza",
+        "proxies that send the whole call once more after its fragments",
+        ("replayed-arguments",),
+        "https://github.com/elizaOS/eliza/pull/16973",
+    ),
+    Preset(
+        "copilot-responses",
+        "GitHub Copilot, Responses: another item id on every event",
+        ("rotating-item-id",),
+        "https://github.com/BerriAI/litellm/issues/30071",
+    ),
+    Preset(
+        "bifrost",
+        "Bifrost, Anthropic: end_turn although tools are used",
+        ("wrong-finish",),
+        "https://github.com/maximhq/bifrost/issues/3638",
+    ),
+)

@@ -1,0 +1,108 @@
+"""A fault as it is written: `NAME[:key=value,…]`, for example `empty-id:p=0.5,times=2,model=glm*`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+
+class FaultError(ValueError):
+    """A specification that says nothing that can be done; the message says what would."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What to cause, and where."""
+
+    name: str
+    """A defect or a preset."""
+    host: str | None = None
+    """Only streams of hosts that match this glob."""
+    path: str | None = None
+    """Only streams whose request path (without query) matches this glob."""
+    model: str | None = None
+    """Only streams of models that match this glob."""
+    tool: str | None = None
+    """Only calls of tools that match this glob."""
+    turn: int | None = None
+    """Only the answer to a request with so many tool results: 0 is a conversation's first."""
+    nth: int | None = None
+    """Only the nth call of each stream (from 1), among those that the other targets leave."""
+    p: float = 1.0
+    """How likely each call (or each stream, where the fault concerns it as a whole) is to be hit."""
+    times: int | None = None
+    """How often in all, over all streams."""
+
+    def reaches(self, *, host: str, path: str, model: str | None, turn: int) -> bool:
+        """Whether a stream is among the targets."""
+        return (
+            _matches(host, self.host)
+            and _matches(path.partition("?")[0], self.path)
+            and _matches(model or "", self.model)
+            and (self.turn is None or self.turn == turn)
+        )
+
+    def hits(self, tool: str) -> bool:
+        """Whether a call of `tool` is among the targets."""
+        return _matches(tool, self.tool)
+
+    @property
+    def spec(self) -> str:
+        """The specification, in its shortest form."""
+        said = [f"{key}={_said(value)}" for key, value in self._said() if value is not None]
+        return f"{self.name}:{','.join(said)}" if said else self.name
+
+    def _said(self) -> list[tuple[str, object]]:
+        usual = Fault(name=self.name)
+        return [(key, getattr(self, key)) for key in KEYS if getattr(self, key) != getattr(usual, key)]
+
+
+KEYS: Final = tuple(one.name for one in fields(Fault) if one.name != "name")
+_COUNTS = {"turn": 0, "nth": 1, "times": 0}
+"""Keys whose value is a whole number, and the least one."""
+
+
+def parse_fault(text: str, known: Container[str]) -> Fault:
+    """The fault that `text` means; `known` has the names that may be asked for. Raises `FaultError`."""
+    name, colon, rest = text.strip().partition(":")
+    if name not in known:
+        raise FaultError(f"{name!r} names no fault; `toolstream list` shows those that there are")
+    if colon and not rest:
+        raise FaultError(f"{text!r}: after the colon come key=value pairs, of the keys {', '.join(KEYS)}")
+    values: dict[str, object] = {}
+    for part in rest.split(",") if rest else ():
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if key not in KEYS or not equals or not value:
+            raise FaultError(f"{part.strip()!r} in {text!r} is no key=value pair; keys are {', '.join(KEYS)}")
+        values[key] = _value(key, value, text)
+    return Fault(name=name, **values)  # type: ignore[arg-type]
+
+
+def _value(key: str, value: str, text: str) -> object:
+    try:
+        if key == "p":
+            number = float(value)
+            if not 0 <= number <= 1:
+                raise ValueError
+            return number
+        if key in _COUNTS:
+            count = int(value)
+            if count < _COUNTS[key]:
+                raise ValueError
+            return count
+    except ValueError:
+        right = "a number from 0 to 1" if key == "p" else f"a whole number from {_COUNTS[key]} on"
+        raise FaultError(f"{key}={value} in {text!r}: {key} is {right}") from None
+    return value
+
+
+def _matches(text: str, glob: str | None) -> bool:
+    return glob is None or fnmatchcase(text.lower(), glob.lower())
+
+
+def _said(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
