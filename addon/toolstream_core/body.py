@@ -5,39 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from toolstream_core.chain import Chain, hearing
+from toolstream_core.chain import Chain, Hear, hearing
 from toolstream_core.defects.menders import MENDERS
-from toolstream_core.defects.stage import Context, Ids
+from toolstream_core.defects.plants import PLANTS
+from toolstream_core.defects.stage import Context, Ids, nobody
 from toolstream_core.dialects import DIALECTS, request
+from toolstream_core.dialects import asked as asked_read
+from toolstream_core.faults.picker import Picker
 from toolstream_core.pipeline import Pipeline, Plan
 from toolstream_core.record import Reader
 from toolstream_core.rewriting import Rewriter
+from toolstream_core.settings import NOTHING, PARTS, SAFE, Settings
+from toolstream_core.shapes import SHAPES
 from toolstream_core.wire.write import writer_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.defects.stage import Stage
+    from toolstream_core.defects.stage import Mended, Stage
     from toolstream_core.dialects import Dialect
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import Exchange, Finding
     from toolstream_core.record import Record, Sink
     from toolstream_core.wire.frame import Framer
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What is to be done to streams that pass."""
-
-    repairs: frozenset[str] = frozenset()
-    """Codes of the rows whose repair is on."""
-
-    @property
-    def rewrites(self) -> bool:
-        """Whether any stream may leave otherwise than it came."""
-        return bool(self.repairs)
-
-
-NOTHING = Settings()
 
 
 @dataclass
@@ -49,12 +38,15 @@ class Body:
     sinks: Callable[[Dialect], Sequence[Sink]] = lambda dialect: ()  # noqa: ARG005
     dialects: Sequence[Dialect] = DIALECTS
     ids: Ids = field(default_factory=Ids)
+    number: int = 0
+    """Which stream of its run it is: faults are drawn by it."""
 
     def __post_init__(self) -> None:
         """Build the pipeline."""
         make = Rewriter if self.settings.rewrites else Pipeline
         self.pipeline = make(self.dialects, self.exchange, self._begin)
         self.reader: Reader | None = None
+        self._pickers: list[Picker] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """As `Pipeline.feed`."""
@@ -76,23 +68,65 @@ class Body:
         reader = self.reader = Reader(dialect, self.exchange, self.sinks(dialect), streamed=writer is not None)
         if writer is None:
             return Plan([reader])
-        context = Context(
-            self.exchange,
-            request.schemas(self.exchange.request),
-            self.settings.repairs,
-            writer,
-            self.ids,
-            reader.found,
-            reader.mended,
-        )
+        self._dialect, self._writer = dialect, writer
+        faults = self._faults()
+        reader.faults = self._pickers
+        repairs = self.settings.repairs
+        heard = _told_by(reader)
+        menders = MENDERS.get(dialect.name, ())
+        judges: list[Stage] = []
         stages: list[Stage] = []
-        if dialect.name in MENDERS:
-            stages.append(MENDERS[dialect.name](context))
+        if repairs == SAFE:
+            stages += [mender(self._context(repairs, reader.found, reader.mended)) for mender in menders]
+        else:
+            judges += [mender(self._context(SAFE, reader.found)) for mender in menders]
+            if repairs:
+                stages += [mender(self._context(repairs, mended=reader.mended)) for mender in menders]
+        shapes = SHAPES.get(dialect.name, {})
+        stages += [shapes[name](self._context()) for name in self.settings.shapes if name in shapes]
+        return Plan([reader], self._chain(faults), self._chain(judges, heard), self._chain(stages, heard))
+
+    def _faults(self) -> list[Stage]:
+        """The stages that break this stream."""
+        stages: list[Stage] = []
+        plants = PLANTS.get(self._dialect.name, {})
+        shapes = SHAPES.get(self._dialect.name, {})
+        asked = request.model(self.exchange.request)
+        turn = asked_read.turn(self.exchange.request)
+        for place, (fault, budget) in enumerate(self.settings.faults):
+            if not fault.reaches(host=self.exchange.host, path=self.exchange.path, model=asked, turn=turn):
+                continue
+            pick = Picker(fault, f"{self.settings.seed}|{self.number}|{place}", budget)
+            self._pickers.append(pick)
+            for part in PARTS.get(fault.name, (fault.name,)):
+                if part in plants:
+                    stages.append(plants[part](self._context(), pick))
+                elif part in shapes and pick.stream():
+                    stages.append(shapes[part](self._context()))
+        return stages
+
+    def _context(
+        self,
+        repairs: frozenset[str] = frozenset(),
+        found: Callable[[Finding], None] = nobody,
+        mended: Callable[[Mended], None] = nobody,
+    ) -> Context:
+        schemas = request.schemas(self.exchange.request)
+        return Context(self.exchange, schemas, repairs, self._writer, self.ids, found, mended)
+
+    def _chain(self, stages: Sequence[Stage], first: Hear | None = None) -> Chain | None:
+        if not stages:
+            return None
         tools = request.tools(self.exchange.request)
-        heard = [lambda event: reader.told if event.frame.data is not None else ()]
-        hears = [*heard, *(hearing(dialect.calls(tools)) for _ in stages[1:])]
-        chain = Chain(list(zip(stages, hears, strict=True)), dialect.read) if stages else None
-        return Plan([reader], None, chain)
+        hears = [hearing(self._dialect.calls(tools)) for _ in stages]
+        if first is not None:
+            hears[0] = first
+        return Chain(list(zip(stages, hears, strict=True)), self._dialect.read)
+
+
+def _told_by(reader: Reader) -> Hear:
+    """The calls that the reader has resolved already."""
+    return lambda event: reader.told if event.frame.data is not None else ()
 
 
 def read_body(

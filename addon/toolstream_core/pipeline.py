@@ -42,6 +42,8 @@ class Plan:
     observers: Sequence[Observer] = ()
     faults: Chain | None = None
     """What breaks the stream on purpose, before anybody sees it."""
+    judge: Chain | None = None
+    """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
     stages: Chain | None = None
     """What judges it, and mends and shapes it for the client."""
 
@@ -64,6 +66,7 @@ class Pipeline:
         self._read: Callable[[Frame], Said] | None = None
         self._observers: Sequence[Observer] = ()
         self._faults: Chain | None = None
+        self._judge: Chain | None = None
         self._stages: Chain | None = None
         self._pending: list[Frame] = []
         self._framer: Framer | None = None
@@ -84,7 +87,7 @@ class Pipeline:
     @property
     def error(self) -> Exception | None:
         """The bug of ours that ended the reading or the rewriting, where there was one."""
-        chains = [chain.error for chain in (self._faults, self._stages) if chain is not None and chain.error]
+        chains = [one.error for one in (self._faults, self._judge, self._stages) if one is not None and one.error]
         return self._error or (chains[0] if chains else None)
 
     @property
@@ -163,14 +166,14 @@ class Pipeline:
         """Nothing more comes: let go what is held."""
         if self._read is None:
             return
-        for chain in (self._faults, self._stages):
+        for chain in (self._faults, self._judge, self._stages):
             if chain is None:
                 continue
             last = chain.end(clean=self.clean)
             if chain is self._faults:
                 for frame in last:
                     self._tell(Event(frame, self._read))
-            else:
+            elif chain is self._stages:
                 self._send(last)
 
     def _pass(self, frames: list[Frame]) -> None:
@@ -200,6 +203,10 @@ class Pipeline:
         """Let everybody see an event, and let go what becomes of it."""
         for observer in self._observers:
             observer(event)
+        if self._judge is not None:
+            self._judge.take(event)
+        if event.said.end:
+            self._quiet = _never
         self._send([event.frame] if self._stages is None else self._stages.take(event))
 
     def _send(self, frames: Iterable[Frame]) -> None:
@@ -273,7 +280,7 @@ class Pipeline:
         plan = self._begin(dialect, self._framer)
         self._observers = plan.observers
         if streamed:
-            self._faults, self._stages = plan.faults, plan.stages
+            self._faults, self._judge, self._stages = plan.faults, plan.judge, plan.stages
         if self._decoder is None and self._framer is not None:
             self._direct = self._framer.feed
             each = any(observer.each for observer in self._observers) or self._wants_each

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.defects import endings
 from toolstream_core.dialects import request
@@ -15,10 +15,21 @@ if TYPE_CHECKING:
     from toolstream_core.calls import Heard
     from toolstream_core.defects.stage import Mended
     from toolstream_core.dialects import Dialect
+    from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Event
 
 MAX_FINDINGS = 1000
 """Findings of one answer that are kept; more of the same help nobody."""
+
+
+class Injected(NamedTuple):
+    """A fault that was aimed at an answer."""
+
+    spec: str
+    drawn: int
+    """How many calls, or streams, were drawn to be hit."""
+    changes: int
+    """How many changes were made: none, where the fault found nothing to act on."""
 
 
 @dataclass(slots=True)
@@ -46,6 +57,8 @@ class Record:
     findings: list[Finding] = field(default_factory=list)
     mended: int = 0
     """Events that were rewritten for the client."""
+    faults: list[Injected] = field(default_factory=list)
+    """What was done to break it on purpose."""
 
 
 class Sink:
@@ -88,6 +101,8 @@ class Reader:
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
         self._framing = endings.Framing(self.found)
+        self.faults: Sequence[Picker] = ()
+        """The faults that were aimed at this answer."""
         self.told: Sequence[Heard] = ()
         """The fragments of the event that was read last, with their calls."""
 
@@ -128,6 +143,7 @@ class Reader:
         record.broken = broken
         record.model = self._model or record.model
         record.calls = self._calls.resolved()
+        record.faults = [Injected(pick.fault.spec, pick.rolled, pick.touched) for pick in self.faults]
         for finding in endings.check(record, unread):
             self.found(finding)
         for sink in self._sinks:

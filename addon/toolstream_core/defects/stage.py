@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.write import Writer
 
 
-def _nobody(told: object) -> None:
+def nobody(told: object) -> None:
     """Nobody wants to know."""
 
 
@@ -60,8 +60,8 @@ class Context:
     """Codes of the rows whose repair is on."""
     writer: Writer = field(default_factory=SseWriter)
     ids: Ids = field(default_factory=Ids)
-    found: Callable[[Finding], None] = _nobody
-    mended: Callable[[Mended], None] = _nobody
+    found: Callable[[Finding], None] = nobody
+    mended: Callable[[Mended], None] = nobody
 
     @property
     def patient(self) -> bool:

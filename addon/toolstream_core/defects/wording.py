@@ -60,7 +60,7 @@ DOUBLE_ENCODED_ARGUMENTS: Final = Row(
     _AS_MEANT,
 )  # fmt: skip
 MERGED_CALLS: Final = Row(
-    "TS209", "merged-calls", "arguments", ERROR, UNSAFE, (CHAT,),
+    "TS209", "merged-calls", "arguments", ERROR, None, (CHAT,),
     "two calls are glued together in one call's arguments",
     _NOT_RUN,
 )  # fmt: skip

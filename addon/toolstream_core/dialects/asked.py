@@ -62,9 +62,14 @@ def read(path: str, request: Json) -> Asked | None:
         model=model(request) or _model_in(path),
         form=_form(dialect, path, request),
         tools=frozenset(tools(request)),
-        results=sum(1 for _ in _results(request)),
+        results=turn(request),
         words=_words(request),
     )
+
+
+def turn(request: Json) -> int:
+    """How many tool results the messages of a request hold."""
+    return sum(1 for _ in _results(request))
 
 
 def _dialect(path: str, request: Json) -> str | None:

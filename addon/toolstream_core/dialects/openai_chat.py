@@ -23,7 +23,7 @@ _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
 
 
 def _quiet(raw: bytes, frames: int) -> bool:
-    r"""Surely only text: no key that concerns calls, and every finish reason null.
+    r"""Surely only text: no key that concerns calls, a delta in every choice, and every finish reason null.
 
     `\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. What has no `choices`, such as
     `[DONE]`, is parsed too.
@@ -33,7 +33,7 @@ def _quiet(raw: bytes, frames: int) -> bool:
         return False
     if may_hide_letters(raw):
         return False
-    if raw.count(b'"choices"') != frames:
+    if raw.count(b'"choices"') != frames or raw.count(b'"delta"') < frames:
         return False
     count = raw.count(b'"finish_reason"')
     return raw.count(b'"finish_reason":null') == count or len(_FINISH_NULL.findall(raw)) == count

@@ -38,7 +38,7 @@ class Picker:
     """How many calls or streams were drawn to be hit."""
     touched: int = 0
     """How many changes were made."""
-    _calls: dict[int, tuple[OpenCall, bool]] = field(default_factory=dict)
+    _calls: dict[tuple[int, int], bool] = field(default_factory=dict)
     _stream: bool | None = None
     _seen: int = 0
 
@@ -48,10 +48,10 @@ class Picker:
 
     def call(self, call: OpenCall) -> bool:
         """As `Pick.call`."""
-        known = self._calls.get(id(call))
-        if known is None:
-            known = self._calls[id(call)] = (call, self._drawn(call))
-        return known[1]
+        key = (call.choice, call.position)
+        if key not in self._calls:
+            self._calls[key] = self._drawn(call)
+        return self._calls[key]
 
     def stream(self) -> bool:
         """As `Pick.stream`."""

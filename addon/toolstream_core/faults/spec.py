@@ -83,21 +83,24 @@ def parse_fault(text: str, known: Container[str]) -> Fault:
 
 
 def _value(key: str, value: str, text: str) -> object:
+    if key == "p":
+        return _number(value, text)
+    if key not in _COUNTS:
+        return value
+    least = _COUNTS[key]
+    if not value.isascii() or not value.isdigit() or int(value) < least:
+        raise FaultError(f"{key}={value} in {text!r}: {key} is a whole number from {least} on")
+    return int(value)
+
+
+def _number(value: str, text: str) -> float:
     try:
-        if key == "p":
-            number = float(value)
-            if not 0 <= number <= 1:
-                raise ValueError
-            return number
-        if key in _COUNTS:
-            count = int(value)
-            if count < _COUNTS[key]:
-                raise ValueError
-            return count
+        number = float(value)
     except ValueError:
-        right = "a number from 0 to 1" if key == "p" else f"a whole number from {_COUNTS[key]} on"
-        raise FaultError(f"{key}={value} in {text!r}: {key} is {right}") from None
-    return value
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise FaultError(f"p={value} in {text!r}: p is a number from 0 to 1")
+    return number
 
 
 def _matches(text: str, glob: str | None) -> bool:

@@ -6,10 +6,11 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.body import NOTHING, Body, Settings
+from toolstream_core.body import Body
 from toolstream_core.defects.stage import Ids
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import redacted, request_secrets
+from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Watch:
         failed: Callable[[Watch, Exception], None],
         settings: Settings = NOTHING,
         ids: Ids | None = None,
+        number: int = 0,
     ) -> None:
         """`request` is the request's JSON body or `ABSENT`; `failed` is told of a bug of ours, at most once.
 
@@ -51,7 +53,9 @@ class Watch:
         self.exchange = exchange_of(flow, request)
         self.rewrites = settings.rewrites
         """Whether the bytes may leave otherwise than they came."""
-        self._body = Body(self.exchange, settings, lambda dialect: sinks(self, dialect), ids=ids or Ids())
+        self._body = Body(
+            self.exchange, settings, lambda dialect: sinks(self, dialect), ids=ids or Ids(), number=number
+        )
         self._pipeline = self._body.pipeline
         self._secrets: tuple[str, ...] | None = None
 

@@ -179,10 +179,11 @@ class _Holding(ChatShape):
     def _hold(self, event: Event, found: list[Piece]) -> list[Frame]:
         """Keep the event's entries; what else it says goes on now."""
         rest = self._rest(event)
+        frame = event.frame
         if rest:
             alone = {"tool_calls": [piece.entry for piece in found]}
-            made = self._context.writer.make(chunk(event.frame.json, found[0].choice, alone), event.frame.number)
-        self._frames.append(made if rest else event.frame)
+            frame = self._context.writer.make(chunk(frame.json, found[0].choice, alone), frame.number)
+        self._frames.append(frame)
         return rest
 
     def _before(self, event: Event) -> list[Frame]:

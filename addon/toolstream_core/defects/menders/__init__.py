@@ -6,5 +6,5 @@ from toolstream_core.defects.menders.chat import ChatMender
 from toolstream_core.defects.row import CHAT
 from toolstream_core.defects.stage import Mender
 
-MENDERS: Final[dict[str, type[Mender]]] = {CHAT: ChatMender}
-"""By the dialect's name."""
+MENDERS: Final[dict[str, tuple[type[Mender], ...]]] = {CHAT: (ChatMender,)}
+"""By the dialect's name, in the order in which they see an event."""

@@ -207,6 +207,7 @@ class ChatMender(Mender):
             and fragment.index == known.index == known.wire_index
             and fragment.as_wanted
             and fragment.phase is Phase.MORE
+            and fragment.choice == known.choice.number
             and type(fragment.arguments) is str
             and (fragment.type is ABSENT or bool(fragment.type))
             and known.choice.finish is None
@@ -219,7 +220,7 @@ class ChatMender(Mender):
         said = fragment.arguments
         assert isinstance(said, str)
         known.event = event.frame.number
-        told = known.spelling.take(said, call.arguments, known.judge)
+        told = known.spelling.take(said, known.judge)
         if told.text == said and not known.spelling.waiting:
             self._ending.heard(event, known)
             return (event.frame,)
@@ -248,12 +249,12 @@ class ChatMender(Mender):
 
     def _opened(self, known: KnownCall) -> None:
         """A call opens: earlier ones of its choice need not wait for it; it may repeat one of them."""
-        for earlier in known.choice.known:
-            earlier.spelling.settle()
-        known.choice.known.append(known)
-        twin = known.choice.ids.get(known.call.id) if known.call.id else None
-        if twin is not None and (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
-            known.twin = twin
+        before = known.choice.known
+        for earlier in before:
+            earlier.spelling.settle(earlier.judge)
+        if known.call.id and (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
+            known.twin = next((one for one in before if one.call.id == known.call.id), None)
+        before.append(known)
 
     def _spelled(self, fragment: Fragment, known: KnownCall) -> Told:
         said = fragment.arguments
@@ -263,7 +264,7 @@ class ChatMender(Mender):
             return Told(said if known.call.arguments.whole else known.call.arguments.text())
         may_wait = not (known.settled or known.told or self.context.takes_none(known.call.name))
         may_wait = may_wait and self.on(PLACEHOLDER_ARGUMENTS)
-        return known.spelling.take(said, known.call.arguments, known.judge, may_wait=may_wait)
+        return known.spelling.take(said, known.judge, may_wait=may_wait)
 
     def _compare(self, known: KnownCall, twin: KnownCall) -> None:
         """Decide whether a call under another call's id is that call again."""
@@ -276,8 +277,9 @@ class ChatMender(Mender):
 
     def _settle(self, choice: int | None) -> None:
         """Nothing more is waited for, in one choice or in all."""
+        wanted = None if choice is None else self.choice(choice)
         for known in self._known.values():
-            if choice is None or known.choice.number == choice:
+            if wanted is None or known.choice is wanted:
                 known.twin = None
                 known.settle()
 
@@ -309,7 +311,8 @@ class ChatMender(Mender):
         changed = self._structure(waiting) or pin or changes or any(edit is None or edit for _, edit in edits)
         for finish in said.finishes:
             self._ending.finished(finish, frame.number, changes)
-        if not changed and not any(self.folded(finish.choice) for finish in said.finishes):
+        numbers = [*(finish.choice for finish in said.finishes), *(part.fragment.choice for part in waiting.parts)]
+        if not changed and not any(self.folded(number) for number in numbers):
             return [*before, frame]
         payload = self._rewritten(waiting, edits, changes, pin=pin)
         return [*before, self.context.writer.rewrite(frame, payload)]

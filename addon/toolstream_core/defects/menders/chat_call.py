@@ -117,7 +117,7 @@ class KnownCall:
     def settle(self) -> None:
         """What has come is all that there is to go by."""
         self.settled = True
-        self.spelling.settle()
+        self.spelling.settle(self.judge)
 
     def heard(self, fragment: Fragment) -> None:
         """Look at the next fragment's name: whether the call's name is whole."""

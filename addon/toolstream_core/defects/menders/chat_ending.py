@@ -68,7 +68,11 @@ class Endings:
     def must_wait(self, queue: Sequence[Waiting]) -> bool:
         """Whether the first event's finish waits to see whether more of the answer follows."""
         finishes = any(finish.reason for finish in queue[0].said.finishes)
-        return finishes and len(queue) == 1 and self._mender.on(EARLY_FINISH) and not self._mender.ending
+        if not finishes or len(queue) > 1 or self._mender.ending:
+            return False
+        # A header beside a finish that has no arguments: they follow where every event says a finish.
+        bare = any(part.known.call.arguments.empty for part in queue[0].parts)
+        return self._mender.on(EARLY_FINISH) or (bare and self._mender.on(EMPTY_ARGUMENTS))
 
     def before(self, waiting: Waiting) -> list[Frame]:
         """What has to be said before a finish: `{}` for calls that were made without arguments."""
@@ -163,7 +167,7 @@ class Endings:
         mender = self._mender
         for known in choice.known:
             call = known.call
-            if known.said or not call.arguments.empty or known.doubled:
+            if known.said or not call.arguments.empty or known.doubled or not known.call.name:
                 continue
             if not mender.context.may_be_empty(call.name):
                 mender.tell(LOST_ARGUMENTS, number, f"{call.name} has required parameters and got no arguments", call)

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Protocol
 
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.wording import (
     CUMULATIVE_ARGUMENTS,
@@ -21,7 +22,6 @@ from toolstream_core.defects.wording import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.row import Row
 
 # A healthy fragment costs four cheap tests here and goes on as it is. Everything else rests on evidence that the
@@ -68,6 +68,8 @@ class Spelling:
         "_on",
         "_size",
         "_spill",
+        "_suspect",
+        "_text",
         "_waiting",
         "_whole",
     )
@@ -77,6 +79,8 @@ class Spelling:
         self._on = on
         self._head = ""
         self._size = 0
+        self._text = ArgumentText()
+        """The fragments joined, from behind a placeholder on."""
         self._whole: str | None = None
         """The arguments, once they are whole."""
         self._spill = ""
@@ -87,6 +91,8 @@ class Spelling:
         """JSON text in a JSON string, as far as it came."""
         self._waiting: Told | None = None
         """A first `{}` that may be a placeholder."""
+        self._suspect: tuple[str, str, Told] | None = None
+        """What came before a fragment that may be all so far or the next one, and that fragment."""
         self._carry = ""
         """Half a surrogate pair, kept for the next fragment."""
         self._escapes = _Escapes()
@@ -94,30 +100,40 @@ class Spelling:
     @property
     def waiting(self) -> bool:
         """Whether a fragment that was taken may still change."""
-        return self._waiting is not None
+        return self._waiting is not None or self._suspect is not None
 
     @property
     def whole(self) -> bool:
         """Whether the arguments are whole, whatever followed them."""
         return self._whole is not None
 
-    def take(self, piece: str, arguments: ArgumentText, judge: Judge, *, may_wait: bool = True) -> Told:
-        """What goes on for `piece`, which is in `arguments` (the joined text) already.
+    def take(self, piece: str, judge: Judge, *, may_wait: bool = True) -> Told:
+        """What goes on for `piece`.
 
         `may_wait`: whether a first `{}` may be a placeholder: not for a tool that is known to take no parameters.
         """
-        size, self._size = self._size, self._size + len(piece)
+        self._size += len(piece)
+        self._text.add(piece)
         if not piece or (piece.isspace() and self._encoded is None):
             return Told(piece)
-        if size == 0 or not self._head:
-            return self._first(piece, arguments, judge, may_wait=may_wait)
+        if not self._head:
+            return self._first(piece, judge, may_wait=may_wait)
         if self._waiting is not None:
-            return self._after_placeholder(piece, arguments, judge, may_wait=may_wait)
-        return Told(self._finished(self._next(piece, arguments, judge), judge))
+            return self._after_placeholder(piece, self._waiting, judge, may_wait=may_wait)
+        if self._suspect is not None:
+            self._decide(piece, *self._suspect, judge)
+        told = Told("")
+        told.text = self._finished(self._next(piece, told, judge, may_wait=may_wait), judge)
+        return told
 
-    def settle(self) -> None:
+    def settle(self, judge: Judge | None = None) -> None:
         """Nothing more comes that could change what waits."""
         self._waiting = None
+        if self._suspect is not None and judge is not None:
+            before, piece, told = self._suspect
+            if not self._text.ended and _is_json(piece):
+                told.text = self._grown(piece, before, judge)
+        self._suspect = None
 
     def rest(self) -> str:
         """What was kept back and never found its other half: goes on as it came."""
@@ -125,7 +141,7 @@ class Spelling:
         carry, self._carry = self._carry, ""
         return rest + carry
 
-    def _first(self, piece: str, arguments: ArgumentText, judge: Judge, *, may_wait: bool) -> Told:
+    def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Told:
         self._head = piece
         if piece.lstrip().startswith('"'):
             self._encoded = ""
@@ -135,25 +151,26 @@ class Spelling:
             self._waiting = told
             self._whole = piece
             return told
-        told.text = self._finished(self._ended_inside(piece, arguments, judge), judge)
+        told.text = self._finished(self._ended_inside(piece, judge), judge)
         return told
 
-    def _after_placeholder(self, piece: str, arguments: ArgumentText, judge: Judge, *, may_wait: bool) -> Told:
-        before, self._waiting = self._waiting, None
+    def _after_placeholder(self, piece: str, waiting: Told, judge: Judge, *, may_wait: bool) -> Told:
+        """What follows a first `{}`: the same again, the real arguments, or garbage."""
+        if piece.strip() == self._head.strip():
+            return Told("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
+        self._waiting = None
         if not piece.lstrip().startswith(("{", '"')):
             return Told(self._finished(self._spilled(piece, judge), judge))
         self._whole = None
-        if judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments") and before is not None:
-            before.text = ""
-        else:
-            self._size = len(self._head) + len(piece)
+        if not judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments"):
             return Told(piece)
-        self._head, self._size = "", len(piece)
-        rest = type(arguments)()
-        rest.add(piece)
-        return self._first(piece, rest, judge, may_wait=may_wait)
+        waiting.text = ""
+        self._text = ArgumentText()
+        self._text.add(piece)
+        self._size = len(piece)
+        return self._first(piece, judge, may_wait=may_wait)
 
-    def _next(self, piece: str, arguments: ArgumentText, judge: Judge) -> str:
+    def _next(self, piece: str, told: Told, judge: Judge, *, may_wait: bool) -> str:
         if self._encoded is not None:
             return self._decoded(piece, judge)
         if self._cumulative is not None:
@@ -161,11 +178,22 @@ class Spelling:
         if self._whole is not None:
             return self._spilled(piece, judge)
         if piece.startswith(self._head) and len(piece) + len(piece) >= self._size:
-            joined = arguments.text()
+            joined = self._text.text()
             before = joined[: len(joined) - len(piece)]
             if piece.startswith(before) and not viable(joined):
                 return self._grown(piece, before, judge)
-        return self._ended_inside(piece, arguments, judge)
+            if may_wait and piece.startswith(before) and len(before) > 1 and not self._text.ended:
+                self._suspect = (before, piece, told)
+        return self._ended_inside(piece, judge)
+
+    def _decide(self, piece: str, before: str, suspect: str, told: Told, judge: Judge) -> None:
+        """The fragment after one that may have been all so far: if it carries that again, it was."""
+        self._suspect = None
+        if piece.startswith(suspect) and len(piece) > len(suspect):
+            told.text = self._grown(suspect, before, judge)
+        elif not viable(self._text.text()) and _is_json(suspect):
+            told.text = self._grown(suspect, before, judge)
+            self._whole = suspect
 
     def _grown(self, piece: str, before: str, judge: Judge) -> str:
         """The fragment carries all so far; the client has `before`."""
@@ -176,13 +204,13 @@ class Spelling:
         self._cumulative = before
         return "" if mend and before.startswith(piece) else piece
 
-    def _ended_inside(self, piece: str, arguments: ArgumentText, judge: Judge) -> str:
+    def _ended_inside(self, piece: str, judge: Judge) -> str:
         """The usual fragment: goes on, up to where the arguments end."""
-        if not arguments.ended:
+        if not self._text.ended:
             return piece
-        joined = arguments.text()
+        joined = self._text.text()
         self._whole = joined
-        if not arguments.spilled:
+        if not self._text.spilled:
             return piece
         try:
             end = json.JSONDecoder().raw_decode(joined.lstrip())[1] + len(joined) - len(joined.lstrip())

@@ -1,1 +1,10 @@
 """How defects are caused in healthy streams, one file a protocol."""
+
+from typing import Final
+
+from toolstream_core.defects.plants import chat
+from toolstream_core.defects.plants.plant import Planter
+from toolstream_core.defects.row import CHAT
+
+PLANTS: Final[dict[str, dict[str, Planter]]] = {CHAT: chat.PLANTS}
+"""By the dialect's name, then by the defect's."""

@@ -89,10 +89,12 @@ def _double_encoded(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
 
 
 def _invalid(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
-    """A line feed stands unescaped in the first string value that ends in a fragment."""
-    if id(piece.call) in plant.kept or '"}' not in piece.arguments:
+    """A line feed stands unescaped in a string: one that was there, or at the end of a value."""
+    if id(piece.call) in plant.kept or ("\\n" not in piece.arguments and '"}' not in piece.arguments):
         return None
     plant.kept[id(piece.call)] = "done"
+    if "\\n" in piece.arguments:
+        return _said(piece, piece.arguments.replace("\\n", "\n", 1))
     return _said(piece, piece.arguments.replace('"}', '\n"}', 1))
 
 
@@ -177,6 +179,8 @@ class MergedCalls(Plant):
                 said.append((piece.choice, continuation(self._index, piece.arguments)))
         if not said:
             return []
+        if len(said) == len(found) and all(id(piece.call) == self._order[0] for piece in found):
+            return [event.frame]
         writer, payload, number = self._context.writer, event.frame.json, event.frame.number
         extra = [writer.make(entry_chunk(payload, choice, entry), number) for choice, entry in said[:-1]]
         return [*extra, writer.rewrite(event.frame, with_entries(payload, said[-1:]))]

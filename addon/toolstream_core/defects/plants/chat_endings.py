@@ -65,6 +65,11 @@ def _choices(payload: Json, **fields: Json) -> Json:
     return {**payload, "choices": choices}
 
 
+def _every(payload: Json, **fields: Json) -> Json:
+    """The payload with these fields in each of its choices."""
+    return {**payload, "choices": [{**choice, **fields} for choice in look.items(look.get(payload, "choices"))]}
+
+
 class _Finish(_EventPlant):
     """Changes the event that says the finish reason."""
 
@@ -116,8 +121,7 @@ class EmptyFinish(_EventPlant):
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not found or any(finish.reason for finish in event.said.finishes):
             return [event.frame]
-        choices = [{**choice, "finish_reason": ""} for choice in look.items(look.get(event.frame.json, "choices"))]
-        return [self._rewrite(event, {**event.frame.json, "choices": choices})]
+        return [self._rewrite(event, _every(event.frame.json, finish_reason=""))]
 
 
 class EarlyFinish(_EventPlant):
@@ -126,10 +130,7 @@ class EarlyFinish(_EventPlant):
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not found or any(finish.reason for finish in event.said.finishes):
             return [event.frame]
-        choices = [
-            {**choice, "finish_reason": "tool_calls"} for choice in look.items(look.get(event.frame.json, "choices"))
-        ]
-        return [self._rewrite(event, {**event.frame.json, "choices": choices})]
+        return [self._rewrite(event, _every(event.frame.json, finish_reason="tool_calls"))]
 
 
 class MissingDone(_EventPlant):
@@ -173,7 +174,7 @@ class ChangingStreamId(_EventPlant):
     """Each chunk has an id of its own."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        payload = event.frame.json
+        payload: Json = event.frame.json
         if not (found or event.said.finishes) or not look.get(payload, "id"):
             return [event.frame]
         return [self._rewrite(event, {**payload, "id": f"{payload['id']}-{event.frame.number}"})]
@@ -186,11 +187,12 @@ class ToolCallsObject(_EventPlant):
         if not found:
             return [event.frame]
         choices: list[Json] = []
-        for choice in look.items(look.get(event.frame.json, "choices")):
+        payload: Json = event.frame.json
+        for choice in look.items(look.get(payload, "choices")):
             entries = look.items(look.get(choice, "delta", "tool_calls"))
             said: Json = entries[0] if len(entries) == 1 else {str(at): entry for at, entry in enumerate(entries)}
             choices.append({**choice, "delta": {**choice["delta"], "tool_calls": said}} if entries else choice)
-        return [self._rewrite(event, {**event.frame.json, "choices": choices})]
+        return [self._rewrite(event, {**payload, "choices": choices})]
 
 
 class LegacyFunctionCall(_EventPlant):
@@ -301,8 +303,9 @@ class InBandError(TruncatedStream):
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if self._over:
             return [event.frame] if event.said.end else []
+        begun = any(piece.call.arguments.whole and piece.arguments for piece in found)
         frames = list(super()._changed(event, found))
-        if not self._over:
+        if not begun:
             return frames
         error = {"error": {"message": "Provider disconnected", "code": 502}}
         return [*frames, self._make(event, error)]

@@ -1,0 +1,69 @@
+"""What single clients need: the shapes and repairs that make each of them work, by name."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class ClientSet(NamedTuple):
+    """One client."""
+
+    name: str
+    """As in `for:NAME`."""
+    client: str
+    versions: str
+    """The versions that need it."""
+    shapes: tuple[str, ...]
+    repairs: tuple[str, ...]
+    """Names of defects, or `safe`."""
+    why: str
+    source: str
+
+
+CLIENTS: Final[tuple[ClientSet, ...]] = (
+    ClientSet(
+        "aichat",
+        "aichat",
+        "0.30.0 and the states before its fix",
+        ("whole-calls", "one-call-per-event"),
+        ("safe",),
+        "keys calls by id and index of each delta, takes the first entry of an event only, and needs [DONE]",
+        "https://github.com/sigoden/aichat",
+    ),
+    ClientSet(
+        "ruby_llm",
+        "ruby_llm with ruby_llm-responses_api",
+        "1.9.2",
+        ("sequential", "one-call-per-event", "self-contained-deltas"),
+        ("safe",),
+        "takes every id on a delta for a new call; in Responses it parses each delta alone, under its own name",
+        "https://github.com/crmne/ruby_llm",
+    ),
+    ClientSet(
+        "spring-ai",
+        "Spring AI OpenAiChatModel",
+        "2.0.0-RC1, 2.0.1",
+        ("whole-calls", "one-call-per-event"),
+        ("safe",),
+        "RC1 takes every id that is present, also an empty one, for a new call; 2.0.1 needs an index on every entry",
+        "https://github.com/spring-projects/spring-ai/issues/5806",
+    ),
+    ClientSet(
+        "openclaw",
+        "OpenClaw assistant",
+        "before its aggregator",
+        ("whole-calls", "one-call-per-event"),
+        ("safe",),
+        "takes every delta for a call of its own",
+        "https://github.com/openclaw/openclaw",
+    ),
+    ClientSet(
+        "pi-ai",
+        "Pi SDK",
+        "0.51.1",
+        (),
+        ("safe",),
+        "reads deltas only: calls that come in the final message are streamed before the finish",
+        "https://github.com/earendil-works/pi",
+    ),
+)
