@@ -144,8 +144,7 @@ class Reader:
         record.model = self._model or record.model
         record.calls = self._calls.resolved()
         record.faults = [Injected(pick.fault.spec, pick.rolled, pick.touched) for pick in self.faults]
-        for finding in endings.check(record, unread):
-            self.found(finding)
+        record.findings = [*record.findings, *endings.check(record, unread)][:MAX_FINDINGS]
         for sink in self._sinks:
             sink.ended(record)
         return record

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.pipeline import Pipeline
+from toolstream_core.wire.coding import CodingError
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ class Rewriter(Pipeline):
 
     def _undone(self, chunk: bytes) -> list[bytes]:
         """Bytes that nobody reads any more, decoded as those before them."""
-        data = chunk if self._decoder is None else self._decoder.decode(chunk)
+        try:
+            data = chunk if self._decoder is None else self._decoder.decode(chunk)
+        except CodingError:
+            return []
         return [data] if data else []
 
     def _take(self, data: bytes) -> None:

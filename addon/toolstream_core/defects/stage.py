@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from toolstream_core.wire.write import Writer
 
 
+MAX_IDS = 100_000
+"""Made-up ids that are remembered; the oldest are forgotten first."""
+
+
 def nobody(told: object) -> None:
     """Nobody wants to know."""
 
@@ -45,7 +49,10 @@ class Ids:
         """The id for `seed`, always the same one; `original` is what the provider sent, `None` where nothing."""
         made = prefix + hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:24]
         if original is not None:
+            self.sent.pop(made, None)
             self.sent[made] = original
+            if len(self.sent) > MAX_IDS:
+                del self.sent[next(iter(self.sent))]
         return made
 
 

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
+from toolstream_core.defects.stage import Ids
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
+from toolstream_core.proxy.changes import readable, restore, unlabel
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.watch import Watch, request_json
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.settings import NOTHING, SettingsError, Words
+from toolstream_core.settings import settings as settings_of
 
 if TYPE_CHECKING:
     from mitmproxy.addonmanager import Loader
@@ -30,7 +34,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-OURS = ("toolstream_log", "toolstream_filter", "toolstream_jsonl", "toolstream_provider")
+OURS = (
+    "toolstream_log",
+    "toolstream_filter",
+    "toolstream_jsonl",
+    "toolstream_provider",
+    "toolstream_repair",
+    "toolstream_shape",
+    "toolstream_fault",
+    "toolstream_seed",
+)
+_CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
 LEVELS = ("off", "calls", "chunks")
 type Through = Callable[[bytes], bytes | Iterable[bytes]]
 _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
@@ -44,10 +58,13 @@ class ToolstreamAddon:
         self._filter: flowfilter.TFilter | None = None
         self._watches: dict[str, Watch] = {}
         self._streams = 0
+        self._bodies = 0
         self._out: Outlet | None = None
         self._jsonl: FileOutlet | None = None
         self._provider: Provider | None = None
         self._paint = plain
+        self._settings = NOTHING
+        self._ids = Ids()
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
@@ -76,6 +93,30 @@ class ToolstreamAddon:
             [],
             "Saved flows (files or folders) that answer LLM requests in the provider's place.",
         )
+        loader.add_option(
+            "toolstream_repair",
+            Sequence[str],
+            [],
+            "Defects to mend in streams as they pass: names, codes, families, or safe for all that are safe.",
+        )
+        loader.add_option(
+            "toolstream_shape",
+            Sequence[str],
+            [],
+            "Other lawful ways in which streams are to say their calls: shapes, or for:CLIENT.",
+        )
+        loader.add_option(
+            "toolstream_fault",
+            Sequence[str],
+            [],
+            "Defects to cause in streams, to test a client: NAME[:key=value,...].",
+        )
+        loader.add_option(
+            "toolstream_seed",
+            int,
+            0,
+            "Faults of a probability are drawn from this number, so that a run can be repeated.",
+        )
 
     def configure(self, updated: set[str]) -> None:
         """Check the options that changed; a wrong one keeps mitmproxy from starting."""
@@ -89,6 +130,8 @@ class ToolstreamAddon:
             self._configure_jsonl(ctx.options.toolstream_jsonl)
         if "toolstream_provider" in updated:
             self._configure_provider(ctx.options.toolstream_provider)
+        if updated & _CHANGES:
+            self._configure_changes()
 
     def running(self) -> None:
         """Find out where lines go, once mitmproxy's own addons are there."""
@@ -98,7 +141,9 @@ class ToolstreamAddon:
         self._paint = colour if shown else plain
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Answer from saved flows, where a provider is set."""
+        """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
+        if self._settings.rewrites or self._ids.sent:
+            self._prepare(flow)
         if self._provider is not None and flow.response is None:
             self._provider.answer(flow)
 
@@ -114,8 +159,14 @@ class ToolstreamAddon:
         request = request_json(flow.request)
         if not (streamed or claimed or looks_like_llm(request)):
             return
-        watch = self._watches[flow.id] = Watch(flow, request, self._sinks, self._failed)
-        if streamed or (claimed and wants_stream(flow.request.path, request)):
+        passing = streamed or (claimed and wants_stream(flow.request.path, request))
+        self._bodies += 1
+        settings = self._settings if passing and readable(flow.response) else NOTHING
+        watch = Watch(flow, request, self._sinks, self._failed, settings, self._ids, self._bodies)
+        self._watches[flow.id] = watch
+        if passing:
+            if watch.rewrites:
+                unlabel(flow.response)
             flow.response.stream = _through(watch, flow.response.stream)
 
     def response(self, flow: http.HTTPFlow) -> None:
@@ -124,9 +175,13 @@ class ToolstreamAddon:
         if watch is None or watch.over:
             return
         assert flow.response is not None
+        out: list[bytes] = []
         if flow.response.raw_content:
-            watch.stream(flow.response.raw_content)
-        watch.finish()
+            out += _pieces(watch.stream(flow.response.raw_content))
+        out += _pieces(watch.stream(b""))
+        if watch.rewrites:
+            flow.response.raw_content = b"".join(out)
+            flow.response.headers["content-length"] = str(len(flow.response.raw_content))
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Tell an answer that broke off: the final, empty chunk never comes then."""
@@ -146,7 +201,7 @@ class ToolstreamAddon:
             self._jsonl = None
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
-        if ctx.options.toolstream_log == "off" and self._jsonl is None:
+        if ctx.options.toolstream_log == "off" and self._jsonl is None and not self._settings.rewrites:
             return False
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
 
@@ -178,6 +233,14 @@ class ToolstreamAddon:
             }
             sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
         return sinks
+
+    def _prepare(self, flow: http.HTTPFlow) -> None:
+        """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""
+        if self._filter is not None and not flowfilter.match(self._filter, flow):
+            return
+        restore(flow.request, self._ids)
+        if self._settings.rewrites and looks_like_llm(request_json(flow.request)):
+            flow.request.headers["accept-encoding"] = "identity"
 
     def _failed(self, watch: Watch, error: Exception) -> None:
         """One clear error for a bug of ours; the bytes went on."""
@@ -215,6 +278,16 @@ class ToolstreamAddon:
             )
             raise exceptions.OptionsError(message) from error
 
+    def _configure_changes(self) -> None:
+        options = ctx.options
+        words = Words(
+            options.toolstream_repair, options.toolstream_shape, options.toolstream_fault, options.toolstream_seed
+        )
+        try:
+            self._settings = settings_of(words)
+        except SettingsError as error:
+            raise exceptions.OptionsError(str(error)) from error
+
     def _configure_provider(self, paths: Sequence[str]) -> None:
         try:
             self._provider = Provider.load(paths) if paths else None
@@ -232,13 +305,26 @@ def _refuse_misspelt(unknown: Iterable[str]) -> None:
             raise exceptions.OptionsError(message)
 
 
+def _pieces(passed: bytes | list[bytes]) -> list[bytes]:
+    return [passed] if isinstance(passed, bytes) else passed
+
+
 def _through(watch: Watch, before: bool | Through) -> Through:  # noqa: FBT001 - mitmproxy's own form of it
     """The stream callable of a flow; one that another addon has set still has its say, after us."""
     if isinstance(before, bool):
         return watch.stream
 
     def both(chunk: bytes) -> bytes | Iterable[bytes]:
-        watch.stream(chunk)
-        return before(chunk)
+        if not watch.rewrites:
+            watch.stream(chunk)
+            return before(chunk)
+        out = [after for piece in _pieces(watch.stream(chunk)) for after in _through_too(before, piece)]
+        return out if chunk else [*out, *_through_too(before, b"")]
 
     return both
+
+
+def _through_too(before: Through, chunk: bytes) -> list[bytes]:
+    """What another addon's callable makes of a chunk, without what would end the body."""
+    made = before(chunk)
+    return [piece for piece in ([made] if isinstance(made, bytes) else made) if piece]

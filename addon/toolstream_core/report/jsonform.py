@@ -32,7 +32,9 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
         "broken": _maybe(record.broken, hide),
         "error": _maybe(record.error, hide),
         "calls": [_call(call, hide) for call in record.calls],
-        "findings": [_finding(finding, hide) for finding in record.findings],
+        "findings": [finding_object(finding, hide) for finding in record.findings],
+        "mended": record.mended,
+        "faults": [{"spec": fault.spec, "drawn": fault.drawn, "changes": fault.changes} for fault in record.faults],
     }
 
 
@@ -50,7 +52,8 @@ def _call(call: Call, hide: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, hide: Callable[[str], str]) -> dict[str, Any]:
+def finding_object(finding: Finding, hide: Callable[[str], str]) -> dict[str, Any]:
+    """One finding."""
     return {
         "code": finding.code,
         "name": finding.name,

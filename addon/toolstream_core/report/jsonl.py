@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.model import ABSENT
 from toolstream_core.record import Sink
-from toolstream_core.report.jsonform import record_object
+from toolstream_core.report.jsonform import finding_object, record_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import Heard
-    from toolstream_core.model import Event, Said
+    from toolstream_core.defects.stage import Mended
+    from toolstream_core.model import Event, Finding, Said
     from toolstream_core.record import Record
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -68,6 +69,21 @@ class JsonLines(Sink):
         self._write(
             f'{{"type":"event",{self._head},"event":{frame.number}{self._time()},"bytes":{len(frame.raw)}{tail}}}'
         )
+
+    def found(self, finding: Finding) -> None:
+        """What is wrong, where it shows."""
+        text = _encode({"finding": finding_object(finding, self._hide)})[1:-1]
+        self._write(f'{{"type":"finding",{self._head}{self._time()},{text}}}')
+
+    def mended(self, mended: Mended) -> None:
+        """What an event was, and what the client gets for it."""
+        audit = {
+            "event": mended.event,
+            "rules": list(mended.rows),
+            "before": self._hide(mended.before.decode("utf-8", "replace")),
+            "after": self._hide(mended.after.decode("utf-8", "replace")),
+        }
+        self._write(f'{{"type":"repair",{self._head}{self._time()},{_encode(audit)[1:-1]}}}')
 
     def ended(self, record: Record) -> None:
         """The record, as `inspect` prints it."""

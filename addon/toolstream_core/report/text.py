@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.calls import Heard
+    from toolstream_core.defects.stage import Mended
     from toolstream_core.model import Call, Event, Finding, Said, Seen
-    from toolstream_core.record import Record
+    from toolstream_core.record import Injected, Record
     from toolstream_core.report.paint import Paint
 
 MAX_FRAGMENT = 160
@@ -81,6 +82,16 @@ class Lines(Sink):
         if said.end and not said.finishes:
             self._line(number, "end")
 
+    def found(self, finding: Finding) -> None:
+        """Tell what is wrong where it shows."""
+        if self._folded:
+            self.flush()
+        self._write(f"{self._prefix}{self._time()}{finding_line(finding, self._paint, self._hide)}{self._mark}")
+
+    def mended(self, mended: Mended) -> None:
+        """Tell that the client gets an event otherwise than it came."""
+        self._line(mended.event, self._paint("name", f"mended: {', '.join(mended.rows) or 'shape'}"))
+
     def ended(self, record: Record) -> None:
         """Tell the calls, the findings and how it ended."""
         self.flush()
@@ -135,13 +146,16 @@ def summary(record: Record, paint: Paint = plain, hide: Callable[[str], str] = s
     for call in record.calls:
         yield call_line(call, paint, hide)
     for finding in record.findings:
-        yield finding_line(finding, paint)
+        yield finding_line(finding, paint, hide)
+    for fault in record.faults:
+        yield fault_line(fault, paint)
     count = "1 call" if len(record.calls) == 1 else f"{len(record.calls)} calls"
     events = "1 event" if record.events == 1 else f"{record.events} events"
     reasons = ", ".join(word(reason) for reason in record.finish)
     finish = f"finish {paint('name', reasons)}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
-    yield f"{record.dialect}: {events}, {count}, {finish}{kind}{_how_ended(record, paint)}"
+    mended = f", {record.mended} mended" if record.mended else ""
+    yield f"{record.dialect}: {events}, {count}, {finish}{kind}{mended}{_how_ended(record, paint)}"
 
 
 def call_line(call: Call, paint: Paint = plain, hide: Callable[[str], str] = str) -> str:
@@ -154,11 +168,21 @@ def call_line(call: Call, paint: Paint = plain, hide: Callable[[str], str] = str
     return f"{where}{kind} {name} id={quoted(call.id, 80)} {_arguments(hide(call.arguments))}{state}{guess}"
 
 
-def finding_line(finding: Finding, paint: Paint = plain) -> str:
+def fault_line(fault: Injected, paint: Paint = plain) -> str:
+    """What became of a fault that was aimed at the stream."""
+    if not fault.drawn:
+        return f"fault {word(fault.spec)}: not drawn"
+    if not fault.changes:
+        return f"{paint('warning', f'fault {word(fault.spec)}')}: drawn, and found nothing to act on"
+    changes = "1 change" if fault.changes == 1 else f"{fault.changes} changes"
+    return f"{paint('warning', f'fault {word(fault.spec)}')}: {changes}"
+
+
+def finding_line(finding: Finding, paint: Paint = plain, hide: Callable[[str], str] = str) -> str:
     """One finding with its code, place and message."""
     where = f"event {finding.event}" + ("" if finding.call is None else f" call {finding.call}")
     what = paint(finding.severity, f"{finding.severity} {finding.code} {finding.name}")
-    return f"{what} at {where}: {printable(finding.message)}"
+    return f"{what} at {where}: {printable(hide(finding.message))}"
 
 
 def _arguments(text: str) -> str:

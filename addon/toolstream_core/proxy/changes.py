@@ -1,0 +1,52 @@
+"""What rewriting an answer asks of the messages around it: headers, and ids in the requests that follow."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.wire.coding import CodingError, Decoder
+
+if TYPE_CHECKING:
+    from mitmproxy import http
+
+    from toolstream_core.defects.stage import Ids
+
+# Made-up ids are long and random-looking, so a string token of a request's body that is one of them is one of them:
+# the body is searched as bytes, and nothing else of it changes.
+_TOKEN = re.compile(rb'"((?:call|toolu|fc|ts)_[0-9a-zA-Z_]{8,80})"')
+
+
+def readable(response: http.Response) -> bool:
+    """Whether the body's coding can be undone as it comes."""
+    try:
+        Decoder(response.headers.get("content-encoding", ""))
+    except CodingError:
+        return False
+    return True
+
+
+def unlabel(response: http.Response) -> None:
+    """Take out the headers that describe the bytes as they came; what goes on is decoded and of another length."""
+    for name in ("content-encoding", "content-length"):
+        response.headers.pop(name, None)
+
+
+def restore(request: http.Request, ids: Ids) -> None:
+    """Put the provider's own ids back where the client answers to ones that were made up."""
+    if not ids.sent or not request.raw_content or b"_" not in request.raw_content:
+        return
+    if request.headers.get("content-encoding", "identity") != "identity":
+        return
+    before = request.raw_content
+    after = _TOKEN.sub(lambda match: _original(match, ids), before)
+    if after != before:
+        request.raw_content = after
+        request.headers["content-length"] = str(len(after))
+
+
+def _original(match: re.Match[bytes], ids: Ids) -> bytes:
+    """The token with the provider's own id in it, where it is a made-up one."""
+    sent = ids.sent.get(match.group(1).decode())
+    return match.group(0) if sent is None else json.dumps(sent).encode()
