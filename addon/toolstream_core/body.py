@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.chain import Chain, Hear, hearing
 from toolstream_core.defects.menders import MENDERS
 from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.stage import Context, Ids, nobody
+from toolstream_core.defects.stage import Audited, Context, Ids, nobody
 from toolstream_core.dialects import DIALECTS, request
 from toolstream_core.dialects import asked as asked_read
 from toolstream_core.faults.picker import Picker
@@ -69,7 +69,7 @@ class Body:
         if writer is None:
             return Plan([reader])
         self._dialect, self._writer = dialect, writer
-        faults = self._faults()
+        faults = self._faults(reader.mended)
         reader.faults = self._pickers
         repairs = self.settings.repairs
         heard = _told_by(reader)
@@ -83,10 +83,13 @@ class Body:
             if repairs:
                 stages += [mender(self._context(repairs, mended=reader.mended)) for mender in menders]
         shapes = SHAPES.get(dialect.name, {})
-        stages += [shapes[name](self._context()) for name in self.settings.shapes if name in shapes]
+        for name in self.settings.shapes:
+            if name in shapes:
+                context = self._context(mended=reader.mended)
+                stages.append(Audited(context, shapes[name](context), "shape", name))
         return Plan([reader], self._chain(faults), self._chain(judges, heard), self._chain(stages, heard))
 
-    def _faults(self) -> list[Stage]:
+    def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:
         """The stages that break this stream."""
         stages: list[Stage] = []
         plants = PLANTS.get(self._dialect.name, {})
@@ -99,10 +102,11 @@ class Body:
             pick = Picker(fault, f"{self.settings.seed}|{self.number}|{place}", budget)
             self._pickers.append(pick)
             for part in PARTS.get(fault.name, (fault.name,)):
+                context = self._context(mended=mended)
                 if part in plants:
-                    stages.append(plants[part](self._context(), pick))
+                    stages.append(Audited(context, plants[part](context, pick), "fault", fault.name))
                 elif part in shapes and pick.stream():
-                    stages.append(shapes[part](self._context()))
+                    stages.append(Audited(context, shapes[part](context), "fault", fault.name))
         return stages
 
     def _context(

@@ -114,8 +114,9 @@ class Reader:
                 sink.found(finding)
 
     def mended(self, mended: Mended) -> None:
-        """Take a repair, and tell it."""
-        self._record.mended += 1
+        """Take a change, and tell it."""
+        if mended.kind != "fault":
+            self._record.mended += 1
         for sink in self._live:
             sink.mended(mended)
 

@@ -43,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     told = "text: tell every event that concerns tool calls (default: where there is a single stream)"
     parser.add_argument("--chunks", action=argparse.BooleanOptionalAction, help=told)
     told = "the request's JSON body, for bare bodies: the tools it offers are evidence"
-    parser.add_argument("--request", type=_request, default=ABSENT, metavar="FILE", help=told)
+    parser.add_argument("--request", type=request_file, default=ABSENT, metavar="FILE", help=told)
     told = "read everything as this protocol instead of recognising it"
     parser.add_argument("--dialect", choices=[dialect.name for dialect in DIALECTS], help=told)
     for name, does in (("--select", "tell only these findings"), ("--ignore", "do not tell these findings")):
@@ -107,7 +107,8 @@ def _defects(text: str) -> frozenset[str]:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _request(path: str) -> Json:
+def request_file(path: str) -> Json:
+    """The request in a file, as an option's value."""
     try:
         request = parse(Path(path).read_bytes())
     except (OSError, ValueError) as error:

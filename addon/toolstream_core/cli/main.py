@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS: Final = {"inspect": "inspect", "demo": "demo", "addon-path": "addon_path"}
+COMMANDS: Final = {
+    "inspect": "inspect",
+    "repair": "repair",
+    "fault": "fault",
+    "list": "list",
+    "explain": "explain",
+    "demo": "demo",
+    "addon-path": "addon_path",
+}
 """Each command and its module, which has `add_parser(subparsers)` and `run(args) -> int`."""
 
 USAGE: Final = 2

@@ -29,13 +29,15 @@ def nobody(told: object) -> None:
 
 
 class Mended(NamedTuple):
-    """One repair, for the audit: what an event was and what it became. Several frames are joined, none is `b""`."""
+    """One change, for the audit: what an event was and what it became. Several frames are joined, none is `b""`."""
 
     rows: tuple[str, ...]
-    """Names of the defects that demanded it."""
+    """Names of the defects that demanded it, of the shape, or of the fault."""
     event: int
     before: bytes
     after: bytes
+    kind: str = "repair"
+    """`repair`, `shape` or `fault`."""
 
 
 @dataclass
@@ -117,6 +119,51 @@ class Stage:
     def holding(self) -> bool:
         """Whether frames wait; those that say nothing have to queue behind them then."""
         return False
+
+
+class Audited(Stage):
+    """A shape or a fault, with a record of what it changes."""
+
+    def __init__(self, context: Context, inner: Stage, kind: str, name: str) -> None:
+        """`kind` and `name` as in `Mended`."""
+        super().__init__(context)
+        self._inner = inner
+        self._kind = kind
+        self._name = name
+        self._held: list[Frame] = []
+        self.each = inner.each
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        frames = list(self._inner.take(event, heard))
+        if not self._held and len(frames) == 1 and frames[0] is event.frame:
+            return frames
+        self._held.append(event.frame)
+        if not self._inner.holding:
+            self._told(event.frame.number, frames)
+        return frames
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        frames = list(self._inner.end(clean=clean))
+        if frames:
+            self._told(frames[-1].number, frames)
+        return frames
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        return self._inner.release()
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return self._inner.holding
+
+    def _told(self, number: int, frames: list[Frame]) -> None:
+        before, self._held = self._held, []
+        change = Mended((self._name,), number, _joined(before), _joined(frames), self._kind)
+        if change.before != change.after:
+            self._context.mended(change)
 
 
 class Mender(Stage):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from mitmproxy import http
-from mitmproxy.io import FlowReader
+from mitmproxy.io import FlowReader, FlowWriter
 
+from toolstream_core.proxy.changes import unlabel
 from toolstream_core.proxy.watch import exchange_of, request_json, secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import quoted
@@ -15,7 +17,7 @@ from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mitmproxy import flow
 
@@ -33,6 +35,29 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
     for number, one in enumerate(_flows(stream)):
         if isinstance(one, http.HTTPFlow) and one.response is not None:
             yield _answer(one, f"{source}#{number}")
+
+
+def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:
+    """The flow file with the answers that `change` gives; what it leaves as it is stays as it is."""
+    out = io.BytesIO()
+    writer = FlowWriter(out)
+    for number, one in enumerate(_flows(stream)):
+        if isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
+            _put(one, _answer(one, f"{source}#{number}"), change)
+        writer.add(one)
+    return out.getvalue()
+
+
+def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], bytes]) -> None:
+    """Give a flow its new body; one of which nothing was changed keeps its coding and its chunks."""
+    assert one.response is not None
+    body = change(saved)
+    if body == one.response.get_content(strict=False):
+        return
+    unlabel(one.response)
+    one.response.raw_content = body
+    one.response.headers["content-length"] = str(len(body))
+    one.metadata.pop("toolstream", None)
 
 
 def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:

@@ -79,6 +79,7 @@ class JsonLines(Sink):
         """What an event was, and what the client gets for it."""
         audit = {
             "event": mended.event,
+            "kind": mended.kind,
             "rules": list(mended.rows),
             "before": self._hide(mended.before.decode("utf-8", "replace")),
             "after": self._hide(mended.after.decode("utf-8", "replace")),

@@ -90,7 +90,7 @@ class Lines(Sink):
 
     def mended(self, mended: Mended) -> None:
         """Tell that the client gets an event otherwise than it came."""
-        self._line(mended.event, self._paint("name", f"mended: {', '.join(mended.rows) or 'shape'}"))
+        self._line(mended.event, self._paint("name", f"{mended.kind}: {', '.join(mended.rows)}"))
 
     def ended(self, record: Record) -> None:
         """Tell the calls, the findings and how it ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import gzip
 import io
 import os
@@ -62,16 +63,23 @@ def answers(path: str, read_flows: ReadFlows, request: Json = ABSENT) -> Iterato
 
     Raises `UnreadableError`, here or while the chunks are taken; what came before it was read rightly.
     """
-    with _told(), _opened(path) as stream:
-        begun = _begin(stream)
-        if _FLOW.match(begun.lead):
-            yield from read_flows(begun.whole(), path)
-        elif _HAR.match(begun.lead):
-            yield from har.answers(begun.whole().read(), path)
-        elif begun.head and raw.suffix(path) in _RIGHT:
-            raise UnreadableError(_RIGHT[raw.suffix(path)])
+    with begun(path) as file:
+        if file.kind is Kind.FLOWS:
+            yield from read_flows(file.whole(), path)
+        elif file.kind is Kind.HAR:
+            yield from har.answers(file.whole().read(), path)
         else:
-            yield raw.answer(begun.pieces(), path, coding=begun.coding, request=request)
+            yield raw.answer(file.pieces(), path, coding=file.coding, request=request)
+
+
+@contextmanager
+def begun(path: str) -> Iterator[Begun]:
+    """A file, opened, with its kind known. Raises `UnreadableError`, also for what is read of it inside."""
+    with _told(), _opened(path) as stream:
+        file = _begin(stream)
+        if file.kind is Kind.BODY and file.head and raw.suffix(path) in _RIGHT:
+            raise UnreadableError(_RIGHT[raw.suffix(path)])
+        yield file
 
 
 @contextmanager
@@ -98,8 +106,16 @@ def _told() -> Iterator[None]:
         raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
+class Kind(enum.Enum):
+    """What a file holds, by its first bytes."""
+
+    FLOWS = "a mitmproxy flow file"
+    HAR = "a HAR file"
+    BODY = "a bare body"
+
+
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class Begun:
     """A file of which the first bytes were read."""
 
     head: bytes
@@ -107,6 +123,13 @@ class _Begun:
     coding: str
     lead: bytes
     """What the first bytes say, uncompressed."""
+
+    @property
+    def kind(self) -> Kind:
+        """What the file holds."""
+        if _FLOW.match(self.lead):
+            return Kind.FLOWS
+        return Kind.HAR if _HAR.match(self.lead) else Kind.BODY
 
     def whole(self) -> BinaryIO:
         """The file from its beginning, uncompressed."""
@@ -124,13 +147,13 @@ class _Begun:
                 yield piece
 
 
-def _begin(stream: io.BufferedReader) -> _Begun:
+def _begin(stream: io.BufferedReader) -> Begun:
     head = stream.read(_HEAD)
     if not head.startswith(_GZIP):
-        return _Begun(head, stream, "", head)
+        return Begun(head, stream, "", head)
     head += stream.read(_GZIP_HEAD)
     try:
         lead = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, _HEAD)
     except zlib.error:
         lead = b""
-    return _Begun(head, stream, "gzip", lead)
+    return Begun(head, stream, "gzip", lead)

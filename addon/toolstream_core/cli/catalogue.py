@@ -1,0 +1,92 @@
+"""Everything that has a name, as `list` and `explain` tell it. Knows the tables."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any, Final
+
+from toolstream_core.defects.plants import PLANTS
+from toolstream_core.defects.row import ALL_DIALECTS, Row
+from toolstream_core.defects.rows import ROWS
+from toolstream_core.faults.presets import PRESETS
+from toolstream_core.shapes import SHAPES
+from toolstream_core.shapes.clients import CLIENTS
+
+VERSION: Final = 1
+
+
+def document() -> dict[str, Any]:
+    """What `toolstream list --format json` prints."""
+    return {
+        "version": VERSION,
+        "defects": [defect(row) for row in ROWS],
+        "shapes": shapes(),
+        "transit": [],
+        "presets": [
+            {"name": one.name, "meaning": one.meaning, "parts": list(one.parts), "source": one.source}
+            for one in PRESETS
+        ],
+        "clients": [
+            {
+                "name": one.name,
+                "client": one.client,
+                "versions": one.versions,
+                "shapes": list(one.shapes),
+                "repairs": list(one.repairs),
+                "why": one.why,
+                "source": one.source,
+            }
+            for one in CLIENTS
+        ],
+    }
+
+
+def defect(row: Row) -> dict[str, Any]:
+    """A row of the table of defects."""
+    return {
+        "code": row.code,
+        "name": row.name,
+        "severity": row.severity.value,
+        "family": row.family,
+        "dialects": list(row.dialects),
+        "meaning": row.meaning,
+        "plant": bool(planted(row)),
+        "repair": row.repair.value if row.repair else None,
+        "doc": f"docs/defects/{row.name}.md",
+    }
+
+
+def planted(row: Row) -> tuple[str, ...]:
+    """The dialects in which the defect can be caused."""
+    return tuple(dialect for dialect in ALL_DIALECTS if row.name in PLANTS.get(dialect, {}))
+
+
+def shapes() -> list[dict[str, Any]]:
+    """The shapes, each with the dialects that it exists in."""
+    names = list(dict.fromkeys(name for one in SHAPES.values() for name in one))
+    return [
+        {"name": name, "meaning": meaning(name), "dialects": [dialect for dialect in SHAPES if name in SHAPES[dialect]]}
+        for name in names
+    ]
+
+
+def meaning(shape: str) -> str:
+    """What a shape does, in a sentence."""
+    found = next(one[shape] for one in SHAPES.values() if shape in one)
+    return (found.__doc__ or "").partition("\n")[0]
+
+
+def page(row: Row) -> str:
+    """The page of a defect, as Markdown: what its row says, and what was written about it."""
+    prose = (files("toolstream_core.defects") / "pages" / f"{row.name}.md").read_text(encoding="utf-8")
+    caused = ", ".join(planted(row)) or "not by editing events"
+    mended = f"{row.repair}" if row.repair else "none"
+    return (
+        f"# {row.code} {row.name}\n\n"
+        f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
+        f"| severity | family | dialects | repair | can be caused in |\n"
+        f"|---|---|---|---|---|\n"
+        f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {mended} | {caused} |\n\n"
+        f"A correct client {row.must}.\n\n"
+        f"{prose.strip()}\n"
+    )

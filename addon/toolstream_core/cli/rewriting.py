@@ -1,0 +1,134 @@
+"""What `repair` and `fault` share: saved answers rewritten, their changes shown. Knows sources and settings."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from toolstream_core.body import Body
+from toolstream_core.cli.inspect import request_file
+from toolstream_core.model import ABSENT
+from toolstream_core.record import Sink
+from toolstream_core.redact import redacted
+from toolstream_core.report.paint import printable, word
+from toolstream_core.report.text import fault_line
+from toolstream_core.sources.files import STDIN
+from toolstream_core.sources.rewrite import pairs, rewritten, write
+from toolstream_core.sources.saved import UnreadableError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.defects.stage import Mended
+    from toolstream_core.model import Json
+    from toolstream_core.record import Record
+    from toolstream_core.settings import Settings
+    from toolstream_core.sources.saved import Saved
+
+DONE, UNREADABLE = 0, 2
+"""Exit codes."""
+
+
+def add_paths(parser: argparse.ArgumentParser) -> None:
+    """Declare what both commands take."""
+    told = "a mitmproxy flow file, a HAR file, a bare SSE, NDJSON or JSON body, a folder of them, or - for stdin"
+    parser.add_argument("source", metavar="IN", help=told)
+    told = "where the result goes, in IN's format: a file, a folder where IN is one, or - for stdout"
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", help=told)
+    told = "show each changed event before and after, on stderr"
+    parser.add_argument("--diff", action="store_true", help=told)
+    told = "the request's JSON body, for bare bodies: the tools it offers are evidence"
+    parser.add_argument("--request", type=request_file, default=ABSENT, metavar="FILE", help=told)
+
+
+def run(args: argparse.Namespace, settings: Settings) -> int:
+    """Rewrite IN to OUT and give the exit code."""
+    if STDIN not in (args.output, args.source) and _same(args.source, args.output):
+        return _cannot(f"{word(args.output)} is IN itself; OUT has to be another place")
+    work = Rewriting(settings, diff=args.diff, request=args.request)
+    for source, target in pairs(args.source, args.output):
+        try:
+            data = rewritten(source, work.body, _flows, args.request)
+        except UnreadableError as error:
+            return _cannot(f"{word(source)} {error}")
+        if target == STDIN:
+            sys.stdout.buffer.write(data)
+        else:
+            write(target, data)
+    work.sum_up()
+    return DONE
+
+
+@dataclass
+class Rewriting(Sink):
+    """Rewrites answers and counts what was done."""
+
+    settings: Settings
+    diff: bool = False
+    request: Json = ABSENT
+    _answers: int = 0
+    _changes: int = 0
+    _faults: list[str] = field(default_factory=list)
+    _hide: Callable[[str], str] = str
+
+    live = True
+
+    def body(self, saved: Saved) -> bytes:
+        """The answer's new body."""
+        self._hide = lambda text: redacted(text, saved.secrets)
+        body = Body(saved.exchange, self.settings, lambda dialect: [self], number=self._answers + 1)  # noqa: ARG005
+        out = [piece for chunk in saved.chunks if chunk for piece in body.feed(chunk)]
+        out += body.end(broken=saved.broken)
+        record = body.record(broken=saved.broken)
+        if record is not None:
+            self._answers += 1
+            self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
+        return b"".join(out)
+
+    def mended(self, mended: Mended) -> None:
+        """Count a change, and show it where that was asked for."""
+        self._changes += 1
+        if not self.diff:
+            return
+        print(f"event {mended.event}  {mended.kind}: {', '.join(mended.rows)}", file=sys.stderr)
+        for sign, side in (("-", mended.before), ("+", mended.after)):
+            for line in self._hide(side.decode("utf-8", "replace")).splitlines():
+                if line:
+                    print(f"{sign} {printable(line)}", file=sys.stderr)
+
+    def ended(self, record: Record) -> None:
+        """Nothing more is shown of the end."""
+
+    def sum_up(self) -> None:
+        """Say what was done."""
+        for line in self._faults:
+            print(line, file=sys.stderr)
+        streams = "1 stream" if self._answers == 1 else f"{self._answers} streams"
+        changes = "1 event" if self._changes == 1 else f"{self._changes} events"
+        print(f"{streams}, {changes} changed", file=sys.stderr)
+
+
+def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:
+    from toolstream_core.proxy import flowfile
+
+    return flowfile.rewritten(stream, source, change)
+
+
+def _same(source: str, target: str) -> bool:
+    try:
+        return Path(source).resolve() == Path(target).resolve()
+    except (OSError, ValueError):
+        return False
+
+
+def _cannot(message: str) -> int:
+    print(f"toolstream: {message}", file=sys.stderr)
+    return UNREADABLE
+
+
+def words(given: Sequence[str] | None) -> tuple[str, ...]:
+    """What an option that may be repeated was given."""
+    return tuple(given or ())

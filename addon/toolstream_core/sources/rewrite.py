@@ -1,0 +1,83 @@
+"""Saved answers written again with other bodies, in the format in which they came. Knows formats, not protocols."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from toolstream_core.model import ABSENT
+from toolstream_core.sources import har, raw
+from toolstream_core.sources.files import STDIN, Kind, begun, files
+from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolstream_core.model import Json
+    from toolstream_core.sources.saved import Saved
+
+type Change = Callable[[Saved], bytes]
+"""Gives an answer's new body, decoded."""
+type RewriteFlows = Callable[[BinaryIO, str, Change], bytes]
+"""Writes a mitmproxy flow file again; handed in, because this package is not the one that knows mitmproxy."""
+
+
+def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
+    """Each file that `source` means and where it goes: `target` itself, or, for a folder, its place below it."""
+    if source == STDIN or not Path(source).is_dir():
+        yield source, target
+        return
+    for file in files(source):
+        yield file, str(Path(target) / Path(file).relative_to(source))
+
+
+def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = ABSENT) -> bytes:
+    """One file with its answers changed. Raises `UnreadableError`."""
+    with begun(path) as file:
+        if file.kind is Kind.FLOWS:
+            return flows(file.whole(), path, change)
+        if file.kind is Kind.HAR:
+            return _har(file.whole().read(), path, change)
+        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request))
+
+
+def write(path: str, data: bytes) -> None:
+    """Put a file where it belongs, for its owner's eyes."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
+def _har(data: bytes, path: str, change: Change) -> bytes:
+    document = parse(data.removeprefix(b"\xef\xbb\xbf"))
+    if not isinstance(document, dict):
+        raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
+    entries = [entry for entry in document["log"]["entries"] if _has_response(entry)]
+    for entry, saved in zip(entries, har.answers(data, path), strict=True):
+        if saved.missing:
+            continue
+        body = change(saved)
+        if body != b"".join(saved.chunks):
+            _put(entry["response"], body)
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
+def _has_response(entry: Json) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
+
+
+def _put(response: dict[str, Json], body: bytes) -> None:
+    before = response.get("content")
+    content = dict(before) if isinstance(before, dict) else {}
+    try:
+        content.update(text=body.decode(), size=len(body))
+        content.pop("encoding", None)
+    except UnicodeDecodeError:
+        content.update(text=base64.b64encode(body).decode(), size=len(body), encoding="base64")
+    response["content"] = content
