@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,11 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 from toolstream_core.dialects import DIALECTS, Dialect
 from toolstream_core.model import Event, Exchange, Observer
-from toolstream_core.pipeline import MANY, MAX_UNRECOGNISED, Pipeline
+from toolstream_core.pipeline import MANY, MAX_UNRECOGNISED, Pipeline, Plan
+from toolstream_core.wire.whole import WholeFramer
+
+if TYPE_CHECKING:
+    from toolstream_core.wire.frame import Framer
 
 FLOWSRC = sorted((ROOT / "scripts" / "flowsrc").glob("*.txt"))
 CHUNK = (
@@ -49,10 +54,10 @@ class Begun:
         self.observers = observers
         self.dialects: list[tuple[str, bool]] = []
 
-    def __call__(self, dialect: Dialect, streamed: bool) -> tuple[Observer, ...]:
+    def __call__(self, dialect: Dialect, framer: Framer) -> Plan:
         """Note who was recognised."""
-        self.dialects.append((dialect.name, streamed))
-        return self.observers
+        self.dialects.append((dialect.name, not isinstance(framer, WholeFramer)))
+        return Plan(self.observers)
 
 
 def pipeline(begun: Begun, **exchange: str) -> Pipeline:

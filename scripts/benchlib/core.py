@@ -13,8 +13,8 @@ from benchlib import sdk
 from benchlib.protocols import PROTOCOLS
 from benchlib.streams import Kind, Load
 from benchlib.told import WrongCallsError
+from toolstream_core.body import read_body
 from toolstream_core.model import Exchange
-from toolstream_core.record import read_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
