@@ -15,7 +15,7 @@ from toolstream_core.defects.framing import (
     SPLIT_CHOICES,
     TOOL_CALLS_OBJECT,
 )
-from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, REPEATED_INDEX
+from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, MISSING_ID, REPEATED_INDEX
 from toolstream_core.defects.menders.chat_call import DROP, Edits, KnownCall, edited
 from toolstream_core.defects.menders.chat_ending import Endings
 from toolstream_core.defects.menders.spelling import Told
@@ -110,6 +110,8 @@ class ChatMender(Mender):
         self._earlier: frozenset[str] | None = None
         self.over = False
         """Whether `[DONE]` came."""
+        self.failed = False
+        """Whether the provider reported an error."""
         self.ending = False
         """Whether nothing more comes, so that nothing may wait."""
 
@@ -251,6 +253,8 @@ class ChatMender(Mender):
         """A call opens: earlier ones of its choice need not wait for it; it may repeat one of them."""
         before = known.choice.known
         for earlier in before:
+            if earlier.nothing:
+                earlier.settle()
             earlier.spelling.settle(earlier.judge)
         if known.call.id and (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
             known.twin = next((one for one in before if one.call.id == known.call.id), None)
@@ -299,6 +303,7 @@ class ChatMender(Mender):
         """What the client gets for an event."""
         frame, said = waiting.frame, waiting.said
         if said.error:
+            self.failed = True
             self.tell(IN_BAND_ERROR, frame.number, f"the provider reports an error: {said.error}")
         if said.end and not said.finishes and not waiting.parts:
             self.over = True
@@ -325,6 +330,8 @@ class ChatMender(Mender):
             return {}
         if known.doubled:
             return None if self.tell(DOUBLED_CALL, number, "the call was said before", known.call) else {}
+        if known.nothing and not known.told:
+            return None if self.tell(MISSING_ID, number, "an entry has neither id, name nor arguments") else {}
         raw = self._entry(waiting.frame, part) if not fragment.as_wanted else {}
         index = raw.get("index", ABSENT)
         told = known.told

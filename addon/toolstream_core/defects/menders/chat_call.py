@@ -100,6 +100,11 @@ class KnownCall:
         return self.mender.tell(row, self.event, message, self.call)
 
     @property
+    def nothing(self) -> bool:
+        """Whether nothing has come that a call could be known by."""
+        return not (self.call.id or self.call.name) and self.call.arguments.empty
+
+    @property
     def pending(self) -> bool:
         """Whether the header, or a first `{}`, has to wait."""
         if self.settled:

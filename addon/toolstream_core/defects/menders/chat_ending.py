@@ -104,7 +104,7 @@ class Endings:
         out: list[Frame] = []
         for choice in list(self._mender.choices.values()):
             self._without_calls(choice)
-            if choice.finish is not None:
+            if choice.finish is not None or self._mender.failed:
                 continue
             whole = bool(choice.known) and all(self._is_whole(known) for known in choice.known)
             held = choice.held
@@ -128,7 +128,8 @@ class Endings:
             [mender.delta(choice.number, {}, finish=choice.held, number=self.last) for choice in held] if clean else []
         )
         finished = [choice for choice in mender.choices.values() if choice.known and (choice.finish or choice.held)]
-        if clean and finished and mender.tell(MISSING_DONE, self.last, "the stream ended without [DONE]"):
+        half = mender.failed or not all(self._is_whole(known) for choice in finished for known in choice.known)
+        if clean and finished and not half and mender.tell(MISSING_DONE, self.last, "the stream ended without [DONE]"):
             out.append(mender.context.writer.make(b"[DONE]", self.last + 1))
         return out
 
@@ -197,6 +198,8 @@ class Endings:
 
     def _is_whole(self, known: KnownCall) -> bool:
         arguments = known.call.arguments
+        if known.nothing:
+            return True
         if arguments.empty:
             return self._mender.context.may_be_empty(known.call.name)
         return arguments.whole or known.spelling.whole

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # waiting cannot delay anything: behind whole arguments, or behind a first `{}` of a tool that takes parameters.
 
 _PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
+_MARKUP = re.compile(r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)+")
+"""Special tokens, tags, and brackets too many."""
 _LITERALS = ("true", "false", "null")
 _NUMBER_BEGUN = re.compile(r"-|\.\d*|-?\d+\.?\d*[eE]?[+-]?\d*|[eE][+-]?")
 _CONTROL_OR_ESCAPE = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')
@@ -226,7 +228,7 @@ class Spelling:
         whole = self._whole or ""
         spill, self._spill = self._spill + piece, ""
         if not spill.lstrip().startswith(("{", "[")):
-            return "" if judge(TRAILING_GARBAGE, f"{_short(spill)} follows the arguments") else spill
+            return self._garbage(spill, judge)
         if viable(spill) and not _is_json(spill):
             if self._on(REPLAYED_ARGUMENTS):
                 self._spill = spill
@@ -237,6 +239,14 @@ class Spelling:
             return "" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else spill
         judge(MERGED_CALLS, "arguments of another call follow whole ones")
         return spill
+
+    def _garbage(self, spill: str, judge: Judge) -> str:
+        """What follows and is no JSON: markup and stray brackets can go, the next call's name cannot."""
+        if "{" in spill:
+            judge(MERGED_CALLS, f"{_short(spill)} follows the arguments")
+            return spill
+        gone = judge(TRAILING_GARBAGE, f"{_short(spill)} follows the arguments")
+        return "" if gone and _MARKUP.fullmatch(spill) else spill
 
     def _decoded(self, piece: str, judge: Judge) -> str:
         """Arguments that begin with a quote: an object within a string, or no arguments of anybody's."""
