@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
 from toolstream_core.defects.identity import (
@@ -29,25 +29,20 @@ from toolstream_core.defects.identity import (
     REUSED_INDEX,
     SPLIT_NAME,
 )
+from toolstream_core.defects.menders.chat_edits import DROP, Edits
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.row import NOTE
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.menders.chat import ChatMender, Choice
+    from toolstream_core.defects.menders.chat import ChatMender
+    from toolstream_core.defects.menders.chat_state import Choice
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment, Json
 
-DROP: Final = object()
-"""The edit that takes a key out."""
 _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
-
-type Edits = dict[str, Json]
-"""Keys of an entry (`index`, `id`, `type`, `name`, `arguments`) and their new values, or `DROP`."""
 
 
 class KnownCall:
@@ -271,32 +266,3 @@ class KnownCall:
             drop = told and self.name == self.call.name
         if drop:
             edits["name"] = DROP
-
-
-def edited(entry: Mapping[str, Json], edits: Edits) -> dict[str, Json]:
-    """The entry with its edits in: other keys, and the order of all, stay."""
-    function = entry.get("function")
-    inner = dict(function) if isinstance(function, dict) else {}
-    for key in ("name", "parameters", "arguments"):
-        if key in edits:
-            _put(inner, key, edits[key], ("name", "parameters", "arguments"))
-    outer = dict(entry)
-    for key in ("index", "id", "type"):
-        if key in edits:
-            _put(outer, key, edits[key], ("index", "id", "type"))
-    outer["function"] = inner
-    return outer
-
-
-def _put(into: dict[str, Json], key: str, value: Json, order: tuple[str, ...]) -> None:
-    """Set or take out a key; a new one comes before those that usually follow it."""
-    if value is DROP:
-        into.pop(key, None)
-    elif key in into:
-        into[key] = value
-    else:
-        before = order[: order.index(key)]
-        first = {one: into.pop(one) for one in list(into) if one in before}
-        rest = dict(into)
-        into.clear()
-        into.update({**first, key: value, **rest})

@@ -21,8 +21,9 @@ from toolstream_core.defects.wording import EMPTY_ARGUMENTS, LOST_ARGUMENTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.defects.menders.chat import ChatMender, Choice, Waiting
+    from toolstream_core.defects.menders.chat import ChatMender
     from toolstream_core.defects.menders.chat_call import KnownCall
+    from toolstream_core.defects.menders.chat_state import Choice, Waiting
     from toolstream_core.model import Event, Finish
     from toolstream_core.wire.frame import Frame
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import same_arguments
+from toolstream_core.defects.menders.escapes import ODD, Escapes, is_json, viable
 from toolstream_core.defects.wording import (
     CUMULATIVE_ARGUMENTS,
     DOUBLE_ENCODED_ARGUMENTS,
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
 _MARKUP = re.compile(r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)+")
 """Special tokens, tags, and brackets too many."""
-_LITERALS = ("true", "false", "null")
-_NUMBER_BEGUN = re.compile(r"-|\.\d*|-?\d+\.?\d*[eE]?[+-]?\d*|[eE][+-]?")
-_CONTROL_OR_ESCAPE = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')
-_ESCAPE = 6
-"""Characters of the longest escape, `\\uXXXX`."""
 
 
 class Told:
@@ -97,7 +93,7 @@ class Spelling:
         """What came before a fragment that may be all so far or the next one, and that fragment."""
         self._carry = ""
         """Half a surrogate pair, kept for the next fragment."""
-        self._escapes = _Escapes()
+        self._escapes = Escapes()
 
     @property
     def waiting(self) -> bool:
@@ -133,7 +129,7 @@ class Spelling:
         self._waiting = None
         if self._suspect is not None and judge is not None:
             before, piece, told = self._suspect
-            if not self._text.ended and _is_json(piece):
+            if not self._text.ended and is_json(piece):
                 told.text = self._grown(piece, before, judge)
         self._suspect = None
 
@@ -193,7 +189,7 @@ class Spelling:
         self._suspect = None
         if piece.startswith(suspect) and len(piece) > len(suspect):
             told.text = self._grown(suspect, before, judge)
-        elif not viable(self._text.text()) and _is_json(suspect):
+        elif not viable(self._text.text()) and is_json(suspect):
             told.text = self._grown(suspect, before, judge)
             self._whole = suspect
 
@@ -229,7 +225,7 @@ class Spelling:
         spill, self._spill = self._spill + piece, ""
         if not spill.lstrip().startswith(("{", "[")):
             return self._garbage(spill, judge)
-        if viable(spill) and not _is_json(spill):
+        if viable(spill) and not is_json(spill):
             if self._on(REPLAYED_ARGUMENTS):
                 self._spill = spill
                 return ""
@@ -267,7 +263,7 @@ class Spelling:
 
     def _finished(self, text: str, judge: Judge) -> str:
         """Last touches on the text itself: no half characters, and, where asked for, valid escapes."""
-        if _CONTROL_OR_ESCAPE.search(text) or self._escapes.open or self._on(INVALID_ARGUMENTS):
+        if ODD.search(text) or self._escapes.open or self._on(INVALID_ARGUMENTS):
             text = self._escapes.mended(text, judge, mend=self._on(INVALID_ARGUMENTS))
         if self._carry:
             text, self._carry = self._carry + text, ""
@@ -276,79 +272,6 @@ class Spelling:
             if judge(SPLIT_SURROGATE, message):
                 text, self._carry = text[:-1], text[-1]
         return text
-
-
-class _Escapes:
-    """Follows strings across fragments, to escape what JSON wants escaped."""
-
-    __slots__ = ("_inside", "_slash", "open")
-
-    def __init__(self) -> None:
-        self._inside = False
-        self._slash = False
-        """Whether the last fragment ended behind a backslash."""
-        self.open = False
-        """Whether the text so far was followed; from the first oddity on it has to be."""
-
-    def mended(self, text: str, judge: Judge, *, mend: bool) -> str:
-        if not mend:
-            return text
-        self.open = True
-        out: list[str] = []
-        at = 0
-        while at < len(text):
-            at += self._step(text, at, out, judge)
-        return "".join(out)
-
-    def _step(self, text: str, at: int, out: list[str], judge: Judge) -> int:
-        character = text[at]
-        if self._slash:
-            self._slash = False
-            odd = _CONTROL_OR_ESCAPE.match(f"\\{text[at : at + _ESCAPE]}")
-            if odd is not None:
-                judge(INVALID_ARGUMENTS, f"\\{character} is no escape of JSON")
-                out.append("\\")
-        elif character == '"':
-            self._inside = not self._inside
-        elif self._inside and character == "\\":
-            odd = _CONTROL_OR_ESCAPE.match(text, at)
-            following = text[at + 1 : at + 2]
-            if odd is not None and following:
-                judge(INVALID_ARGUMENTS, f"\\{following} is no escape of JSON")
-                out.append("\\\\")
-                return 1
-            self._slash = not following
-            out.append(character + following)
-            return 1 + len(following)
-        elif self._inside and character < " ":
-            judge(INVALID_ARGUMENTS, "a control character stands unescaped in a string")
-            character = json.dumps(character)[1:-1]
-        out.append(character)
-        return 1
-
-
-def viable(text: str) -> bool:
-    """Whether `text` can be the beginning of JSON, or is JSON."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        rest = text[error.pos :].strip()
-        if not rest or error.msg.startswith("Unterminated string"):
-            return True
-        if "escape" in error.msg:
-            return len(text) - error.pos <= _ESCAPE
-        return any(word.startswith(rest) for word in _LITERALS) or _NUMBER_BEGUN.fullmatch(rest) is not None
-    except RecursionError:
-        return False
-    return True
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _is_object(text: str) -> bool:

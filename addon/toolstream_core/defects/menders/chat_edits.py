@@ -1,0 +1,45 @@
+"""Changes to one Chat Completions entry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolstream_core.model import Json
+
+DROP: Final = object()
+"""The edit that takes a key out."""
+
+type Edits = dict[str, Json]
+"""Keys of an entry (`index`, `id`, `type`, `name`, `arguments`) and their new values, or `DROP`."""
+
+
+def edited(entry: Mapping[str, Json], edits: Edits) -> dict[str, Json]:
+    """The entry with its edits in: other keys, and the order of all, stay."""
+    function = entry.get("function")
+    inner = dict(function) if isinstance(function, dict) else {}
+    for key in ("name", "parameters", "arguments"):
+        if key in edits:
+            _put(inner, key, edits[key], ("name", "parameters", "arguments"))
+    outer = dict(entry)
+    for key in ("index", "id", "type"):
+        if key in edits:
+            _put(outer, key, edits[key], ("index", "id", "type"))
+    outer["function"] = inner
+    return outer
+
+
+def _put(into: dict[str, Json], key: str, value: Json, order: tuple[str, ...]) -> None:
+    """Set or take out a key; a new one comes before those that usually follow it."""
+    if value is DROP:
+        into.pop(key, None)
+    elif key in into:
+        into[key] = value
+    else:
+        before = order[: order.index(key)]
+        first = {one: into.pop(one) for one in list(into) if one in before}
+        rest = dict(into)
+        into.clear()
+        into.update({**first, key: value, **rest})

@@ -1,0 +1,207 @@
+"""The entries of Chat Completions events: what each has to become, and the payload with that in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.ending import UNSTREAMED_CALLS
+from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, MISSING_DELTA, TOOL_CALLS_OBJECT
+from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
+from toolstream_core.defects.menders.chat_edits import DROP, Edits, edited
+from toolstream_core.defects.wording import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
+from toolstream_core.dialects.chat_edit import choice_number, entries_of
+from toolstream_core.model import ABSENT, Phase
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolstream_core.defects.menders.chat import ChatMender
+    from toolstream_core.defects.menders.chat_state import Part, Waiting
+    from toolstream_core.model import Event, Json
+    from toolstream_core.wire.frame import Frame
+
+
+class Entries:
+    """The entries of one stream."""
+
+    def __init__(self, mender: ChatMender) -> None:
+        """For one stream."""
+        self._mender = mender
+
+    def edits(self, part: Part, waiting: Waiting) -> Edits | None:
+        """How the entry has to change to be understood; `None` where it is to go."""
+        fragment, known = part.fragment, part.known
+        number = known.event = waiting.frame.number
+        if fragment.phase is Phase.WHOLE:
+            return {}
+        if known.doubled:
+            return None if self._mender.tell(DOUBLED_CALL, number, "the call was said before", known.call) else {}
+        if known.nothing and not known.told:
+            return None if self._mender.tell(MISSING_ID, number, "an entry has neither id, name nor arguments") else {}
+        raw = self._entry(waiting.frame, part) if not fragment.as_wanted else {}
+        index = raw.get("index", ABSENT)
+        told = known.told
+        edits = known.continuing(fragment, index) if told else known.opening(fragment, index)
+        self._edit_arguments(part, raw, edits)
+        known.said = known.said or bool(part.told.text)
+        if told and edits and not part.told.text and not self._has_more(waiting.frame, part):
+            return None
+        return edits
+
+    def _edit_arguments(self, part: Part, raw: dict[str, Json], edits: Edits) -> None:
+        said, told, known = part.fragment.arguments, part.told.text, part.known
+        function = raw.get("function")
+        value = function.get("arguments", ABSENT) if isinstance(function, dict) else ABSENT
+        if said is None and known.judge(NULL_ARGUMENTS, "the arguments are null"):
+            edits["arguments"] = told
+        elif isinstance(function, dict) and value is ABSENT and isinstance(said, str) and "parameters" in function:
+            if known.judge(MISNAMED_ARGUMENTS, "the arguments are under the key parameters"):
+                edits.update({"parameters": DROP, "arguments": told})
+        elif not isinstance(value, str) and value is not None and value is not ABSENT:
+            if known.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(value).__name__}"):
+                edits["arguments"] = told
+        elif told != (said if isinstance(said, str) else ""):
+            edits["arguments"] = told
+
+    def _entry(self, frame: Frame, part: Part) -> dict[str, Json]:
+        """The entry as it stands in the payload."""
+        for place, choice in enumerate(look.items(look.get(frame.json, "choices"))):
+            if choice_number(choice, place) == part.fragment.choice:
+                entries = entries_of(look.get(choice, "delta"))
+                entry = entries[part.place] if part.place < len(entries) else None
+                return entry if isinstance(entry, dict) else {}
+        return {}
+
+    def _has_more(self, frame: Frame, part: Part) -> bool:
+        """Whether the entry has fields beside those that every entry has."""
+        entry = self._entry(frame, part)
+        return bool(entry.keys() - {"index", "id", "type", "function", "name", "arguments"})
+
+    def unstreamed(self, waiting: Waiting) -> list[Frame]:
+        """Calls that only the final message says, as deltas before it."""
+        out: list[Frame] = []
+        for part in waiting.parts:
+            known = part.known
+            if part.fragment.phase is not Phase.WHOLE or known.told:
+                continue
+            known.told = known.settled = True
+            call, number = known.call, waiting.frame.number
+            known.index = known.choice.free_index()
+            known.choice.taken[known.index] = known
+            if self._mender.tell(UNSTREAMED_CALLS, number, "the call comes in the final message only", call):
+                known.id = call.id or self._mender.made_id(known, None)
+                function = {"name": call.name, "arguments": part.told.text or "{}"}
+                entry = {"index": known.index, "id": known.id, "type": "function", "function": function}
+                self._mender.remember(waiting)
+                out.append(self._mender.delta(known.choice.number, {"tool_calls": [entry]}, number=number))
+        return out
+
+    def structure(self, waiting: Waiting) -> bool:
+        """Whether the entries stand in a wrong place or form, and that is to be mended."""
+        mend = False
+        number = waiting.frame.number
+        seen: set[int] = set()
+        for part in waiting.parts:
+            if id(part.known) in seen and part.fragment.phase is Phase.MORE:
+                message = "one event has two entries for the call"
+                mend = self._mender.tell(REPEATED_INDEX, number, message, part.known.call) or mend
+            seen.add(id(part.known))
+        if all(part.fragment.as_wanted for part in waiting.parts):
+            return mend
+        for choice in look.items(look.get(waiting.frame.json, "choices")):
+            calls = look.get(choice, "delta", "tool_calls")
+            if isinstance(calls, dict) and calls:
+                mend = self._mender.tell(TOOL_CALLS_OBJECT, number, "tool_calls is an object") or mend
+            elif not look.items(calls) and isinstance(look.get(choice, "delta", "function_call"), dict):
+                mend = self._mender.tell(LEGACY_FUNCTION_CALL, number, "the call comes as function_call") or mend
+        return mend
+
+    def without_calls(self, event: Event) -> Iterable[Frame]:
+        """An event that concerns no call, finish, error or end."""
+        frame, payload = event.frame, event.frame.json
+        if not isinstance(payload, dict):
+            return (frame,)
+        self._mender.remember_head(payload)
+        number = frame.number
+        choices = look.items(payload.get("choices"))
+        bare = [one for one in choices if _is_bare(one)]
+        if not bare or not self._mender.tell(MISSING_DELTA, number, "a choice has no delta object"):
+            return (frame,)
+        empty: Json = {"delta": {}, "finish_reason": None}
+        filled = [{**one, **empty} if _is_bare(one) else one for one in choices]
+        rewritten = self._mender.context.writer.rewrite(frame, {**payload, "choices": filled})
+        self._mender.audit(number, [frame], [rewritten])
+        return (rewritten,)
+
+    def rewritten(
+        self, waiting: Waiting, edits: list[tuple[Part, Edits | None]], finishes: dict[int, str | None], *, pin: bool
+    ) -> dict[str, Json]:
+        """The payload with everything in it that was told and is to be mended."""
+        payload = dict(waiting.frame.json) if isinstance(waiting.frame.json, dict) else {}
+        choices: list[Json] = []
+        for place, choice in enumerate(look.items(payload.get("choices"))):
+            number = choice_number(choice, place)
+            mine = {part.place: edit for part, edit in edits if part.fragment.choice == number and _streamed(part)}
+            if not isinstance(choice, dict):
+                choices.append(choice)
+                continue
+            rewritten = self._choice_rewritten(dict(choice), mine)
+            if number in finishes:
+                rewritten["finish_reason"] = finishes[number]
+            if self._mender.folded(number):
+                rewritten["index"] = 0
+            choices.append(rewritten)
+        payload["choices"] = choices
+        if pin:
+            payload["id"] = self._mender.head["id"]
+        return payload
+
+    def _choice_rewritten(self, choice: dict[str, Json], edits: dict[int, Edits | None]) -> dict[str, Json]:
+        delta = choice.get("delta")
+        if not isinstance(delta, dict) or not edits:
+            return choice
+        entries: list[Json] = []
+        for place, entry in enumerate(entries_of(delta)):
+            edit = edits.get(place, {})
+            if edit is not None:
+                entries.append(edited(entry, edit) if isinstance(entry, dict) else entry)
+        delta = dict(delta)
+        if (
+            "function_call" in delta
+            and not look.items(delta.get("tool_calls"))
+            and self._mender.on(LEGACY_FUNCTION_CALL)
+        ):
+            del delta["function_call"]
+        if entries:
+            delta["tool_calls"] = self._coalesced(entries)
+        else:
+            delta.pop("tool_calls", None)
+        choice["delta"] = delta
+        return choice
+
+    def _coalesced(self, entries: list[Json]) -> list[Json]:
+        """Entries of one index as one."""
+        if not self._mender.on(REPEATED_INDEX):
+            return entries
+        by_index: dict[Json, dict[str, Json]] = {}
+        out: list[Json] = []
+        for entry in entries:
+            first = by_index.get(entry.get("index")) if isinstance(entry, dict) else None
+            if first is None:
+                out.append(entry)
+                if isinstance(entry, dict) and isinstance(entry.get("index"), int):
+                    by_index[entry["index"]] = entry
+                continue
+            said = look.get(first, "function", "arguments"), look.get(entry, "function", "arguments")
+            joined = "".join(text for text in said if isinstance(text, str))
+            first["function"] = {**first["function"], "arguments": joined}
+        return out
+
+
+def _streamed(part: Part) -> bool:
+    return part.fragment.phase is Phase.MORE
+
+
+def _is_bare(choice: Json) -> bool:
+    return isinstance(choice, dict) and not isinstance(choice.get("delta"), dict) and "message" not in choice
