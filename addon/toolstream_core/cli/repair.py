@@ -17,7 +17,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "repair",
         help="mend saved streams, or say them in another lawful way",
-        description="Mend saved streams: write them again as toolstream_repair and toolstream_shape would pass them on.",
+        description="Write saved streams again as toolstream_repair and toolstream_shape would pass them on.",
         epilog="Exit code: 0 done, 2 usage or unreadable input.",
     )
     rewriting.add_paths(parser)

@@ -60,12 +60,12 @@ def pieces(event: Event, heard: Sequence[Heard], seen: set[int]) -> list[Piece] 
 
     `seen` remembers the calls that have opened, by `id(call)`.
     """
-    if not heard or any(not one.fragment.as_wanted or one.fragment.phase is not Phase.MORE for one in heard):
+    if not heard or any(one.fragment.phase is not Phase.MORE for one in heard):
         return None
     entries = [
         (choice_number(choice, place), entry)
         for place, choice in enumerate(look.items(look.get(event.frame.json, "choices")))
-        for entry in look.items(look.get(choice, "delta", "tool_calls"))
+        for entry in _listed(look.get(choice, "delta", "tool_calls"))
     ]
     if len(entries) != len(heard) or not all(_in_order(entry) for _, entry in entries):
         return None
@@ -75,6 +75,10 @@ def pieces(event: Event, heard: Sequence[Heard], seen: set[int]) -> list[Piece] 
         out.append(Piece(fragment, call, number, copy, id(call) not in seen))
         seen.add(id(call))
     return out
+
+
+def _listed(entries: Json) -> list[Json]:
+    return entries if isinstance(entries, list) else []
 
 
 def _in_order(entry: Json) -> bool:

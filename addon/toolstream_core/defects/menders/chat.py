@@ -17,9 +17,10 @@ from toolstream_core.defects.menders.chat_call import KnownCall
 from toolstream_core.defects.menders.chat_ending import Endings
 from toolstream_core.defects.menders.chat_entries import Entries
 from toolstream_core.defects.menders.chat_state import Choice, Part, Waiting
-from toolstream_core.defects.menders.spelling import Told
+from toolstream_core.defects.menders.spelling import Spelling, Told
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.defects.wording import (
+    CUMULATIVE_ARGUMENTS,
     PLACEHOLDER_ARGUMENTS,
 )
 from toolstream_core.dialects import request
@@ -174,7 +175,7 @@ class ChatMender(Mender):
         said = fragment.arguments
         assert isinstance(said, str)
         known.event = event.frame.number
-        told = known.spelling.take(said, known.judge)
+        told = known.spelling.take(said, known.judge, may_wait=self._may_wait(known))
         if told.text == said and not known.spelling.waiting:
             self._ending.heard(event, known)
             return (event.frame,)
@@ -197,8 +198,7 @@ class ChatMender(Mender):
             parts.append(Part(fragment, known, self._spelled(fragment, known), place))
             known.heard(fragment)
             self._ending.heard(event, known)
-            if known.twin is not None:
-                self._compare(known, known.twin)
+            self._compare(known)
         return parts
 
     def _opened(self, known: KnownCall) -> None:
@@ -208,8 +208,6 @@ class ChatMender(Mender):
             if earlier.nothing:
                 earlier.settle()
             earlier.spelling.settle(earlier.judge)
-        if known.call.id and (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
-            known.twin = next((one for one in before if one.call.id == known.call.id), None)
         before.append(known)
 
     def _spelled(self, fragment: Fragment, known: KnownCall) -> Told:
@@ -217,26 +215,34 @@ class ChatMender(Mender):
         if not isinstance(said, str):
             return Told("")
         if fragment.phase is Phase.WHOLE:
-            return Told(said if known.call.arguments.whole else known.call.arguments.text())
-        may_wait = not (known.settled or known.told or self.context.takes_none(known.call.name))
-        may_wait = may_wait and self.on(PLACEHOLDER_ARGUMENTS)
-        return known.spelling.take(said, known.judge, may_wait=may_wait)
+            return Spelling(self.on).take(known.call.arguments.reading()[0], known.judge)
+        return known.spelling.take(said, known.judge, may_wait=self._may_wait(known))
 
-    def _compare(self, known: KnownCall, twin: KnownCall) -> None:
-        """Decide whether a call under another call's id is that call again."""
-        mine, other = known.call.arguments, twin.call.arguments
-        if known.call.name != twin.call.name:
-            known.twin = None
-        elif mine.whole and other.whole:
-            known.twin = None
-            known.doubled = same_arguments(mine.text(), other.text())
+    def _may_wait(self, known: KnownCall) -> bool:
+        """Whether a fragment of the call may wait for the next one: one that may be a placeholder, or cumulative."""
+        if known.settled or self.context.takes_none(known.call.name):
+            return False
+        return self.on(PLACEHOLDER_ARGUMENTS) or self.on(CUMULATIVE_ARGUMENTS)
+
+    def _compare(self, known: KnownCall) -> None:
+        """Find out whether a call under another call's id is that call again, as long as it may be."""
+        if known.told or known.doubled or not known.call.id or not (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
+            return
+        call, earlier = known.call, known.choice.known
+        twins = [one for one in earlier[: earlier.index(known)] if one.call.id == call.id and not one.doubled]
+        twins = [one for one in twins if not (call.name and one.call.name) or call.name == one.call.name]
+        known.may_repeat = bool(twins) and not known.settled
+        if twins and call.name and call.arguments.whole:
+            said = call.arguments.reading()[0]
+            known.may_repeat = False
+            known.doubled = any(same_arguments(said, one.call.arguments.reading()[0]) for one in twins)
 
     def _settle(self, choice: int | None) -> None:
         """Nothing more is waited for, in one choice or in all."""
         wanted = None if choice is None else self.choice(choice)
         for known in self._known.values():
             if wanted is None or known.choice is wanted:
-                known.twin = None
+                known.may_repeat = False
                 known.settle()
 
     def _departures(self) -> list[Frame]:

@@ -30,7 +30,7 @@ from toolstream_core.defects.identity import (
     SPLIT_NAME,
 )
 from toolstream_core.defects.menders.chat_edits import DROP, Edits
-from toolstream_core.defects.menders.names import plain_name
+from toolstream_core.defects.menders.names import may_grow, plain_name
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.row import NOTE
 from toolstream_core.model import ABSENT
@@ -55,6 +55,7 @@ class KnownCall:
         "event",
         "id",
         "index",
+        "may_repeat",
         "mender",
         "name",
         "name_open",
@@ -62,7 +63,6 @@ class KnownCall:
         "settled",
         "spelling",
         "told",
-        "twin",
         "wire_index",
     )
 
@@ -87,8 +87,8 @@ class KnownCall:
         """Whether the name may still grow."""
         self.doubled = False
         """Whether it says an earlier call again."""
-        self.twin: KnownCall | None = None
-        """A call of the same id that this one may only repeat, until it is known not to."""
+        self.may_repeat = False
+        """Whether it may turn out to say an earlier call again."""
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
@@ -104,7 +104,7 @@ class KnownCall:
         """Whether the header, or a first `{}`, has to wait."""
         if self.settled:
             return False
-        if self.spelling.waiting or self.twin is not None:
+        if self.spelling.waiting or self.may_repeat:
             return True
         if self.told:
             return False
@@ -127,7 +127,7 @@ class KnownCall:
         if not fragment.name or not self.call.arguments.empty or name in context.schemas:
             self.name_open = False
         elif context.schemas:
-            self.name_open = any(tool.startswith(name) for tool in context.schemas)
+            self.name_open = may_grow(name, context.schemas)
         else:
             self.name_open = context.patient
 

@@ -8,6 +8,7 @@ from toolstream_core.defects.ending import UNSTREAMED_CALLS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, MISSING_DELTA, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.defects.menders.chat_edits import DROP, Edits, edited
+from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.wording import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.dialects.chat_edit import choice_number, entries_of
 from toolstream_core.model import ABSENT, Phase
@@ -91,7 +92,8 @@ class Entries:
             known.choice.taken[known.index] = known
             if self._mender.tell(UNSTREAMED_CALLS, number, "the call comes in the final message only", call):
                 known.id = call.id or self._mender.made_id(known, None)
-                function = {"name": call.name, "arguments": part.told.text or "{}"}
+                name = plain_name(call.name, self._mender.context.schemas)
+                function = {"name": name, "arguments": part.told.text or "{}"}
                 entry = {"index": known.index, "id": known.id, "type": "function", "function": function}
                 self._mender.remember(waiting)
                 out.append(self._mender.delta(known.choice.number, {"tool_calls": [entry]}, number=number))

@@ -17,6 +17,12 @@ _BEFORE = re.compile(r"\A(?:\s+|</?think>\s*|functions?[.:])+")
 _COUNTED = re.compile(r":\d+\Z")
 
 
+def may_grow(name: str, offered: Mapping[str, Json]) -> bool:
+    """Whether `name` can be the beginning of an offered tool's name, bare or with what is put before one."""
+    whole = [f"{before}{tool}" for tool in offered for before in ("", "functions.")]
+    return name not in offered and any(one.startswith(name) and one != name for one in whole)
+
+
 def plain_name(name: str, offered: Mapping[str, Json]) -> str:
     """The one offered tool that `name` is with something around it, or `name` as it is."""
     if not offered or name in offered:

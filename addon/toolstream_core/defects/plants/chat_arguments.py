@@ -60,7 +60,7 @@ def _replayed(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
     if not call.arguments.whole or id(call) in plant.kept or not piece.arguments:
         return None
     plant.kept[id(call)] = "said again"
-    again = continuation(piece.fragment.index, call.arguments.text())
+    again = continuation(piece.fragment.index, call.arguments.reading()[0])
     again["function"]["name"] = call.name
     identity = {"id": call.id, "type": "function"} if call.id else {}
     return [piece.entry, {**_place(piece), **identity, "function": again["function"]}]
@@ -132,7 +132,7 @@ def _split_surrogate(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
 
 def _value(piece: Piece) -> Json:
     try:
-        return json.loads(piece.call.arguments.text())
+        return json.loads(piece.call.arguments.reading()[0]) if piece.call.arguments.whole else None
     except (ValueError, RecursionError):
         return None
 
@@ -144,7 +144,7 @@ def _said(piece: Piece, arguments: Json) -> Iterable[Json]:
 
 def _left_out(piece: Piece) -> Iterable[Json]:
     """The fragment goes; a header stays."""
-    if not piece.opening:
+    if not piece.opening and not piece.function.get("name"):
         return []
     return _said(piece, "")
 

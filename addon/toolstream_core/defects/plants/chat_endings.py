@@ -369,7 +369,7 @@ def _arguments(call: OpenCall) -> Json:
 
 
 def _whole(call: OpenCall) -> Json:
-    function = {"name": call.name, "arguments": call.arguments.text() or "{}"}
+    function = {"name": call.name, "arguments": call.arguments.reading()[0]}
     return {"id": call.id, "type": "function", "function": function}
 
 

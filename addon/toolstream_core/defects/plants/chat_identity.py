@@ -33,7 +33,7 @@ def _null_identity(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
     del plant
     if piece.opening:
         return None
-    piece.function["name"] = None
+    piece.function.setdefault("name", None)
     return [_with(piece, id=None, type=None)]
 
 
@@ -85,7 +85,8 @@ def _late_name(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
     owed = plant.kept.pop(id(piece.call), None)
     if owed is None:
         return None
-    piece.function["name"] = owed
+    more = piece.function.get("name") or ""
+    piece.function["name"] = owed if more == owed else f"{owed}{more}"
     return [piece.entry]
 
 
@@ -112,7 +113,7 @@ def _repeated_name(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
 
 def _empty_name(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
     del plant
-    if piece.opening:
+    if piece.opening or piece.function.get("name"):
         return None
     piece.function["name"] = ""
     return [piece.entry]
@@ -174,7 +175,7 @@ def _doubled_call(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
     if not call.arguments.whole or not call.id or id(call) in plant.kept:
         return None
     plant.kept[id(call)] = "said again"
-    function = {"name": call.name, "arguments": call.arguments.text()}
+    function = {"name": call.name, "arguments": call.arguments.reading()[0]}
     again = {"index": 100 + call.position, "id": call.id, "type": "function", "function": function}
     return [piece.entry, again]
 

@@ -1,0 +1,294 @@
+"""Healthy streams of every protocol, in the ways in which calls are usually said, and the request before them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from toolstream_core.model import Exchange
+
+type Payload = dict[str, Any]
+
+SSE = "text/event-stream"
+PATHS = {
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+    "gemini": "/v1beta/models/m:streamGenerateContent",
+    "ollama": "/api/chat",
+}
+TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
+"""The tools on offer, each with its one required parameter."""
+
+
+class Wanted(NamedTuple):
+    """A call, and the pieces in which its arguments come."""
+
+    id: str
+    name: str
+    pieces: tuple[str, ...]
+
+
+WEATHER = Wanted("call_a1", "get_weather", ('{"ci', 'ty":"Os', "lo 😀", '\\nsouth"}'))
+TIME = Wanted("call_b2", "get_time", ('{"zone"', ':"UT', 'C"}'))
+PING = Wanted("call_c3", "ping", ("{}",))
+
+
+def whole(call: Wanted) -> Wanted:
+    """The call with its arguments in one piece."""
+    return call._replace(pieces=("".join(call.pieces),))
+
+
+class Healthy(NamedTuple):
+    """A stream in which nothing is wrong."""
+
+    dialect: str
+    name: str
+    body: bytes
+
+    @property
+    def exchange(self) -> Exchange:
+        """What is known beside the body."""
+        lines = self.dialect == "ollama"
+        content_type = "application/x-ndjson" if lines else SSE
+        return Exchange(path=PATHS[self.dialect], content_type=content_type, request=request(self.dialect))
+
+    def __str__(self) -> str:
+        """As a test's id."""
+        return f"{self.dialect}, {self.name}"
+
+
+def request(dialect: str) -> Payload:
+    """A request that offers `TOOLS`."""
+    schemas = {
+        name: {
+            "type": "object",
+            "properties": {key: {"type": "string"}} if key else {},
+            "required": [key] if key else [],
+        }
+        for name, key in TOOLS.items()
+    }
+    if dialect == "anthropic":
+        tools: list[Payload] = [{"name": name, "input_schema": schema} for name, schema in schemas.items()]
+    elif dialect == "openai-responses":
+        tools = [{"type": "function", "name": name, "parameters": schema} for name, schema in schemas.items()]
+    elif dialect == "gemini":
+        declared = [{"name": name, "parameters": schema} for name, schema in schemas.items()]
+        tools = [{"functionDeclarations": declared}]
+    else:
+        tools = [
+            {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in schemas.items()
+        ]
+    messages = [{"role": "user", "content": "Go on."}]
+    body: Payload = {"model": "m", "stream": True, "tools": tools}
+    return body | {"gemini": {"contents": messages}, "openai-responses": {"input": messages}}.get(
+        dialect, {"messages": messages}
+    )
+
+
+def _sse(payloads: list[Payload], *, named: bool, done: bool) -> bytes:
+    blocks = [
+        (f"event: {one['type']}\n" if named else "") + f"data: {json.dumps(one, ensure_ascii=False)}\n\n"
+        for one in payloads
+    ]
+    return "".join([*blocks, *(["data: [DONE]\n\n"] if done else [])]).encode()
+
+
+def _chunk(delta: Payload, finish: str | None = None) -> Payload:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+
+
+def _entries(index: int, call: Wanted, *, header: bool) -> list[Payload]:
+    """The entries of a call; `header`: the first carries no arguments."""
+    pieces = ("", *call.pieces) if header else call.pieces
+    first = {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": pieces[0]}}
+    return [first, *({"index": index, "function": {"arguments": piece}} for piece in pieces[1:])]
+
+
+def _chat(*groups: list[Payload], text: str = "", finish_beside: bool = False) -> bytes:
+    """Each group of entries is one event."""
+    chunks = [_chunk({"role": "assistant", "content": text})]
+    chunks += [_chunk({"tool_calls": group}) for group in groups]
+    if finish_beside:
+        chunks[-1]["choices"][0]["finish_reason"] = "tool_calls"
+    else:
+        chunks.append(_chunk({}, "tool_calls"))
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return _sse([*chunks, {**_chunk({}), "choices": [], "usage": usage}], named=False, done=True)
+
+
+def _one_by_one(*entries: Payload) -> list[list[Payload]]:
+    return [[entry] for entry in entries]
+
+
+def _interleaved(one: list[Payload], other: list[Payload]) -> list[Payload]:
+    longest = max(len(one), len(other))
+    return [entry for at in range(longest) for entries in (one, other) for entry in entries[at : at + 1]]
+
+
+def _chat_streams() -> dict[str, bytes]:
+    weather, time = _entries(0, WEATHER, header=True), _entries(1, TIME, header=True)
+    return {
+        "fragments": _chat(*_one_by_one(*weather)),
+        "fragments of two": _chat(*_one_by_one(*weather, *time), text="Let me look."),
+        "arguments in the header": _chat(*_one_by_one(*_entries(0, WEATHER, header=False))),
+        "whole": _chat(_entries(0, whole(WEATHER), header=False)),
+        "whole, two": _chat(_entries(0, whole(WEATHER), header=False), _entries(1, whole(TIME), header=False)),
+        "two in one event": _chat(
+            [*_entries(0, whole(WEATHER), header=False), *_entries(1, whole(TIME), header=False)]
+        ),
+        "finish beside a call": _chat(_entries(0, whole(WEATHER), header=False), finish_beside=True),
+        "interleaved": _chat(*_one_by_one(*_interleaved(weather, time))),
+        "without arguments": _chat(*_one_by_one(*_entries(0, PING, header=True))),
+    }
+
+
+def _item(at: int, call: Wanted, said: str, status: str) -> Payload:
+    return {
+        "type": "function_call",
+        "id": f"fc_{at}",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": said,
+        "status": status,
+    }
+
+
+def _response(status: str, output: list[Payload]) -> Payload:
+    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": status, "output": output}
+
+
+def _item_events(at: int, call: Wanted) -> list[Payload]:
+    text, place = "".join(call.pieces), {"item_id": f"fc_{at}", "output_index": at}
+    kind = "response.function_call_arguments"
+    return [
+        {"type": "response.output_item.added", "output_index": at, "item": _item(at, call, "", "in_progress")},
+        *({"type": f"{kind}.delta", **place, "delta": piece} for piece in call.pieces),
+        {"type": f"{kind}.done", **place, "arguments": text},
+        {"type": "response.output_item.done", "output_index": at, "item": _item(at, call, text, "completed")},
+    ]
+
+
+def _responses(events: list[Payload], *calls: Wanted) -> bytes:
+    output = [_item(at, call, "".join(call.pieces), "completed") for at, call in enumerate(calls)]
+    said = [
+        {"type": "response.created", "response": _response("in_progress", [])},
+        {"type": "response.in_progress", "response": _response("in_progress", [])},
+        *events,
+        {"type": "response.completed", "response": _response("completed", output)},
+    ]
+    return _sse([{**one, "sequence_number": at} for at, one in enumerate(said)], named=True, done=False)
+
+
+def _responses_streams() -> dict[str, bytes]:
+    weather, time = _item_events(0, WEATHER), _item_events(1, TIME)
+    return {
+        "fragments": _responses(weather, WEATHER),
+        "fragments of two": _responses([*weather, *time], WEATHER, TIME),
+        "one delta": _responses(_item_events(0, whole(WEATHER)), WEATHER),
+        "interleaved": _responses(_interleaved(weather, time), WEATHER, TIME),
+        "without arguments": _responses(_item_events(0, PING), PING),
+    }
+
+
+def _block_events(at: int, call: Wanted) -> list[Payload]:
+    block = {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.name, "input": {}}
+    return [
+        {"type": "content_block_start", "index": at, "content_block": block},
+        *(
+            {
+                "type": "content_block_delta",
+                "index": at,
+                "delta": {"type": "input_json_delta", "partial_json": piece},
+            }
+            for piece in ("", *call.pieces)
+        ),
+        {"type": "content_block_stop", "index": at},
+    ]
+
+
+def _text_events(at: int, text: str) -> list[Payload]:
+    return [
+        {"type": "content_block_start", "index": at, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": at, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": at},
+    ]
+
+
+def _anthropic(*events: Payload) -> bytes:
+    message: Payload = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+    ending = {"stop_reason": "tool_use", "stop_sequence": None}
+    said: list[Payload] = [
+        {"type": "message_start", "message": message},
+        {"type": "ping"},
+        *events,
+        {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 9}},
+        {"type": "message_stop"},
+    ]
+    return _sse(said, named=True, done=False)
+
+
+def _anthropic_streams() -> dict[str, bytes]:
+    return {
+        "fragments": _anthropic(*_block_events(0, WEATHER)),
+        "fragments of two": _anthropic(
+            *_text_events(0, "Let me look."), *_block_events(1, WEATHER), *_block_events(2, TIME)
+        ),
+        "one delta": _anthropic(*_block_events(0, whole(WEATHER))),
+        "without arguments": _anthropic(*_block_events(0, PING._replace(pieces=()))),
+    }
+
+
+def _gemini(*groups: list[Wanted]) -> bytes:
+    said: list[Payload] = [{"candidates": [{"content": {"parts": [{"text": "Let me look."}], "role": "model"}}]}]
+    for group in groups:
+        parts = [
+            {
+                "functionCall": {"name": call.name, "args": json.loads("".join(call.pieces))},
+                "thoughtSignature": "c2ln",
+            }
+            for call in group
+        ]
+        said.append({"candidates": [{"content": {"parts": parts, "role": "model"}, "index": 0}], "modelVersion": "m"})
+    last = {"candidates": [{"content": {"parts": [{"text": ""}], "role": "model"}, "finishReason": "STOP"}]}
+    return _sse([*said, last], named=False, done=False)
+
+
+def _ollama(*groups: list[Wanted]) -> bytes:
+    lines: list[Payload] = [{"model": "m", "message": {"role": "assistant", "content": "Hm."}, "done": False}]
+    for group in groups:
+        calls = [{"function": {"name": call.name, "arguments": json.loads("".join(call.pieces))}} for call in group]
+        message = {"role": "assistant", "content": "", "tool_calls": calls}
+        lines.append({"model": "m", "message": message, "done": False})
+    last = {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in [*lines, last]).encode()
+
+
+def streams() -> list[Healthy]:
+    """All of them."""
+    found = {
+        "openai-chat": _chat_streams(),
+        "openai-responses": _responses_streams(),
+        "anthropic": _anthropic_streams(),
+        "gemini": {
+            "one": _gemini([WEATHER]),
+            "two": _gemini([WEATHER], [TIME]),
+            "two in one event": _gemini([WEATHER, TIME]),
+        },
+        "ollama": {
+            "one": _ollama([WEATHER]),
+            "two": _ollama([WEATHER], [TIME]),
+            "two in one line": _ollama([WEATHER, TIME]),
+        },
+    }
+    return [Healthy(dialect, name, body) for dialect, bodies in found.items() for name, body in bodies.items()]

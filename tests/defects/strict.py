@@ -1,0 +1,155 @@
+"""What a client without any tolerance makes of a stream: the letter of each protocol, or a complaint."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.body import read_body
+from toolstream_core.wire.sse import SseFramer
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Exchange
+
+type Calls = list[tuple[str, Any]]
+
+
+class StrictError(AssertionError):
+    """The stream is not what a client without tolerance understands."""
+
+
+def _need(truth: object, complaint: str) -> None:
+    if not truth:
+        raise StrictError(complaint)
+
+
+def calls(dialect: str, body: bytes, exchange: Exchange) -> Calls:
+    """Names and arguments, in order. Raises `StrictError`."""
+    if dialect == "openai-chat":
+        return _chat(_payloads(body))
+    if dialect == "openai-responses":
+        return _responses(_payloads(body))
+    if dialect == "anthropic":
+        return _anthropic(_payloads(body))
+    record = read_body([body], exchange)
+    _need(record, "no stream")
+    return [(call.name, json.loads(call.arguments)) for call in record.calls] if record else []
+
+
+def _payloads(body: bytes) -> list[Any]:
+    framer = SseFramer()
+    frames = [*framer.feed(body), *framer.feed(b"")]
+    payloads: list[Any] = []
+    for frame in frames:
+        if frame.data is None:
+            continue
+        _need(not frame.trailing, "the last event is not terminated")
+        if frame.data == b"[DONE]":
+            payloads.append(None)
+            continue
+        payload = json.loads(frame.data)
+        _need(not frame.name or frame.name == payload.get("type", frame.name), "the event's name is not its type")
+        payloads.append(payload)
+    return payloads
+
+
+def _chat(payloads: list[Any]) -> Calls:
+    """Keyed by index, header first, finish once, `[DONE]` last."""
+    _need(payloads and payloads[-1] is None, "no [DONE] at the end")
+    found: dict[int, list[str]] = {}
+    finish = None
+    for payload in payloads[:-1]:
+        for choice in payload["choices"]:
+            _need(choice["index"] == 0, "a second choice")
+            if choice["finish_reason"] is not None:
+                _need(finish is None, "finished twice")
+                finish = choice["finish_reason"]
+            for entry in choice["delta"].get("tool_calls") or []:
+                _take(found, entry)
+    _need(finish == ("tool_calls" if found else "stop"), f"finish reason {finish}")
+    _need(list(found) == list(range(len(found))), f"indexes {list(found)}")
+    return [(name, _parsed(text)) for name, text in found.values()]
+
+
+def _take(found: dict[int, list[str]], entry: Any) -> None:
+    index, function = entry["index"], entry["function"]
+    _need(type(index) is int, "the index is no number")
+    if index not in found:
+        _need(entry.get("id") and entry.get("type") == "function" and function.get("name"), f"header {entry}")
+        found[index] = [function["name"], function.get("arguments", "")]
+        return
+    _need(not {"id", "type"} & entry.keys() and "name" not in function, f"continuation {entry}")
+    found[index][1] += function["arguments"]
+
+
+def _responses(payloads: list[Any]) -> Calls:
+    """Items added, filled and closed under one id each, and said once more in the end."""
+    items: dict[int, dict[str, Any]] = {}
+    last = None
+    for payload in payloads:
+        _need(last != "response.completed", "an event after the end")
+        last = payload["type"]
+        if last == "response.output_item.added":
+            _need(payload["output_index"] not in items, "an item added twice")
+            items[payload["output_index"]] = {**payload["item"], "arguments": ""}
+        elif last.startswith("response.function_call_arguments"):
+            item = items[payload["output_index"]]
+            _need(item["id"] == payload["item_id"], "another item id")
+            if last.endswith("delta"):
+                item["arguments"] += payload["delta"]
+            else:
+                _need(item["arguments"] == payload["arguments"], "the deltas are not the arguments")
+        elif last == "response.output_item.done":
+            _same_item(items[payload["output_index"]], payload["item"])
+            items[payload["output_index"]]["done"] = True
+    _need(last == "response.completed", "no response.completed")
+    said = [item for item in payloads[-1]["response"]["output"] if item["type"] == "function_call"]
+    mine = [items[at] for at in sorted(items) if items[at]["type"] == "function_call"]
+    _need(len(said) == len(mine), "the response has other items")
+    for one, other in zip(mine, said, strict=True):
+        _same_item(one, other)
+        _need(one.get("done"), "an item was not closed")
+    return [(item["name"], _parsed(item["arguments"])) for item in mine]
+
+
+def _same_item(one: dict[str, Any], other: dict[str, Any]) -> None:
+    for key in ("type", "id", "call_id", "name", "arguments"):
+        if one["type"] == "function_call":
+            _need(one[key] and one[key] == other[key], f"{key} {one[key]!r} became {other[key]!r}")
+
+
+def _anthropic(payloads: list[Any]) -> Calls:
+    """Blocks one after the other, at their place in the list, and a stop reason that fits."""
+    blocks: list[dict[str, Any]] = []
+    reason = last = None
+    is_open = False
+    for payload in payloads:
+        _need(last != "message_stop", "an event after the end")
+        last = payload["type"]
+        if last == "content_block_start":
+            _need(not is_open and payload["index"] == len(blocks), "a block started out of place")
+            block = payload["content_block"]
+            _need(block["type"] != "tool_use" or block["input"] == {}, "input in the start")
+            blocks.append({**block, "json": ""})
+            is_open = True
+        elif last in {"content_block_delta", "content_block_stop"}:
+            _need(is_open and payload["index"] == len(blocks) - 1, "a block that is not open")
+            is_open = last != "content_block_stop"
+            if is_open and blocks[-1]["type"] == "tool_use":
+                blocks[-1]["json"] += payload["delta"]["partial_json"]
+        elif last == "message_delta":
+            _need(reason is None, "two stop reasons")
+            reason = payload["delta"]["stop_reason"]
+            _need(isinstance(payload["usage"]["output_tokens"], int), "no usage")
+    _need(last == "message_stop" and not is_open, "no message_stop")
+    tools = [block for block in blocks if block["type"] == "tool_use"]
+    _need(reason == ("tool_use" if tools else "end_turn"), f"stop reason {reason}")
+    _need(len({block["id"] for block in tools}) == len(tools), "two calls of one id")
+    return [(block["name"], _parsed(block["json"] or "{}")) for block in tools]
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise StrictError(f"arguments {text!r}") from error
