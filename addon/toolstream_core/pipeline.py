@@ -182,14 +182,8 @@ class Pipeline:
             self._pass_unrecognised(frames)
             return
         quiet = self._quiet
-        stages = self._stages
         for frame in frames:
-            if (
-                quiet(frame.raw, 1)
-                and frame.data is not None
-                and not frame.trailing
-                and not (stages is not None and stages.holding)
-            ):
+            if quiet(frame.raw, 1) and frame.data is not None and not frame.trailing and not self._holding:
                 for observer in self._observers:
                     observer.quiet(frame.number, 1, len(frame.raw))
                 self._send([frame])
@@ -234,7 +228,7 @@ class Pipeline:
 
     def _pass_by(self, framer: SseFramer, middle: bytes) -> bool:
         """Frames that say nothing, told by their number: whether they were that."""
-        if self._stages is not None and self._stages.holding:
+        if self._holding:
             return False
         frames = framer.usual(middle)
         if not frames or not self._quiet(middle, frames):
@@ -290,6 +284,12 @@ class Pipeline:
         self._pass(pending)
         if streamed and not self._wants_each:
             self._quiet = dialect.quiet
+
+    @property
+    def _holding(self) -> bool:
+        """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
+        stages, judge = self._stages, self._judge
+        return (stages is not None and stages.holding) or (judge is not None and judge.holding)
 
     @property
     def _wants_each(self) -> bool:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.defects.ending import CUT_OFF_CALL, TRUNCATED_STREAM, UNTERMINATED_BODY
+from toolstream_core.defects.ending import CUT_OFF_CALL, MISSING_FINISH, TRUNCATED_STREAM, UNTERMINATED_BODY
 from toolstream_core.defects.framing import (
     OVERSIZE_FRAME,
     UNPARSABLE_DATA,
@@ -65,7 +65,8 @@ def check(record: Record, unread: str | None) -> list[Finding]:
     findings = []
     if unread:
         findings.append(UNREADABLE_BODY.found(last, f"reading stopped here: {unread}"))
-    if not (record.ended or record.error or unread):
+    whole = any(finding.code == MISSING_FINISH.code for finding in record.findings)
+    if not (record.ended or record.error or unread or (whole and not record.broken)):
         how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
         findings.append(TRUNCATED_STREAM.found(last, f"{how} before the answer was finished"))
     elif record.broken and record.ended and not _BY_CLIENT.search(record.broken):

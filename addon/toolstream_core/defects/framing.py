@@ -51,7 +51,7 @@ EMPTY_DATA: Final = Row(
     _READ_THE_REST,
 )  # fmt: skip
 MISSING_EVENT_NAME: Final = Row(
-    "TS007", "missing-event-name", "framing", WARNING, SAFE, (ANTHROPIC,),
+    "TS007", "missing-event-name", "framing", NOTE, SAFE, (ANTHROPIC,),
     "events have no event line, by which many readers go",
     "goes by the type in the data",
 )  # fmt: skip

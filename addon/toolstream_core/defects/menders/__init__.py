@@ -2,9 +2,13 @@
 
 from typing import Final
 
+from toolstream_core.defects.menders.anthropic import AnthropicMender
 from toolstream_core.defects.menders.chat import ChatMender
-from toolstream_core.defects.row import CHAT
+from toolstream_core.defects.row import ANTHROPIC, CHAT
 from toolstream_core.defects.stage import Mender
 
-MENDERS: Final[dict[str, tuple[type[Mender], ...]]] = {CHAT: (ChatMender,)}
+MENDERS: Final[dict[str, tuple[type[Mender], ...]]] = {
+    CHAT: (ChatMender,),
+    ANTHROPIC: (AnthropicMender,),
+}
 """By the dialect's name, in the order in which they see an event."""

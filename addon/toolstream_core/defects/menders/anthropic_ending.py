@@ -1,0 +1,99 @@
+"""How an Anthropic message ends: stop reasons judged and mended, and what is missing at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.ending import (
+    MISSING_CALLS,
+    MISSING_DONE,
+    MISSING_FINISH,
+    UNCLOSED_CALL,
+    WRONG_FINISH,
+)
+from toolstream_core.defects.framing import NULL_USAGE
+from toolstream_core.defects.row import WARNING
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.menders.anthropic import AnthropicMender
+    from toolstream_core.defects.menders.anthropic_block import Block
+    from toolstream_core.model import Json
+
+
+class Endings:
+    """The end of one message."""
+
+    def __init__(self, mender: AnthropicMender) -> None:
+        """For one stream."""
+        self._mender = mender
+        self.failed = False
+        """Whether the provider reported an error."""
+        self._reason: str | None = None
+        self._over = False
+
+    def ending(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
+        """`message_delta` or `message_stop` as the client is to get it; what has to come before it is put."""
+        self._close_all()
+        if kind == "message_stop":
+            self._over = True
+            if self._reason is None:
+                self._finish("message_stop comes without a stop reason")
+            return payload
+        return self._delta(payload)
+
+    def at_end(self, *, clean: bool) -> None:
+        """What the body's end lacks is put."""
+        mender = self._mender
+        if self._over or self.failed or not clean:
+            return
+        if self._reason is not None:
+            if self._calls and mender.tell(
+                MISSING_DONE, mender.number, "the stream ended without message_stop", severity=WARNING
+            ):
+                mender.put({"type": "message_stop"})
+            return
+        if self._calls and all(block.whole for block in mender.blocks):
+            self._close_all()
+            if self._finish("the stream ended without a stop reason"):
+                mender.put({"type": "message_stop"})
+
+    @property
+    def _calls(self) -> list[Block]:
+        return [block for block in self._mender.blocks if block.is_call]
+
+    def _close_all(self) -> None:
+        for block in self._mender.blocks:
+            if block.open and block.is_call and block.whole and not self.failed:
+                message = "no content_block_stop came for the call"
+                if self._mender.tell(UNCLOSED_CALL, self._mender.number, message, block.call):
+                    self._mender.close(block)
+
+    def _finish(self, message: str) -> bool:
+        """Put a stop reason where none came and calls are whole; whether that was done."""
+        mender, calls = self._mender, self._calls
+        if self.failed or not calls or not all(block.whole for block in mender.blocks):
+            return False
+        if not mender.tell(MISSING_FINISH, mender.number, message):
+            return False
+        self._reason = "tool_use"
+        delta = {"stop_reason": "tool_use", "stop_sequence": None}
+        mender.put({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}})
+        return True
+
+    def _delta(self, payload: dict[str, Json]) -> dict[str, Json]:
+        mender, changed = self._mender, payload
+        delta = payload.get("delta")
+        reason = delta.get("stop_reason") if isinstance(delta, dict) else None
+        calls = self._calls
+        if isinstance(reason, str) and reason:
+            self._reason = reason
+        message = f"stop reason {reason} although tools are used"
+        wrong = isinstance(delta, dict) and reason == "end_turn" and calls and all(block.whole for block in calls)
+        if wrong and mender.tell(WRONG_FINISH, mender.number, message, severity=WARNING):
+            changed = {**changed, "delta": {**changed["delta"], "stop_reason": "tool_use"}}
+        if reason == "tool_use" and not calls:
+            mender.tell(MISSING_CALLS, mender.number, "the stop reason says tool_use and no tool_use block came")
+        bare = not isinstance(payload.get("usage"), dict)
+        if bare and mender.tell(NULL_USAGE, mender.number, "message_delta has no usage"):
+            changed = {**changed, "usage": {"output_tokens": 0}}
+        return changed
