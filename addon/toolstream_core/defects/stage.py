@@ -178,6 +178,8 @@ class Mender(Stage):
         super().__init__(context)
         self._told: set[tuple[str, int | None]] = set()
         self._why: list[str] = []
+        self._reasons: tuple[str, ...] = ()
+        """Why an event was last rewritten: those after it may have to follow suit."""
 
     def tell(
         self,
@@ -205,7 +207,8 @@ class Mender(Stage):
 
     def audit(self, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
         """Keep what the rewriting of an event was for; called once for each rewritten event."""
-        names, self._why = tuple(self._why), []
+        names = self._reasons = tuple(self._why) or self._reasons
+        self._why = []
         self._context.mended(Mended(names, event, _joined(before), _joined(after)))
 
 

@@ -245,6 +245,9 @@ class AnthropicMender(Mender):
             self._placeholder, self._placeholder_told = (event.frame, payload, block), block.told
             return
         self._pass(event.frame, payload, changed)
+        if block.stop_owed and block.finished:
+            self._stop_now(block)
+            self._go_on()
 
     def _settle_placeholder(self) -> None:
         """A first `{}` that waited for the next event goes on, or is nothing."""
@@ -272,6 +275,9 @@ class AnthropicMender(Mender):
             overlapped = block.closed_early
             block.closed_early = False
             gone = overlapped or self.tell(REPEATED_STOP, self.number, "the block stops twice", block.call)
+        elif self._waiting and block.is_call and not block.finished:
+            block.stop_owed = True
+            return
         else:
             self._closing(block)
             changed = {**payload, "index": block.place} if block.moved else payload
@@ -284,8 +290,12 @@ class AnthropicMender(Mender):
 
     def close(self, block: Block) -> None:
         """Stop a block whose stop has not come."""
-        self._closing(block)
         block.closed_early = True
+        self._stop_now(block)
+
+    def _stop_now(self, block: Block) -> None:
+        self._closing(block)
+        block.stop_owed = False
         self.put({"type": "content_block_stop", "index": block.place if block.moved else block.index})
         self._after(block)
 
@@ -360,7 +370,9 @@ class AnthropicMender(Mender):
     def _let_go(self) -> None:
         """Nothing waits any longer."""
         for block in self.blocks:
-            if block.open and block.whole and self._waiting and self.on(OVERLAPPING_BLOCKS):
+            if block.open and block.stop_owed:
+                self._stop_now(block)
+            elif block.open and block.whole and self._waiting and self.on(OVERLAPPING_BLOCKS):
                 self.close(block)
         for _ in range(len(self._waiting)):
             before = len(self._waiting)

@@ -42,6 +42,8 @@ class Block:
         self.open = True
         self.closed_early = False
         """Whether it was stopped before its own stop came."""
+        self.stop_owed = False
+        """Whether its stop came before its arguments were whole, and is given when they are."""
         self.text = ""
         """Text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION

@@ -47,7 +47,8 @@ class Endings:
         if self._over or self.failed or not clean:
             return
         if self._reason is not None:
-            if self._calls and mender.tell(
+            whole = self._calls and all(block.whole for block in mender.blocks)
+            if whole and mender.tell(
                 MISSING_DONE, mender.number, "the stream ended without message_stop", severity=WARNING
             ):
                 mender.put({"type": "message_stop"})
