@@ -50,7 +50,8 @@ class ResponsesCalls(Calls):
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
         key = known(fragment.id)
         if key and key in self._by_call:
-            return self._by_call[key]
+            owner = self._by_call[key]
+            return None if fragment.phase is Phase.OPEN and _names_another(owner, fragment) else owner
         by_item = self._by_item.get(known(fragment.item_id))
         match fragment.phase:
             case Phase.OPEN:
@@ -92,6 +93,11 @@ def _other_call(call: OpenCall, fragment: Fragment) -> bool:
         return True
     said = fragment.arguments
     return call.arguments.whole and isinstance(said, str) and not same_arguments(call.arguments.text(), said)
+
+
+def _names_another(call: OpenCall, fragment: Fragment) -> bool:
+    name = known(fragment.name)
+    return bool(name and call.name) and name != call.name
 
 
 def _may_repeat(call: OpenCall, fragment: Fragment) -> bool:

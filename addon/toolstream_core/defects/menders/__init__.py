@@ -4,11 +4,13 @@ from typing import Final
 
 from toolstream_core.defects.menders.anthropic import AnthropicMender
 from toolstream_core.defects.menders.chat import ChatMender
-from toolstream_core.defects.row import ANTHROPIC, CHAT
+from toolstream_core.defects.menders.responses import ResponsesMender
+from toolstream_core.defects.row import ANTHROPIC, CHAT, RESPONSES
 from toolstream_core.defects.stage import Mender
 
 MENDERS: Final[dict[str, tuple[type[Mender], ...]]] = {
     CHAT: (ChatMender,),
+    RESPONSES: (ResponsesMender,),
     ANTHROPIC: (AnthropicMender,),
 }
 """By the dialect's name, in the order in which they see an event."""

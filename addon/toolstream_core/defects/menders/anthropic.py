@@ -70,7 +70,7 @@ class AnthropicMender(Mender):
         """A delta `{}` that waits for the next event."""
         self._placeholder_told: Told | None = None
         self._moved = False
-        self._started = False
+        self._started = self._restarted = False
         self._earlier: frozenset[str] | None = None
         self.number = 0
 
@@ -88,7 +88,7 @@ class AnthropicMender(Mender):
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        if event.frame.data is None:
+        if event.frame.data is None or self._restarted:
             return (event.frame,)
         if self._waiting:
             self._frames.append(event.frame)
@@ -102,7 +102,7 @@ class AnthropicMender(Mender):
         self._out = []
         self._settle_placeholder()
         self._let_go()
-        self._ending.at_end(clean=clean)
+        self._ending.at_end(clean=clean and not self._restarted)
         if self._out:
             self.audit(self.number, [], self._out)
         return self._out
@@ -158,6 +158,8 @@ class AnthropicMender(Mender):
         if kind == "message_start":
             if self._started:
                 self.tell(RESTARTED_STREAM, self.number, "a second message starts within the stream")
+                self._restarted = True
+                self._moved = False
             self._started = True
             message = payload.get("message")
             bare = isinstance(message, dict) and not isinstance(message.get("usage"), dict)

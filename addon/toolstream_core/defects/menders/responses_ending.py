@@ -1,0 +1,122 @@
+"""How a Responses stream ends: the terminal event judged and mended, and what is missing at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.ending import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSED_CALL, UNSTREAMED_CALLS
+from toolstream_core.defects.framing import BARE_RESPONSE
+from toolstream_core.model import Kind
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.defects.menders.responses import ResponsesMender
+    from toolstream_core.model import Json
+
+COMPLETED: Final = "response.completed"
+TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.cancelled"})
+
+
+class Endings:
+    """The end of one response."""
+
+    def __init__(self, mender: ResponsesMender) -> None:
+        """For one stream."""
+        self._mender = mender
+        self.failed = False
+        """Whether the provider reported an error."""
+        self._over = False
+
+    def terminal(self, payload: dict[str, Json], kind: str, heard: Sequence[Heard]) -> dict[str, Json]:
+        """The terminal event as the client is to get it; what has to come before it is put."""
+        self._over = True
+        mender = self._mender
+        if "response" not in payload and mender.tell(BARE_RESPONSE, mender.number, "the response has no envelope"):
+            fields = {key: value for key, value in payload.items() if key not in {"type", "sequence_number"}}
+            kept = {key: value for key, value in payload.items() if key == "sequence_number"}
+            payload = {"type": kind, **kept, "response": {**mender.created, **fields, "status": kind.split(".")[1]}}
+        if kind != COMPLETED:
+            return payload
+        self._unstreamed(payload, heard)
+        self._unclosed()
+        return self._output(payload, heard)
+
+    def at_end(self, *, clean: bool) -> None:
+        """What the body's end lacks is put."""
+        mender = self._mender
+        if self._over or self.failed or not clean or not mender.items:
+            return
+        if not all(item.added and item.whole for item in mender.items):
+            return
+        message = "the stream ended without response.completed"
+        if not mender.tell(MISSING_FINISH, mender.number, message):
+            return
+        self._unclosed()
+        output = [mender.places[place] for place in sorted(mender.places)]
+        response = {"object": "response", **mender.created, "status": "completed", "output": output}
+        mender.put({"type": COMPLETED, "response": response})
+
+    def _unstreamed(self, payload: dict[str, Json], heard: Sequence[Heard]) -> None:
+        """Calls that nobody has heard of yet, from the response."""
+        mender = self._mender
+        said = iter(heard)
+        for content in look.items(look.get(payload, "response", "output")):
+            if not str(look.get(content, "type")).endswith("_call"):
+                continue
+            one = next(said, None)
+            if one is None or one.call.kind is not Kind.FUNCTION:
+                continue
+            item = mender.item_of(one.call)
+            if item.added or item.known:
+                continue
+            message = "the call comes in the completed response only"
+            if mender.tell(UNSTREAMED_CALLS, mender.number, message, one.call):
+                item.say(content, None)
+
+    def _unclosed(self) -> None:
+        for item in self._mender.items:
+            if item.added and not item.closed and item.whole and not self.failed:
+                message = "no output_item.done came for the call"
+                told = item.in_pieces or self._mender.tell(UNCLOSED_CALL, self._mender.number, message, item.call)
+                if told:
+                    item.finish()
+
+    def _output(self, payload: dict[str, Json], heard: Sequence[Heard]) -> dict[str, Json]:
+        """The response's items, each as it was streamed, and those that are missing."""
+        mender, response = self._mender, payload.get("response")
+        if not isinstance(response, dict):
+            return payload
+        output = look.items(response.get("output"))
+        calls = iter(heard)
+        items: list[Json] = []
+        seen: set[int] = set()
+        for content in output:
+            one = next(calls, None) if str(look.get(content, "type")).endswith("_call") else None
+            if one is None or one.call.kind is not Kind.FUNCTION or not isinstance(content, dict):
+                items.append(content)
+                continue
+            item = mender.item_of(one.call)
+            if id(item) in seen:
+                continue
+            seen.add(id(item))
+            copy = dict(content)
+            if item.added:
+                item.same(copy)
+            items.append(copy)
+        missing = [item for item in mender.items if id(item) not in seen and item.closed]
+        if missing and mender.tell(
+            EMPTY_OUTPUT, mender.number, "the completed response lacks calls that were streamed", missing[0].call
+        ):
+            items = self._filled(items)
+        return payload if items == output else {**payload, "response": {**response, "output": items}}
+
+    def _filled(self, items: list[Json]) -> list[Json]:
+        """The items that were closed, in their places, in the place of an output that lacks some."""
+        places = self._mender.places
+        if not items:
+            return [places[place] for place in sorted(places)]
+        ids = {look.get(item, "id") for item in items}
+        return [*items, *(places[place] for place in sorted(places) if look.get(places[place], "id") not in ids)]

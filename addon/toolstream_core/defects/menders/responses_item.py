@@ -1,0 +1,267 @@
+"""One function call of a Responses stream as the client is told it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import known
+from toolstream_core.calls.book import same_arguments
+from toolstream_core.defects.identity import (
+    CHANGING_CALL_ID,
+    DECORATED_NAME,
+    DUPLICATE_ID,
+    EMPTY_NAME,
+    MISSING_ID,
+    MISSING_INDEX,
+    MISSING_NAME,
+    ODD_ID,
+    REUSED_ID,
+    ROTATING_ITEM_ID,
+)
+from toolstream_core.defects.menders.names import plain_name
+from toolstream_core.defects.menders.spelling import Spelling
+from toolstream_core.defects.row import WARNING
+from toolstream_core.defects.wording import (
+    LOST_ARGUMENTS,
+    MISSING_DELTAS,
+    OBJECT_ARGUMENTS,
+    PREFILLED_ARGUMENTS,
+    SHORT_DELTAS,
+)
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.menders.responses import ResponsesMender
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Fragment, Json
+
+_USUAL_ID = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
+_DELTA, _DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
+
+
+class Item:
+    """A function call, from the event that adds it to the one that closes it."""
+
+    def __init__(self, mender: ResponsesMender, call: OpenCall) -> None:
+        """A call of which nothing has been told."""
+        self._mender = mender
+        self.call = call
+        self.known = False
+        """Whether its events go on as they come."""
+        self.added = False
+        self.done = False
+        """Whether its arguments were said whole."""
+        self.closed = False
+        self.in_pieces = False
+        """Whether its fragments come as items of their own."""
+        self.place = 0
+        self.moved = False
+        """Whether its events carry another output_index than its place."""
+        self.id = ""
+        self.call_id = ""
+        self.name = ""
+        self._given = ""
+        """The arguments that the client has from deltas."""
+        self._spelling = Spelling(mender.on)
+        self._last: dict[str, Json] = {}
+
+    def judge(self, row: Row, message: str) -> bool:
+        """Tell a defect of this call at the event that is looked at."""
+        return self._mender.tell(row, self._mender.number, message, self.call)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing of it but what closes it."""
+        arguments = self.call.arguments
+        if arguments.empty:
+            return self._mender.context.may_be_empty(self.call.name)
+        return arguments.whole or self._spelling.whole
+
+    @property
+    def meant(self) -> str:
+        """The arguments as they were meant."""
+        may_be_empty = self._mender.context.may_be_empty(self.call.name)
+        return self.call.arguments.reading(may_be_empty=may_be_empty)[0]
+
+    def opened(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The event that adds it."""
+        self.added = True
+        item = payload.get("item")
+        content = dict(item) if isinstance(item, dict) else {}
+        self._identify(content)
+        said = content.get("arguments")
+        if said not in ("", None) and self.judge(PREFILLED_ARGUMENTS, "the item is added with its arguments"):
+            content["arguments"] = ""
+        self._last = content
+        return payload if content == item else {**payload, "item": content}
+
+    def placed(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
+        """An event of it under its place and item id."""
+        changed = payload
+        if "output_index" not in payload:
+            if self.judge(MISSING_INDEX, "an event of the item has no output_index"):
+                changed = {**changed, "output_index": self.place}
+        elif self.moved:
+            changed = {**changed, "output_index": self.place}
+        if kind in {_DELTA, _DONE}:
+            own = payload.get("item_id")
+            if own != self.id and self.id and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
+                changed = {**changed, "item_id": self.id}
+        return changed
+
+    def delta(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """A delta of its arguments."""
+        said = payload.get("delta")
+        text = self._as_text(said)
+        if text is None:
+            return payload
+        told = self._spelling.take(text, self.judge, may_wait=False).text
+        self._given += told
+        return payload if told == said else {**payload, "delta": told}
+
+    def said_whole(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The event that says its arguments whole; what the deltas lack comes before it."""
+        self.done = True
+        text = self._cleaned(payload.get("arguments"))
+        if text is None:
+            return payload
+        self._complete(text)
+        return payload if text == payload["arguments"] else {**payload, "arguments": text}
+
+    def closing(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The event that closes it."""
+        item = payload.get("item")
+        content = dict(item) if isinstance(item, dict) else {}
+        self.same(content)
+        if isinstance(content.get("arguments"), str) and not self.done:
+            self._complete(content["arguments"])
+        self.closed = True
+        self._last = content
+        self._mender.places[self.place] = content
+        self._lost()
+        return payload if content == item else {**payload, "item": content}
+
+    def same(self, content: dict[str, Json]) -> None:
+        """Make an item that says the call again say the same."""
+        if self.id and content.get("id") != self.id and self.judge(ROTATING_ITEM_ID, "the item has another id"):
+            content["id"] = self.id
+        other = content.get("call_id")
+        if (
+            self.call_id
+            and other != self.call_id
+            and (other == self.call.id or self.judge(CHANGING_CALL_ID, f"call_id goes from {self.call_id} to {other}"))
+        ):
+            content["call_id"] = self.call_id
+        said = content.get("name")
+        if not known(said if isinstance(said, str) else None):
+            if self._mender.tell(
+                EMPTY_NAME,
+                self._mender.number,
+                "the item that closes the call has no name",
+                self.call,
+                severity=WARNING,
+            ):
+                content["name"] = self.name
+        elif said != self.name and said == self.call.name:
+            content["name"] = self.name
+        text = self._cleaned(content.get("arguments"))
+        if text is not None:
+            content["arguments"] = text
+
+    def say(self, item: Json, fragment: Fragment | None) -> None:
+        """Say the whole call in new events: nobody has heard of it yet."""
+        del fragment
+        content = dict(item) if isinstance(item, dict) else {}
+        content.setdefault("type", "function_call")
+        self.place = self._mender.free_place()
+        self._mender.taken.add(self.place)
+        self._identify(content)
+        text = self.meant
+        place = {"output_index": self.place}
+        empty = {**content, "arguments": "", "status": "in_progress"}
+        self.added = self.known = True
+        self._mender.put({"type": "response.output_item.added", **place, "item": empty})
+        self._mender.put({"type": _DELTA, "item_id": self.id, **place, "delta": text})
+        self._given = text
+        self._last = {**content, "arguments": text, "status": "completed"}
+        self.finish()
+
+    def finish(self) -> None:
+        """Close it in new events, with the arguments as they were meant."""
+        place, text = {"output_index": self.place}, self.meant
+        self._complete(text)
+        if not self.done:
+            self._mender.put({"type": _DONE, "item_id": self.id, **place, "arguments": text})
+        content = {**self._last, "id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
+        content["status"] = "completed"
+        self._mender.put({"type": "response.output_item.done", **place, "item": content})
+        self._mender.places[self.place] = content
+        self.done = self.closed = True
+
+    def _complete(self, text: str) -> None:
+        """Give the client what the deltas lack of the arguments."""
+        if self._given == text or not text:
+            return
+        place = {"item_id": self.id, "output_index": self.place}
+        if not self._given:
+            if self.judge(MISSING_DELTAS, "no delta brought the arguments"):
+                self._mender.put({"type": _DELTA, **place, "delta": text})
+                self._given = text
+        elif text.startswith(self._given):
+            if self.judge(SHORT_DELTAS, "the deltas lack the end of the arguments"):
+                self._mender.put({"type": _DELTA, **place, "delta": text[len(self._given) :]})
+                self._given = text
+        elif not same_arguments(text, self._given):
+            self.judge(SHORT_DELTAS, "the deltas say other arguments than the event behind them")
+
+    def _cleaned(self, said: Json) -> str | None:
+        """Arguments that are said whole, as they were meant; `None` where nothing is said."""
+        text = self._as_text(said)
+        if text is None or text == self._given:
+            return text
+        spelling = Spelling(self._mender.on)
+        told = spelling.take(text, self.judge, may_wait=False).text
+        return told + spelling.rest()
+
+    def _as_text(self, said: Json) -> str | None:
+        if isinstance(said, str):
+            return said
+        if said is None or not self.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(said).__name__}"):
+            return None
+        return encoded(said).decode()
+
+    def _identify(self, content: dict[str, Json]) -> None:
+        mender, call = self._mender, self.call
+        own = content.get("id")
+        self.id = (
+            own if isinstance(own, str) and own else call.item_id or mender.context.ids.make("fc_", self._seed(), None)
+        )
+        content["id"] = self.id if own is None or own == "" else own
+        self.call_id, self.name = call.id, call.name
+        if not known(call.id):
+            mend = self.judge(MISSING_ID, "the item has no call_id")
+        else:
+            others = [other for other in mender.items if other is not self and other.call_id == call.id]
+            mend = bool(others) and self.judge(DUPLICATE_ID, f"call_id {call.id} is that of another call")
+        if mend:
+            self.call_id = mender.context.ids.make("call_", self._seed(), call.id or None)
+            content["call_id"] = self.call_id
+        if call.id in mender.earlier_ids:
+            self.judge(REUSED_ID, f"call_id {call.id} was that of a call of an earlier turn")
+        if call.id and not _USUAL_ID.fullmatch(call.id):
+            self.judge(ODD_ID, f"the call_id has {len(call.id)} characters, or some that other APIs refuse")
+        if not call.name:
+            self.judge(MISSING_NAME, "the call has no name")
+            return
+        plain = plain_name(call.name, mender.context.schemas)
+        if plain != call.name and self.judge(DECORATED_NAME, f"the name is {call.name!r}, the tool is {plain}"):
+            self.name = content["name"] = plain
+
+    def _lost(self) -> None:
+        if self.call.arguments.empty and not self._mender.context.may_be_empty(self.call.name):
+            self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
+
+    def _seed(self) -> str:
+        return f"{self._mender.created.get('id', '')}|{self._mender.context.turn}|{self.call.position}"
