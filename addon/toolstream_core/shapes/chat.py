@@ -14,6 +14,7 @@ from toolstream_core.dialects.chat_edit import (
     says_nothing,
     with_entries,
 )
+from toolstream_core.shapes.gathered import TINY, tiny
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
-
-TINY: Final = 3
-"""Characters of a tiny fragment."""
-_SURROGATES = range(0xD800, 0xDC00)
 
 
 class ChatShape(Stage):
@@ -112,13 +109,7 @@ class TinyFragments(ChatShape):
             yield continuation(piece.fragment.index, part)
 
     def _parts(self, text: str) -> Iterator[str]:
-        at = 0
-        while at < len(text):
-            end = at + TINY
-            if end < len(text) and ord(text[end - 1]) in _SURROGATES:
-                end += 1
-            yield text[at:end]
-            at = end
+        return tiny(text)
 
 
 class LateBrace(TinyFragments):
