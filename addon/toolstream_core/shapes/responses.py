@@ -18,8 +18,44 @@ if TYPE_CHECKING:
 _DELTA = "response.function_call_arguments.delta"
 
 
+class Numbers:
+    """Gives events sequence numbers that rise, where the stream has any; those that fit stay."""
+
+    def __init__(self) -> None:
+        """Before the first event."""
+        self._last: int | None = None
+
+    def of(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The event with its number."""
+        number = look.integer(payload.get("sequence_number"))
+        if not isinstance(number, int):
+            return payload
+        last, self._last = self._last, number
+        if last is None or number > last:
+            return payload
+        self._last = last + 1
+        return {**payload, "sequence_number": self._last}
+
+    def frame(self, frame: Frame, context: Context) -> Frame:
+        """As `of`, for a frame."""
+        payload = frame.json
+        if not isinstance(payload, dict):
+            return frame
+        numbered = self.of(payload)
+        return frame if numbered is payload else context.writer.rewrite(frame, numbered)
+
+
 class WholeCalls(Gathered):
     """Each call's arguments come in one delta."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._numbers = Numbers()
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        return [self._numbers.frame(frame, self._context) for frame in super().take(event, heard)]
 
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
         """As `Gathered.delta`."""
@@ -55,7 +91,7 @@ class TinyFragments(Scattered):
     def __init__(self, context: Context) -> None:
         """As `Stage`."""
         super().__init__(context)
-        self._sequence: int | None = None
+        self._numbers = Numbers()
         self._counting = False
 
     @property
@@ -67,25 +103,11 @@ class TinyFragments(Scattered):
         """As `Scattered.delta`."""
         self._counting = self._counting or "sequence_number" in payload
         bare = {key: value for key, value in payload.items() if key != "obfuscation"}
-        return self._counted({**bare, "delta": text})
+        return self._numbers.of({**bare, "delta": text})
 
     def other(self, frame: Frame) -> Frame:
         """As `Scattered.other`; events are counted on."""
-        payload = frame.json
-        if not isinstance(payload, dict):
-            return frame
-        counted = self._counted(payload)
-        return frame if counted is payload else self._context.writer.rewrite(frame, counted)
-
-    def _counted(self, payload: dict[str, Json]) -> dict[str, Json]:
-        number = look.integer(payload.get("sequence_number"))
-        if not isinstance(number, int):
-            return payload
-        last, self._sequence = self._sequence, number
-        if last is None or number > last:
-            return payload
-        self._sequence = last + 1
-        return {**payload, "sequence_number": last + 1}
+        return self._numbers.frame(frame, self._context)
 
 
 class Sequential(Stage):
@@ -96,7 +118,7 @@ class Sequential(Stage):
         super().__init__(context)
         self._current: OpenCall | None = None
         self._waiting: list[tuple[Event, OpenCall]] = []
-        self._sequence: int | None = None
+        self._numbers = Numbers()
 
     @property
     def holding(self) -> bool:
@@ -143,16 +165,7 @@ class Sequential(Stage):
         return out
 
     def _numbered(self, frame: Frame) -> Frame:
-        """The event with a number above the last one's: those that waited come behind later ones."""
-        number = look.integer(look.get(frame.json, "sequence_number"))
-        if not isinstance(number, int):
-            return frame
-        last, self._sequence = self._sequence, number
-        if last is None or number > last:
-            return frame
-        self._sequence = last + 1
-        payload: Json = frame.json
-        return self._context.writer.rewrite(frame, {**payload, "sequence_number": last + 1})
+        return self._numbers.frame(frame, self._context)
 
 
 SHAPES: Final[dict[str, type[Stage]]] = {
