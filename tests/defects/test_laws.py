@@ -38,6 +38,10 @@ CANNOT = {
     ("reused-index", "interleaved"): "with one index and no id nothing tells whose an interleaved fragment is",
     ("placeholder-arguments", "interleaved"): "a first {} waits for its own call's next event, not for another call's",
     ("merged-calls", "interleaved"): "pieces of two calls glued piece by piece are just no JSON",
+    ("overlapping-blocks", "fragments"): "one block has nothing to overlap with",
+    ("overlapping-blocks", "one delta"): "one block has nothing to overlap with",
+    ("overlapping-blocks", "without arguments"): "one block has nothing to overlap with",
+    ("prefilled-arguments", "without arguments"): "{} in the start is how it has to be",
     ("early-finish", "two in one event"): "all calls come with the first finish: nothing follows it",
     ("early-finish", "whole"): "the call comes with the first finish: nothing follows it",
 }
@@ -306,6 +310,15 @@ NOT_TOGETHER = {
     ("duplicate-id", "unstreamed-calls"): "calls of one id in one message are one call",
     ("placeholder-arguments", "doubled-call"): _TEXT,
     ("trailing-garbage", "doubled-call"): _TEXT,
+    ("missing-id", "repeated-start"): "a start without id is known for no other's repetition",
+    ("foreign-delta", "reused-index"): "the stray text keeps the index of another block",
+    ("foreign-delta", "offset-index"): "the stray text keeps the index of another block",
+    ("foreign-delta", "prefilled-arguments"): "the start that waits comes behind the stray text",
+    ("doubled-call", "unknown-block"): "two blocks have deltas of unknown index",
+    ("doubled-call", "unclosed-call"): "the copy is what tells that the first block was not closed",
+    ("doubled-call", "prefilled-arguments"): _TEXT,
+    ("unclosed-call", "prefilled-arguments"): "the start waits for a stop that does not come",
+    ("prefilled-arguments", "missing-input"): "the input is what is taken out",
     ("missing-done", "missing-finish"): "an answer without any end is one that was cut off",
     ("missing-finish", "unstreamed-calls"): "the message comes beside a finish reason, and there is none",
 }
@@ -319,6 +332,7 @@ SAME_TEXT = frozenset(
         "misnamed-arguments",
         "trailing-garbage",
         "split-surrogate",
+        "prefilled-arguments",
     }
 )
 """Plants that change how the argument text is said: of two of them the second finds text that is none."""

@@ -137,7 +137,7 @@ class Calls:
         """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
             said = fragment.arguments
-            if isinstance(said, str) and said and not (call.arguments.whole and call.kind is not Kind.CUSTOM):
+            if isinstance(said, str) and said and _says_more(call, said):
                 call.arguments = ArgumentText()
                 call.arguments.add(said)
             call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
@@ -163,6 +163,18 @@ class Calls:
             opened.guessed,
             opened.runs,
         )
+
+
+def _says_more(call: OpenCall, said: str) -> bool:
+    """Whether arguments that are said once more count: those that came are not whole, and these are no mere part."""
+    if call.kind is Kind.CUSTOM:
+        return True
+    if call.arguments.whole:
+        return False
+    whole = ArgumentText()
+    whole.add(said)
+    closed = whole.ended and said.lstrip().startswith(("{", "[", '"'))
+    return call.arguments.empty or closed or said.startswith(call.arguments.text())
 
 
 def same_arguments(one: str, other: str) -> bool:

@@ -49,10 +49,12 @@ class ResponsesCalls(Calls):
 
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
         key = known(fragment.id)
+        by_item = self._by_item.get(known(fragment.item_id))
+        if by_item is not None and key and by_item.id == key and fragment.phase is not Phase.OPEN:
+            return by_item
         if key and key in self._by_call:
             owner = self._by_call[key]
             return None if fragment.phase is Phase.OPEN and _names_another(owner, fragment) else owner
-        by_item = self._by_item.get(known(fragment.item_id))
         match fragment.phase:
             case Phase.OPEN:
                 return by_item if by_item is not None and not (key and by_item.id) else None
@@ -92,7 +94,7 @@ def _other_call(call: OpenCall, fragment: Fragment) -> bool:
     if name and call.name and name != call.name:
         return True
     said = fragment.arguments
-    return call.arguments.whole and isinstance(said, str) and not same_arguments(call.arguments.text(), said)
+    return call.arguments.whole and isinstance(said, str) and not same_arguments(call.arguments.reading()[0], said)
 
 
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
@@ -108,4 +110,4 @@ def _may_repeat(call: OpenCall, fragment: Fragment) -> bool:
     said = fragment.arguments
     if not isinstance(said, str) or not call.arguments.whole:
         return True
-    return same_arguments(call.arguments.text(), said)
+    return same_arguments(call.arguments.reading()[0], said)

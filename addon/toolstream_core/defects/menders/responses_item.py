@@ -83,7 +83,8 @@ class Item:
     def meant(self) -> str:
         """The arguments as they were meant."""
         may_be_empty = self._mender.context.may_be_empty(self.call.name)
-        return self.call.arguments.reading(may_be_empty=may_be_empty)[0]
+        text = self.call.arguments.reading(may_be_empty=may_be_empty)[0]
+        return Spelling(self._mender.on).take(text, self.judge, may_wait=False).text
 
     def opened(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that adds it."""
@@ -175,7 +176,9 @@ class Item:
         del fragment
         content = dict(item) if isinstance(item, dict) else {}
         content.setdefault("type", "function_call")
-        self.place = self._mender.free_place()
+        index = self.call.index
+        free = isinstance(index, int) and index not in self._mender.taken
+        self.place = index if free and isinstance(index, int) else self._mender.free_place()
         self._mender.taken.add(self.place)
         self._identify(content)
         text = self.meant
