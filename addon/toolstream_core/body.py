@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from toolstream_core.chain import Chain, Hear, hearing
+from toolstream_core.defects.leak import LEAK
+from toolstream_core.defects.leaks import marks
 from toolstream_core.defects.menders import MENDERS
+from toolstream_core.defects.menders.leak import LeakMender
 from toolstream_core.defects.plants import PLANTS
 from toolstream_core.defects.stage import Audited, Context, Ids, nobody
 from toolstream_core.dialects import DIALECTS, request
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from toolstream_core.model import Exchange, Finding
     from toolstream_core.record import Record, Sink
     from toolstream_core.wire.frame import Framer
+
+
+LEAK_CODES = frozenset(row.code for row in LEAK)
 
 
 @dataclass
@@ -87,7 +93,14 @@ class Body:
             if name in shapes:
                 context = self._context(mended=reader.mended)
                 stages.append(Audited(context, shapes[name](context), "shape", name))
-        return Plan([reader], self._chain(faults), self._chain(judges, heard), self._chain(stages, heard))
+        if self.settings.repairs & LEAK_CODES:
+            stages.insert(0, LeakMender(self._context(repairs, mended=reader.mended)))
+            told = 1
+        else:
+            told = len(menders)
+        judges.insert(0, LeakMender(self._context(found=reader.found)))
+        judge = self._chain(judges, heard, len(judges))
+        return Plan([reader], self._chain(faults), judge, self._chain(stages, heard, told), marks)
 
     def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:
         """The stages that break this stream."""
@@ -116,15 +129,16 @@ class Body:
         mended: Callable[[Mended], None] = nobody,
     ) -> Context:
         schemas = request.schemas(self.exchange.request)
-        return Context(self.exchange, schemas, repairs, self._writer, self.ids, found, mended)
+        return Context(self.exchange, schemas, self._dialect.name, repairs, self._writer, self.ids, found, mended)
 
-    def _chain(self, stages: Sequence[Stage], first: Hear | None = None) -> Chain | None:
+    def _chain(self, stages: Sequence[Stage], told: Hear | None = None, share: int = 0) -> Chain | None:
+        """The stages in a row; the first `share` of them see the calls of the stream as it came."""
         if not stages:
             return None
         tools = request.tools(self.exchange.request)
         hears = [hearing(self._dialect.calls(tools)) for _ in stages]
-        if first is not None:
-            hears[0] = first
+        if told is not None:
+            hears[:share] = [told] * min(share, len(hears))
         return Chain(list(zip(stages, hears, strict=True)), self._dialect.read)
 
 

@@ -99,6 +99,8 @@ class Said(NamedTuple):
     """An in-band error, as text."""
     end: bool = False
     """Nothing of this answer follows (`[DONE]`, `message_stop`, `response.completed`)."""
+    thought: str = ""
+    """Reasoning that is shown, of all choices."""
 
 
 SILENCE: Final = Said()

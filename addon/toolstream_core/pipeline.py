@@ -46,6 +46,8 @@ class Plan:
     """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
     stages: Chain | None = None
     """What judges it, and mends and shapes it for the client."""
+    marks: Callable[[bytes], bool] | None = None
+    """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
 
 
 type Begin = Callable[[Dialect, Framer], Plan]
@@ -75,6 +77,7 @@ class Pipeline:
         self._direct: Callable[[bytes], list[Frame]] | None = None
         self._bulk: SseFramer | None = None
         self._quiet: Callable[[bytes, int], bool] = _never
+        self._marks: Callable[[bytes], bool] = _unmarked
         self.failure: str | None = None
         """Why reading stopped before the end, where it did."""
         self._error: Exception | None = None
@@ -183,7 +186,8 @@ class Pipeline:
             return
         quiet = self._quiet
         for frame in frames:
-            if quiet(frame.raw, 1) and frame.data is not None and not frame.trailing and not self._holding:
+            raw = frame.raw
+            if quiet(raw, 1) and frame.data is not None and not (frame.trailing or self._marks(raw) or self._holding):
                 for observer in self._observers:
                     observer.quiet(frame.number, 1, len(frame.raw))
                 self._send([frame])
@@ -231,7 +235,7 @@ class Pipeline:
         if self._holding:
             return False
         frames = framer.usual(middle)
-        if not frames or not self._quiet(middle, frames):
+        if not frames or not self._quiet(middle, frames) or self._marks(middle):
             return False
         first = framer.skip(frames)
         for observer in self._observers:
@@ -275,6 +279,7 @@ class Pipeline:
         self._observers = plan.observers
         if streamed:
             self._faults, self._judge, self._stages = plan.faults, plan.judge, plan.stages
+            self._marks = plan.marks or _unmarked
         if self._decoder is None and self._framer is not None:
             self._direct = self._framer.feed
             each = any(observer.each for observer in self._observers) or self._wants_each
@@ -295,6 +300,11 @@ class Pipeline:
     def _wants_each(self) -> bool:
         """Whether any stage wants to see events that say nothing too."""
         return any(chain is not None and chain.each for chain in (self._faults, self._stages))
+
+
+def _unmarked(raw: bytes) -> bool:
+    del raw
+    return False
 
 
 def _never(raw: bytes, frames: int) -> bool:

@@ -103,12 +103,15 @@ class Reader:
         self._framing = endings.Framing(self.found)
         self.faults: Sequence[Picker] = ()
         """The faults that were aimed at this answer."""
+        self._found: set[tuple[str, int, int | None]] = set()
         self.told: Sequence[Heard] = ()
         """The fragments of the event that was read last, with their calls."""
 
     def found(self, finding: Finding) -> None:
-        """Take a finding, and tell it."""
-        if len(self._record.findings) < MAX_FINDINGS:
+        """Take a finding, and tell it; the same one only once, whoever found it."""
+        key = (finding.code, finding.event, finding.call)
+        if len(self._record.findings) < MAX_FINDINGS and key not in self._found:
+            self._found.add(key)
             self._record.findings.append(finding)
             for sink in self._live:
                 sink.found(finding)

@@ -38,6 +38,13 @@ CANNOT = {
     ("reused-index", "interleaved"): "with one index and no id nothing tells whose an interleaved fragment is",
     ("placeholder-arguments", "interleaved"): "a first {} waits for its own call's next event, not for another call's",
     ("merged-calls", "interleaved"): "pieces of two calls glued piece by piece are just no JSON",
+    ("leaked-json", "fragments of two"): "text stands before it, so it is not the whole message",
+    ("leaked-code", "fragments of two"): "text stands before it, so it is not the whole message",
+    ("item-per-fragment", "interleaved"): "pieces of two calls as items of their own have no order",
+    ("item-per-fragment", "one delta"): "one fragment is one item",
+    ("item-per-fragment", "without arguments"): "one fragment is one item",
+    ("prefilled-arguments", "interleaved"): "the item that waits is added behind the other one's events",
+    ("invalid-arguments", "without arguments"): "there is no string in {}",
     ("overlapping-blocks", "fragments"): "one block has nothing to overlap with",
     ("overlapping-blocks", "one delta"): "one block has nothing to overlap with",
     ("overlapping-blocks", "without arguments"): "one block has nothing to overlap with",
@@ -202,7 +209,7 @@ def test_law_6_shapes_are_lawful(healthy: Healthy, shape: str) -> None:
     assert strict.calls(healthy.dialect, shaped, healthy.exchange) == meant == calls(record)
 
 
-@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("at", range(2))
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_law_7_a_stage_that_raises_loses_no_byte(healthy: Healthy, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From there on everything passes as it comes."""
@@ -310,6 +317,14 @@ NOT_TOGETHER = {
     ("duplicate-id", "unstreamed-calls"): "calls of one id in one message are one call",
     ("placeholder-arguments", "doubled-call"): _TEXT,
     ("trailing-garbage", "doubled-call"): _TEXT,
+    ("missing-id", "changing-call-id"): "nothing but places tells which item of the response is which",
+    ("duplicate-id", "changing-call-id"): "nothing but places tells which item of the response is which",
+    ("double-encoded-arguments", "changing-call-id"): "neither id nor text tells which item of the response is which",
+    ("duplicate-id", "missing-start"): "two items of one id that were never added are one",
+    ("doubled-call", "missing-start"): "an item that was never added is known for no copy",
+    ("doubled-call", "rotating-item-id"): "the copy's events are known by their item id alone",
+    ("unstreamed-calls", "empty-output"): "nothing says a call any more",
+    ("short-deltas", "split-surrogate"): _TEXT,
     ("missing-id", "repeated-start"): "a start without id is known for no other's repetition",
     ("foreign-delta", "reused-index"): "the stray text keeps the index of another block",
     ("foreign-delta", "offset-index"): "the stray text keeps the index of another block",
@@ -319,6 +334,7 @@ NOT_TOGETHER = {
     ("doubled-call", "prefilled-arguments"): _TEXT,
     ("unclosed-call", "prefilled-arguments"): "the start waits for a stop that does not come",
     ("prefilled-arguments", "missing-input"): "the input is what is taken out",
+    ("unterminated-event", "data-after-end"): "what comes behind the end is dropped, terminated or not",
     ("missing-done", "missing-finish"): "an answer without any end is one that was cut off",
     ("missing-finish", "unstreamed-calls"): "the message comes beside a finish reason, and there is none",
 }
@@ -338,9 +354,13 @@ SAME_TEXT = frozenset(
 """Plants that change how the argument text is said: of two of them the second finds text that is none."""
 
 
+BY_ITEM = SAME_TEXT | {"missing-id", "duplicate-id", "rotating-item-id", "doubled-call", "missing-start"}
+"""Plants that leave nothing by which items of one call could be known for it."""
+
+
 def together(one: str, other: str) -> bool:
     """Whether a stream with both defects still says its calls."""
-    if {one, other} <= SAME_TEXT:
+    if {one, other} <= SAME_TEXT or ("item-per-fragment" in {one, other} and {one, other} & BY_ITEM):
         return False
     return (one, other) not in NOT_TOGETHER and (other, one) not in NOT_TOGETHER
 

@@ -65,6 +65,8 @@ class Context:
     exchange: Exchange
     schemas: Mapping[str, Json]
     """The schema of the parameters of each tool offered; empty where there is no request, or none is offered."""
+    dialect: str = ""
+    """The protocol's name."""
     repairs: frozenset[str] = frozenset()
     """Codes of the rows whose repair is on."""
     writer: Writer = field(default_factory=SseWriter)

@@ -100,7 +100,9 @@ def _delta(payload: dict[str, Json]) -> Said:
         said, as_wanted = look.argument_text(delta["partial_json"])
         index = look.integer(payload.get("index", ABSENT))
         return Said((Fragment(index=index, arguments=said, phase=Phase.MORE, as_wanted=as_wanted),))
-    text = delta.get("text")
+    text, thought = delta.get("text"), delta.get("thinking")
+    if thought and isinstance(thought, str):
+        return Said(thought=thought)
     return Said(text=text) if text and isinstance(text, str) else SILENCE
 
 

@@ -45,7 +45,7 @@ def _read(frame: Frame) -> Said:
         return Said(end=True) if frame.data is not None and frame.data.strip() == _DONE else _unread(frame)
     fragments: list[Fragment] = []
     finishes: tuple[Finish, ...] = ()
-    text = ""
+    text = thought = ""
     for place, choice in enumerate(look.items(payload.get("choices"))):
         if not isinstance(choice, dict):
             continue
@@ -56,9 +56,15 @@ def _read(frame: Frame) -> Said:
         reason = choice.get("finish_reason")
         if isinstance(reason, str):
             finishes += (Finish(number, reason),)
-        if isinstance(delta, dict) and (content := delta.get("content")) and isinstance(content, str):
-            text += content
-    return Said(tuple(fragments), finishes, text, _model(payload), error_text(payload, frame.name))
+        if isinstance(delta, dict):
+            text += _content(delta, "content")
+            thought += _content(delta, "reasoning_content", "reasoning")
+    return Said(tuple(fragments), finishes, text, _model(payload), error_text(payload, frame.name), thought=thought)
+
+
+def _content(delta: dict[str, Json], *keys: str) -> str:
+    """The first of these fields that is text."""
+    return next((said for key in keys if isinstance(said := delta.get(key), str)), "")
 
 
 def _unread(frame: Frame) -> Said:

@@ -2,13 +2,15 @@
 
 from typing import Final
 
-from toolstream_core.defects.row import ANTHROPIC, CHAT, RESPONSES
+from toolstream_core.defects.row import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 from toolstream_core.defects.stage import Stage
-from toolstream_core.shapes import anthropic, chat, responses
+from toolstream_core.shapes import anthropic, chat, parts, responses, sse
 
 SHAPES: Final[dict[str, dict[str, type[Stage]]]] = {
-    CHAT: chat.SHAPES,
-    RESPONSES: responses.SHAPES,
-    ANTHROPIC: anthropic.SHAPES,
+    CHAT: {**chat.SHAPES, **sse.SHAPES},
+    RESPONSES: {**responses.SHAPES, **sse.SHAPES},
+    ANTHROPIC: {**anthropic.SHAPES, **sse.SHAPES},
+    GEMINI: parts.GEMINI_SHAPES,
+    OLLAMA: parts.OLLAMA_SHAPES,
 }
 """By the dialect's name, then by the shape's."""

@@ -2,13 +2,15 @@
 
 from typing import Final
 
-from toolstream_core.defects.plants import anthropic, chat, responses
+from toolstream_core.defects.plants import anthropic, chat, parts, responses, sse
 from toolstream_core.defects.plants.plant import Planter
-from toolstream_core.defects.row import ANTHROPIC, CHAT, RESPONSES
+from toolstream_core.defects.row import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 
 PLANTS: Final[dict[str, dict[str, Planter]]] = {
-    CHAT: chat.PLANTS,
-    RESPONSES: responses.PLANTS,
-    ANTHROPIC: anthropic.PLANTS,
+    CHAT: {**chat.PLANTS, **sse.PLANTS},
+    RESPONSES: {**responses.PLANTS, **sse.PLANTS},
+    ANTHROPIC: {**anthropic.PLANTS, **sse.PLANTS},
+    GEMINI: parts.GEMINI_PLANTS,
+    OLLAMA: parts.OLLAMA_PLANTS,
 }
 """By the dialect's name, then by the defect's."""

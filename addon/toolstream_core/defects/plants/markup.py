@@ -49,7 +49,7 @@ def _bare(name: str, arguments: Mapping[str, Json]) -> str:
 
 
 def _code(name: str, arguments: Mapping[str, Json]) -> str:
-    return f"print(default_api.{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())}))"
+    return f"print(default_api.{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())}))\n"
 
 
 def _glm(name: str, arguments: Mapping[str, Json]) -> str:

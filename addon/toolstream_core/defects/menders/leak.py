@@ -1,0 +1,96 @@
+"""Calls that are text, in any protocol: told, and made where that was asked for by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.leak import LEAKED_TWICE
+from toolstream_core.defects.leaks.promote import PROMOTE, Promotion
+from toolstream_core.defects.leaks.scanner import Leaked, Scanner
+from toolstream_core.defects.stage import Context, Mender
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event
+    from toolstream_core.wire.frame import Frame
+
+# A call is made of text only where the answer's finish comes: until then it may still be made properly, and would be
+# run twice. Only a tool that the request offers is called, and the text stays where it is.
+
+
+class LeakMender(Mender):
+    """Watches the text and the thoughts of one stream. Stands before the protocol's own mender."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Mender`."""
+        super().__init__(context)
+        self._text = Scanner(context.schemas)
+        self._thought = Scanner(context.schemas)
+        self._found: list[Leaked] = []
+        self._made: set[str] = set()
+        self._top = -1
+        self._over = False
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`: text may go on with a markup."""
+        return not self._over and (self._text.open or self._thought.pending)
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        frame, said = event.frame, event.said
+        if frame.data is None:
+            return (frame,)
+        self._made.update(one.call.name for one in heard)
+        self._place(event)
+        if said.text and not said.end:
+            self._tell_all(self._text.add(said.text), event)
+        if said.thought:
+            self._tell_all(self._thought.add(said.thought), event)
+        if not any(finish.reason for finish in said.finishes) and not said.end:
+            return (frame,)
+        return self._finished(event)
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        del clean
+        return ()
+
+    def _finished(self, event: Event) -> Iterable[Frame]:
+        """The answer is over: what the whole text is, and calls to be made of it."""
+        if self._over:
+            return (event.frame,)
+        self._over = True
+        self._tell_all([*self._text.end(), *self._thought.end()], event)
+        twice = [one for one in self._found if one.name in self._made]
+        if twice:
+            message = f"{twice[0].name} is called in text and made as a call too"
+            self.tell(LEAKED_TWICE, event.frame.number, message)
+        wanted = [one for one in self._found if one.name in self._context.schemas and one not in twice]
+        wanted = [one for one in wanted if self.on(one.row)]
+        promote = PROMOTE.get(self._context.dialect)
+        if not wanted or promote is None or not event.said.finishes:
+            return (event.frame,)
+        for one in wanted:
+            self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
+        prefix = "toolu_" if self._context.dialect == "anthropic" else "call_"
+        seed = f"leak|{self._context.turn}"
+        calls = [(self._context.ids.make(prefix, f"{seed}|{at}", None), one) for at, one in enumerate(wanted)]
+        out = promote(Promotion(event, calls, self._top + 1, self._context.writer))
+        self.audit(event.frame.number, [event.frame], out)
+        return out
+
+    def _tell_all(self, found: list[Leaked], event: Event) -> None:
+        for one in found:
+            self._found.append(one)
+            self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
+
+    def _place(self, event: Event) -> None:
+        """Remember the highest place of a content block or output item."""
+        for key in ("index", "output_index"):
+            at = look.integer(look.get(event.frame.json, key)) if event.frame.parsed else None
+            if isinstance(at, int):
+                self._top = max(self._top, at)
