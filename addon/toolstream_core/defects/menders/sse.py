@@ -5,48 +5,101 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
-from toolstream_core.defects.stage import Mender
+from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.model import ABSENT
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.sse import BOM
+from toolstream_core.wire.write import SseWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard
-    from toolstream_core.model import Event
+    from toolstream_core.model import Event, Said
+
+# A keep-alive as data is no JSON, on which the clients that parse every event's data stop. As a comment it still
+# keeps the connection alive, and no reader dispatches it. An event whose name alone says something (`event: error`
+# with empty data) is none.
 
 
 class SseMender(Mender):
     """Judges and mends the blocks of one event stream. Stands before the protocol's own mender."""
 
+    def __init__(self, context: Context) -> None:
+        """As `Mender`; does nothing where the stream is framed otherwise (Gemini's JSON arrays)."""
+        super().__init__(context)
+        self._sse = isinstance(context.writer, SseWriter)
+        self._last: Frame | None = None
+        """The last event, which lacks its end: whether it gets one is known when the body ends."""
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return self._last is not None
+
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
         del heard
         frame = event.frame
-        out = frame
-        if frame.trailing and frame.data is not None:
-            out = self._terminated(frame)
-        elif frame.data is not None and frame.data.strip()[:1] in {b"", b":"}:
-            out = self._commented(frame, frame.data.strip())
-        if out is not frame:
-            self.audit(frame.number, [frame], [out])
-        return (out,)
+        if frame.data is None or not self._sse:
+            return [*self.release(), frame]
+        if frame.trailing:
+            before = self.release()
+            self._last = frame
+            return before
+        if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.said):
+            return [*self.release(), self._commented(frame)]
+        return [*self.release(), frame]
 
-    def _commented(self, frame: Frame, data: bytes) -> Frame:
-        if data:
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`: the last event gets its blank line; half an event stays half."""
+        last, self._last = self._last, None
+        if last is None:
+            return ()
+        whole = (last.data or b"").strip() == b"[DONE]" or last.json is not ABSENT
+        message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
+        if not whole or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message):
+            return [last]
+        newline = _newline(last.raw)
+        ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + newline
+        mended = Frame(ended + newline, last.number, last.data, last.name, last.last_id)
+        self.audit(last.number, [last], [mended])
+        return [mended]
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        last, self._last = self._last, None
+        return [] if last is None else [last]
+
+    def _commented(self, frame: Frame) -> Frame:
+        """The block as a comment; its id and retry lines stay, for reconnecting goes by them."""
+        if (frame.data or b"").strip():
             mend = self.tell(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
         else:
             mend = self.tell(EMPTY_DATA, frame.number, "the event's data is empty")
-        newline = b"\r\n" if frame.raw.endswith(b"\r\n") else b"\n"
-        text = data.removeprefix(b":").strip() or frame.name.encode() or b"keep-alive"
-        return Frame(b": " + text + newline + newline, frame.number, None) if mend else frame
-
-    def _terminated(self, frame: Frame) -> Frame:
-        """The last event with the blank line that ends it; what is half an event stays half."""
-        whole = frame.data is not None and (frame.data.strip() == b"[DONE]" or frame.json is not ABSENT)
-        if not whole or not self.on(UNTERMINATED_EVENT):
+        if not mend:
             return frame
-        self.tell(UNTERMINATED_EVENT, frame.number, "the last event lacks its terminator")
-        newline = b"\r\n" if b"\r\n" in frame.raw else b"\n"
-        raw = frame.raw if frame.raw.endswith((b"\n", b"\r")) else frame.raw + newline
-        return Frame(raw + newline, frame.number, frame.data, frame.name, frame.last_id)
+        newline = _newline(frame.raw)
+        lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
+        out = Frame(newline.join(lines) + newline + newline, frame.number, None)
+        self.audit(frame.number, [frame], [out])
+        return out
+
+
+def _silent(said: Said) -> bool:
+    return not (said.fragments or said.finishes or said.error or said.end)
+
+
+def _newline(raw: bytes) -> bytes:
+    """The line end of a block: none is made up that the stream does not have."""
+    if b"\r\n" in raw:
+        return b"\r\n"
+    return b"\r" if raw.endswith(b"\r") else b"\n"
+
+
+def _comment(line: bytes) -> bytes:
+    """A line of a block that is to be nothing but a comment."""
+    field, _, value = line.partition(b":")
+    if field not in {b"data", b"event"}:
+        return line
+    return b": " + (value.strip().removeprefix(b":").strip() or b"keep-alive")

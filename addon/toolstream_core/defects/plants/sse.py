@@ -1,4 +1,4 @@
-"""How event streams of any protocol are broken."""
+"""How event streams of any protocol are broken; JSON lines can lack their end too."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.plants.plant import Pick, Plant
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.write import ArrayWriter, SseWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ class _BeforeCalls(Plant):
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        if not heard or not self._pick.stream():
+        if not heard or not isinstance(self._context.writer, SseWriter) or not self._pick.stream():
             return [event.frame]
         self._pick.acted()
         data = self.block.rpartition(b"data:")[2].strip()
@@ -44,7 +45,7 @@ class EmptyData(_BeforeCalls):
 
 
 class UnterminatedEvent(Plant):
-    """The last event lacks the blank line that ends it."""
+    """The last event lacks what ends it: its blank line, or its line feed."""
 
     each = True
 
@@ -61,7 +62,7 @@ class UnterminatedEvent(Plant):
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
         del heard
-        if not self._pick.stream():
+        if isinstance(self._context.writer, ArrayWriter) or not self._pick.stream():
             return [event.frame]
         before = self.release()
         self._last = event.frame
@@ -70,7 +71,7 @@ class UnterminatedEvent(Plant):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
         frames = list(self.release())
-        if not clean or not frames:
+        if not clean or not frames or frames[0].data is None or frames[0].trailing:
             return frames
         last = frames[0]
         self._pick.acted()
