@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Exchange
-    from toolstream_core.pipeline import Begin
+    from toolstream_core.plan import Begin
     from toolstream_core.wire.frame import Frame, Framer
 
 # Nothing waits for longer than the frame that it is in. Before the dialect is known (most often with the first
@@ -34,7 +34,10 @@ class Rewriter(Pipeline):
         self._taken = bytearray()
         """Decoded bytes that are in no frame yet."""
         self._whole = False
-        self._ended = False
+        self._fresh = False
+        """Whether a frame is being recognised that has not gone on yet."""
+        self._gone = False
+        """Whether every frame had gone on before the protocol was known."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """As `Pipeline.feed`; what leaves may be other bytes, and decoded ones."""
@@ -88,7 +91,9 @@ class Rewriter(Pipeline):
                 self._send([frame])
 
     def _recognise(self, frame: Frame) -> None:
+        self._fresh = True
         super()._recognise(frame)
+        self._fresh = False
         if self._read is None:
             self._send([frame])
 
@@ -97,16 +102,19 @@ class Rewriter(Pipeline):
         pending, self._pending = self._pending, []
         super()._start(dialect)
         quiet, self._quiet = self._quiet, lambda raw, frames: False  # noqa: ARG005
-        gone = len(pending) - (0 if self._ended else 1)
+        self._gone = not self._fresh
+        gone = len(pending) - self._fresh
         out, self._out = self._out, []
         super()._pass(pending[:gone])
         self._out = out
         super()._pass(pending[gone:])
         self._quiet = quiet
 
-    def _finish(self) -> None:
-        self._ended = True
-        super()._finish()
+    def _end(self) -> None:
+        out = list(self._out)
+        super()._end()
+        if self._gone:
+            self._out = out
 
     def _send(self, frames: Iterable[Frame]) -> None:
         if not self._whole:
