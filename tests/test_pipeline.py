@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 from toolstream_core.dialects import DIALECTS, Dialect
 from toolstream_core.model import Event, Exchange, Observer
-from toolstream_core.pipeline import MANY, MAX_UNRECOGNISED, Pipeline, Plan
+from toolstream_core.pipeline import MANY, MAX_UNRECOGNISED, Pipeline
+from toolstream_core.plan import Plan
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:

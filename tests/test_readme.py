@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from toolstream_core.cli.launch import Mitmdump
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.fixtures import load
-from toolstream_core.proxy.addon import OURS
+from toolstream_core.proxy.options import OURS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,9 @@ from toolstream_core.model import Call, Event, Exchange, Kind, Said
 from toolstream_core.record import Record, Sink, runs_on_client
 
 if TYPE_CHECKING:
-    from toolstream_core.calls import Heard
     from collections.abc import Sequence
+
+    from toolstream_core.calls import Heard
 
 HEAD = b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":'
 SSE = Exchange(source="here", host="h", content_type="text/event-stream")
@@ -23,7 +24,7 @@ def chunk(delta: bytes, finish: bytes = b"null") -> bytes:
     return HEAD + delta + b',"finish_reason":' + finish + b"}]}\n\n"
 
 
-CALL = chunk(b'{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}')
+CALL = chunk(b'{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}')
 TEXT = chunk(b'{"content":"hi"}')
 FINISH = chunk(b"{}", b'"tool_calls"')
 DONE = b"data: [DONE]\n\n"
@@ -69,9 +70,9 @@ def test_a_whole_answer() -> None:
         (TEXT + CALL + FINISH, "reset", ["unterminated-body"]),
         (CALL.replace(b'"{}"', b'"{"') + FINISH + DONE, None, ["cut-off-call"]),
         (CALL.replace(b'"{}"', b'"{"'), None, ["truncated-stream", "cut-off-call"]),
-        (TEXT + CALL + FINISH.rstrip(b"\n"), None, ["unterminated-event"]),
-        (TEXT + b"data: {oops\n\n" + FINISH, None, ["unparsable-data"]),
-        (TEXT + b'data: {"error":{"message":"no"}}\n\n', None, []),
+        (TEXT + CALL + FINISH + DONE.rstrip(b"\n"), None, ["unterminated-event"]),
+        (TEXT + b"data: {oops\n\n" + CALL + FINISH + DONE, None, ["unparsable-data"]),
+        (TEXT + b'data: {"error":{"message":"no"}}\n\n', None, ["in-band-error"]),
     ],
 )
 def test_how_it_stopped(body: bytes, broken: str | None, names: list[str]) -> None:

@@ -15,7 +15,8 @@ from toolstream_core.defects.stage import Audited, Context, Ids, nobody
 from toolstream_core.dialects import DIALECTS, request
 from toolstream_core.dialects import asked as asked_read
 from toolstream_core.faults.picker import Picker
-from toolstream_core.pipeline import Pipeline, Plan
+from toolstream_core.pipeline import Pipeline
+from toolstream_core.plan import Plan
 from toolstream_core.record import Reader
 from toolstream_core.rewriting import Rewriter
 from toolstream_core.settings import NOTHING, PARTS, SAFE, Settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolstream_core.likeness import Likeness
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.chain import Chain
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Exchange, Json, Observer, Said
+    from toolstream_core.plan import Begin
     from toolstream_core.wire.frame import Frame, Framer
 
 # The one promise: a proxy for looking must not break what it looks at. The bytes that leave `feed` are the
@@ -33,25 +33,6 @@ MANY = 2048
 """Bytes in one go below which looking at the frames one by one is as cheap."""
 MAX_UNRECOGNISED = 8
 """Frames with data that are looked at before a stream counts as no LLM stream."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Who has to do with the events of one answer."""
-
-    observers: Sequence[Observer] = ()
-    faults: Chain | None = None
-    """What breaks the stream on purpose, before anybody sees it."""
-    judge: Chain | None = None
-    """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
-    stages: Chain | None = None
-    """What judges it, and mends and shapes it for the client."""
-    marks: Callable[[bytes], bool] | None = None
-    """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
-
-
-type Begin = Callable[[Dialect, Framer], Plan]
-"""Called once, when the dialect is known and how its answer is framed."""
 
 
 class Pipeline:

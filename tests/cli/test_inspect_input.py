@@ -24,18 +24,26 @@ if TYPE_CHECKING:
 SAVED = sorted((ROOT / "flows").glob("*.flow"))
 
 
+WRONG = {
+    "deepseek-empty-id": [["empty-id"], []],
+    "openclaw-empty-ids": [["empty-id", "empty-name"], []],
+    "openrouter-no-deltas": [["missing-calls"], [], []],
+}
+"""What is wrong with the answers of flows that are there for it."""
+
+
 @pytest.mark.parametrize("path", SAVED, ids=[path.stem for path in SAVED])
 def test_saved_flows_are_read_as_expected(inspect: Inspect, path: Path) -> None:
     """Each flow's calls, dialect, model and finish reasons, as its `.expect.json` has them."""
-    streams = inspect.streams(path)
+    streams = inspect.streams(path, "--exit-zero")
     expected = json.loads(path.with_suffix(".expect.json").read_text())
     assert [stream["source"] for stream in streams] == [f"{path}#{number}" for number in range(len(expected))]
-    for stream, wanted in zip(streams, expected, strict=True):
+    for at, (stream, wanted) in enumerate(zip(streams, expected, strict=True)):
         calls = [
             {key: call[key] for key in calls} for call, calls in zip(stream["calls"], wanted["calls"], strict=True)
         ]
         assert {**stream, "calls": calls} == {**stream, **wanted}
-        assert stream["findings"] == []
+        assert [finding["name"] for finding in stream["findings"]] == WRONG.get(path.stem, [[], []])[at]
 
 
 @pytest.mark.parametrize("name", ["a.sse", "a.txt", "a.json", "a", "a.sse.gz", "a.har", "a.flow", "a.har.gz"])
@@ -140,9 +148,9 @@ def test_foreign_bytes_never_make_a_traceback(tmp_path_factory: pytest.TempPathF
 def test_recorded_streams_are_read_without_complaint(inspect: Inspect, shared: Path) -> None:
     """As a folder and file by file: the same streams, none of them broken, as the schema says."""
     folder = shared / "streams"
-    streams = inspect.streams(folder)
+    streams = inspect.streams(folder, "--exit-zero")
     named = sorted(path for path in folder.rglob("*") if path.is_file())
-    assert inspect.streams(*named) == streams
+    assert inspect.streams(*named, "--exit-zero") == streams
     assert len(streams) > 300
     told = re.findall(r"no LLM stream in (.*)", inspect.err)
     assert {stream["source"] for stream in streams} | set(told) == {str(path) for path in named}

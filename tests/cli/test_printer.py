@@ -10,10 +10,10 @@ from toolstream_core.model import Exchange
 from toolstream_core.report.paint import colour
 
 CALL = (
-    b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f",'
+    b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f",'
     b'"arguments":"{}"}}]}}]}\n\n'
 )
-END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n'
 
 
 def printed(count: int, *, chunks: bool | None = None, body: bytes = CALL + END) -> list[str]:
@@ -33,7 +33,7 @@ def test_a_single_stream_is_told_chunk_by_chunk() -> None:
     """There is room for it."""
     lines = printed(1)
     assert lines == printed(1, chunks=True)
-    assert [line.split()[1] for line in lines] == ["event", "event", "call", "openai-chat:"]
+    assert [line.split()[1] for line in lines] == ["event", "event", "event", "call", "openai-chat:"]
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -50,7 +50,7 @@ def test_of_several_streams_only_the_ends_are_told(count: int) -> None:
 def test_whoever_asks_for_chunks_gets_them_of_each_stream() -> None:
     """As they come."""
     lines = printed(2, chunks=True)
-    assert sum(" event " in line for line in lines) == 4
+    assert sum(" event " in line for line in lines) == 6
 
 
 def test_nothing_read_is_nothing_told() -> None:
@@ -68,7 +68,7 @@ def test_an_answer_that_is_no_stream_leaves_no_line_behind() -> None:
         if record is not None:
             printer.add(record, str)
     printer.close()
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert all(line.startswith("yes ") for line in lines)
 
 

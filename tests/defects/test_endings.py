@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 TEXT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
 CALL = (
-    b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f",'
+    b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f",'
     b'"arguments":"{\\"a\\":"}}]}}]}\n\n'
 )
-FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'
+MORE = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"Dave}"}}]}}]}\n\n'
+STOP = FINISH.replace(b"tool_calls", b"stop")
 DONE = b"data: [DONE]\n\n"
 ERROR = b'data: {"error":{"message":"overloaded"}}\n\n'
 
@@ -35,10 +37,16 @@ def names(record: Record) -> list[str]:
     return [finding.name for finding in record.findings]
 
 
-@pytest.mark.parametrize("body", [TEXT + FINISH, TEXT + FINISH + DONE, ERROR, TEXT + ERROR, b": hi\n\n" + FINISH])
+@pytest.mark.parametrize("body", [TEXT + STOP, TEXT + STOP + DONE, b": hi\n\n" + STOP])
 def test_a_stream_that_ends_in_its_own_way_is_clean(body: bytes) -> None:
-    """Also without `[DONE]`, and one that says itself that it failed."""
+    """Also without `[DONE]`."""
     assert names(read(body)) == []
+
+
+@pytest.mark.parametrize("body", [ERROR, TEXT + ERROR])
+def test_a_stream_that_says_itself_that_it_failed_is_not_called_truncated(body: bytes) -> None:
+    """The error is what there is to tell."""
+    assert names(read(body)) == ["in-band-error"]
 
 
 @pytest.mark.parametrize("broken", [None, "server closed connection", "Client disconnected."])
@@ -51,18 +59,18 @@ def test_a_body_that_ends_before_the_answer_is_truncated(broken: str | None) -> 
 
 def test_a_break_after_the_answer_is_told() -> None:
     """Most clients throw the whole answer away then."""
-    assert names(read(TEXT + FINISH + DONE, broken="server closed connection")) == ["unterminated-body"]
+    assert names(read(TEXT + STOP + DONE, broken="server closed connection")) == ["unterminated-body"]
 
 
 @pytest.mark.parametrize("broken", ["Client disconnected.", "stream reset by client (CANCEL)"])
 def test_a_client_that_has_heard_everything_may_leave(broken: str) -> None:
     """Many close the connection on `[DONE]`."""
-    assert names(read(TEXT + FINISH + DONE, broken=broken)) == []
+    assert names(read(TEXT + STOP + DONE, broken=broken)) == []
 
 
 def test_a_break_after_an_error_is_not_called_a_whole_answer() -> None:
     """The error is what there is to tell."""
-    assert names(read(TEXT + ERROR, broken="server closed connection")) == []
+    assert names(read(TEXT + ERROR, broken="server closed connection")) == ["in-band-error"]
 
 
 def test_a_call_without_all_its_arguments_is_cut_off() -> None:
@@ -75,8 +83,8 @@ def test_a_call_without_all_its_arguments_is_cut_off() -> None:
 
 def test_arguments_that_were_not_cut_are_not_called_so() -> None:
     """Brackets all closed, and still nobody can parse them: the message says that."""
-    [finding] = read(CALL, CALL.replace(b'{\\"a\\":', b"Dave}"), FINISH).findings
-    assert finding.message == "the arguments of f are no valid JSON"
+    [finding] = read(CALL, MORE, FINISH, DONE).findings
+    assert (finding.name, finding.message) == ("invalid-arguments", "the arguments of f are no valid JSON")
     [finding] = read(CALL, FINISH).findings
     assert finding.message == "the arguments of f are not whole"
 
@@ -90,17 +98,17 @@ def test_what_could_not_be_read_is_told_and_nothing_is_concluded_from_it() -> No
 
 def test_data_that_is_no_json_is_told_once() -> None:
     """At its first event."""
-    record = read(TEXT + b"data: <html>\n\n" * 3 + FINISH)
+    record = read(TEXT + b"data: <html>\n\n" * 3 + STOP)
     assert [(finding.name, finding.event) for finding in record.findings] == [("unparsable-data", 1)]
 
 
 def test_an_event_without_its_blank_line_is_a_note() -> None:
     """The standard does not dispatch it, and most readers do."""
-    record = read(TEXT + FINISH.rstrip())
+    record = read(TEXT + STOP.rstrip())
     assert [(finding.name, finding.severity) for finding in record.findings] == [("unterminated-event", "note")]
 
 
 def test_a_frame_over_the_cap_is_told() -> None:
     """It went through unread, so the calls may lack something."""
     huge = b'data: "' + b"x" * (MAX_FRAME + 1) + b'"\n\n'
-    assert names(read(TEXT + huge + FINISH)) == ["oversize-frame"]
+    assert names(read(TEXT + huge + STOP)) == ["oversize-frame"]

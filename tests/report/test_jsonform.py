@@ -12,6 +12,12 @@ def test_document() -> None:
     """Exactly these keys, in plain JSON."""
     record = tell([])
     told = document([record_object(record)])
+    notes = told["streams"][0]["findings"][:3]
+    assert [(one["name"], one["severity"], one["repair"]) for one in notes] == [
+        ("empty-id", "note", "safe"),
+        ("null-identity", "note", "safe"),
+        ("missing-index", "note", "safe"),
+    ]
     assert json.loads(json.dumps(told)) == {
         "version": 1,
         "streams": [
@@ -40,16 +46,19 @@ def test_document() -> None:
                     }
                 ],
                 "findings": [
+                    *notes,
                     {
-                        "code": "TS302",
-                        "name": "cut-off-call",
+                        "code": "TS210",
+                        "name": "invalid-arguments",
                         "severity": "error",
                         "event": 4,
                         "call": 0,
                         "message": "the arguments of ls are no valid JSON",
-                        "repair": None,
-                    }
+                        "repair": "unsafe",
+                    },
                 ],
+                "mended": 0,
+                "faults": [],
             }
         ],
     }

@@ -21,12 +21,15 @@ def test_lines() -> None:
         "#1 h glm +7ms events 0-1  2 events without tool calls, 269 bytes  FLOW",
         '#1 h glm +7ms event 2  call 0: id="c1" name="ls" index=0 args=""  FLOW',
         '#1 h glm +7ms event 3  call 0: id="" name=null index=0 args="{\\"p\\""  FLOW',
+        '#1 h glm +7ms note TS102 empty-id at event 3 call 0: a continuation has id ""  FLOW',
+        "#1 h glm +7ms note TS103 null-identity at event 3 call 0: a continuation has name null  FLOW",
         '#1 h glm +7ms event 4  call 0: id=absent name=absent index=absent args=":\\"\\u001b[31m\\"}"  FLOW',
+        "#1 h glm +7ms note TS115 missing-index at event 4 call 0: a continuation has no index  FLOW",
         "#1 h glm +7ms event 5  finish tool_calls  FLOW",
         "#1 h glm +7ms event 6  end  FLOW",
         '#1 h glm call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  not whole  FLOW',
-        "#1 h glm error TS302 cut-off-call at event 4 call 0: the arguments of ls are no valid JSON  FLOW",
-        "#1 h glm openai-chat: 7 events, 1 call, finish tool_calls  FLOW",
+        "#1 h glm error TS210 invalid-arguments at event 4 call 0: the arguments of ls are no valid JSON  FLOW",
+        "#1 h glm openai-chat: 7 events, 1 call, finish tool_calls, 1 error, 3 notes  FLOW",
     ]
 
 
@@ -34,7 +37,7 @@ def test_end_lines() -> None:
     """Only what is told at the end."""
     told: list[str] = []
     tell([EndLines(told.append, "#1 h")])
-    assert [line.split()[3] for line in told] == ["call", "error", "openai-chat:"]
+    assert [line.split()[3] for line in told] == ["call", "note", "note", "note", "error", "openai-chat:"]
 
 
 def test_colour_only_where_it_is_painted() -> None:
@@ -98,4 +101,5 @@ def test_errors_and_breaks() -> None:
     told: list[str] = []
     tell([Lines(told.append, "#1 h")], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
     assert told[1] == '#1 h glm event 1  error "502: gone"'
-    assert told[-1] == "#1 h glm openai-chat: 2 events, 0 calls, no finish reason, never ended"
+    assert told[2] == "#1 h glm error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
+    assert told[-1] == "#1 h glm openai-chat: 2 events, 0 calls, no finish reason, 1 error, never ended"

@@ -8,8 +8,9 @@ from toolstream_core.body import read_body
 from toolstream_core.model import Exchange
 
 if TYPE_CHECKING:
-    from toolstream_core.record import Record, Sink
     from collections.abc import Sequence
+
+    from toolstream_core.record import Record, Sink
 
 HEAD = b'data: {"object":"chat.completion.chunk","model":"glm","choices":[{"index":0,"delta":'
 TAIL = b',"finish_reason":null}]}\n\n'

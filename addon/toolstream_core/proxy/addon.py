@@ -17,6 +17,7 @@ from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.proxy.changes import readable, restore, unlabel
+from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.watch import Watch, request_json
@@ -34,18 +35,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-OURS = (
-    "toolstream_log",
-    "toolstream_filter",
-    "toolstream_jsonl",
-    "toolstream_provider",
-    "toolstream_repair",
-    "toolstream_shape",
-    "toolstream_fault",
-    "toolstream_seed",
-)
-_CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
-LEVELS = ("off", "calls", "chunks")
 type Through = Callable[[bytes], bytes | Iterable[bytes]]
 _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
 
@@ -68,55 +57,7 @@ class ToolstreamAddon:
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
-        loader.add_option(
-            "toolstream_log",
-            str,
-            "chunks",
-            "What toolstream prints: nothing, the resolved calls of each answer, or every chunk too.",
-            choices=LEVELS,
-        )
-        loader.add_option(
-            "toolstream_filter",
-            str,
-            "",
-            "Which flows toolstream looks at, as a mitmproxy filter expression.",
-        )
-        loader.add_option(
-            "toolstream_jsonl",
-            str,
-            "",
-            "A file that gets one JSON object for each event.",
-        )
-        loader.add_option(
-            "toolstream_provider",
-            Sequence[str],
-            [],
-            "Saved flows (files or folders) that answer LLM requests in the provider's place.",
-        )
-        loader.add_option(
-            "toolstream_repair",
-            Sequence[str],
-            [],
-            "Defects to mend in streams as they pass: names, codes, families, or safe for all that are safe.",
-        )
-        loader.add_option(
-            "toolstream_shape",
-            Sequence[str],
-            [],
-            "Other lawful ways in which streams are to say their calls: shapes, or for:CLIENT.",
-        )
-        loader.add_option(
-            "toolstream_fault",
-            Sequence[str],
-            [],
-            "Defects to cause in streams, to test a client: NAME[:key=value,...].",
-        )
-        loader.add_option(
-            "toolstream_seed",
-            int,
-            0,
-            "Faults of a probability are drawn from this number, so that a run can be repeated.",
-        )
+        declare(loader)
 
     def configure(self, updated: set[str]) -> None:
         """Check the options that changed; a wrong one keeps mitmproxy from starting."""
@@ -130,7 +71,7 @@ class ToolstreamAddon:
             self._configure_jsonl(ctx.options.toolstream_jsonl)
         if "toolstream_provider" in updated:
             self._configure_provider(ctx.options.toolstream_provider)
-        if updated & _CHANGES:
+        if updated & CHANGES:
             self._configure_changes()
 
     def running(self) -> None:

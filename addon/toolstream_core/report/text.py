@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.model import ABSENT, Kind, Phase, Severity
 from toolstream_core.record import Sink
 from toolstream_core.report.paint import plain, printable, quoted, word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from toolstream_core.calls import Heard
     from toolstream_core.defects.stage import Mended
@@ -50,6 +50,8 @@ class Lines(Sink):
         self._named = False
         self._prefix = ""
         self._name_model(model)
+        self._told: set[Finding] = set()
+        """Findings that were told where they showed."""
         self._folded = 0
         self._folded_bytes = 0
         self._folded_from = 0
@@ -86,6 +88,7 @@ class Lines(Sink):
         """Tell what is wrong where it shows."""
         if self._folded:
             self.flush()
+        self._told.add(finding)
         self._write(f"{self._prefix}{self._time()}{finding_line(finding, self._paint, self._hide)}{self._mark}")
 
     def mended(self, mended: Mended) -> None:
@@ -96,7 +99,7 @@ class Lines(Sink):
         """Tell the calls, the findings and how it ended."""
         self.flush()
         self._name_model(record.model)
-        for line in summary(record, self._paint, self._hide):
+        for line in summary(record, self._paint, self._hide, self._told):
             self._write(f"{self._prefix}{line}{self._mark}")
 
     def flush(self) -> None:
@@ -141,12 +144,15 @@ class EndLines(Lines):
     live = False
 
 
-def summary(record: Record, paint: Paint = plain, hide: Callable[[str], str] = str) -> Iterator[str]:
-    """The calls that were meant, the findings, and one line on the whole."""
+def summary(
+    record: Record, paint: Paint = plain, hide: Callable[[str], str] = str, told: Container[Finding] = ()
+) -> Iterator[str]:
+    """The calls that were meant, the findings but for those that were told already, and one line on the whole."""
     for call in record.calls:
         yield call_line(call, paint, hide)
     for finding in record.findings:
-        yield finding_line(finding, paint, hide)
+        if finding not in told:
+            yield finding_line(finding, paint, hide)
     for fault in record.faults:
         yield fault_line(fault, paint)
     count = "1 call" if len(record.calls) == 1 else f"{len(record.calls)} calls"
@@ -155,7 +161,16 @@ def summary(record: Record, paint: Paint = plain, hide: Callable[[str], str] = s
     finish = f"finish {paint('name', reasons)}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
     mended = f", {record.mended} mended" if record.mended else ""
-    yield f"{record.dialect}: {events}, {count}, {finish}{kind}{mended}{_how_ended(record, paint)}"
+    wrong = "".join(f", {_counted(number, name)}" for name, number in _severities(record) if number)
+    yield f"{record.dialect}: {events}, {count}, {finish}{kind}{wrong}{mended}{_how_ended(record, paint)}"
+
+
+def _severities(record: Record) -> list[tuple[str, int]]:
+    return [(name.value, sum(finding.severity is name for finding in record.findings)) for name in Severity]
+
+
+def _counted(number: int, name: str) -> str:
+    return f"1 {name}" if number == 1 else f"{number} {name}s"
 
 
 def call_line(call: Call, paint: Paint = plain, hide: Callable[[str], str] = str) -> str:

@@ -15,8 +15,8 @@ from toolstream_core.defects.framing import NULL_USAGE
 from toolstream_core.defects.row import WARNING
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.menders.anthropic import AnthropicMender
     from toolstream_core.defects.menders.anthropic_block import Block
+    from toolstream_core.defects.menders.anthropic_blocks import BlocksMender as AnthropicMender
     from toolstream_core.model import Json
 
 

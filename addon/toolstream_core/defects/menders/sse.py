@@ -31,6 +31,7 @@ class SseMender(Mender):
         self._sse = isinstance(context.writer, SseWriter)
         self._last: Frame | None = None
         """The last event, which lacks its end: whether it gets one is known when the body ends."""
+        self._newline = b"\n"
 
     @property
     def holding(self) -> bool:
@@ -43,6 +44,7 @@ class SseMender(Mender):
         frame = event.frame
         if frame.data is None or not self._sse:
             return [*self.release(), frame]
+        self._newline = _newline(frame.raw) or self._newline
         if frame.trailing:
             before = self.release()
             self._last = frame
@@ -60,9 +62,8 @@ class SseMender(Mender):
         message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
         if not whole or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message):
             return [last]
-        newline = _newline(last.raw)
-        ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + newline
-        mended = Frame(ended + newline, last.number, last.data, last.name, last.last_id)
+        ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + self._newline
+        mended = Frame(ended + self._newline, last.number, last.data, last.name, last.last_id)
         self.audit(last.number, [last], [mended])
         return [mended]
 
@@ -79,7 +80,7 @@ class SseMender(Mender):
             mend = self.tell(EMPTY_DATA, frame.number, "the event's data is empty")
         if not mend:
             return frame
-        newline = _newline(frame.raw)
+        newline = self._newline
         lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
         out = Frame(newline.join(lines) + newline + newline, frame.number, None)
         self.audit(frame.number, [frame], [out])
@@ -91,10 +92,10 @@ def _silent(said: Said) -> bool:
 
 
 def _newline(raw: bytes) -> bytes:
-    """The line end of a block: none is made up that the stream does not have."""
-    if b"\r\n" in raw:
+    """How the lines of a block end; nothing where that cannot be seen."""
+    if raw.endswith(b"\r\n"):
         return b"\r\n"
-    return b"\r" if raw.endswith(b"\r") else b"\n"
+    return raw[-1:] if raw.endswith((b"\r", b"\n")) else b""
 
 
 def _comment(line: bytes) -> bytes:

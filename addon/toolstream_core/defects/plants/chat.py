@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.plants import chat_arguments, chat_endings, chat_identity
+from toolstream_core.defects.plants import chat_arguments, chat_endings, chat_identity, chat_structure
 
 if TYPE_CHECKING:
     from toolstream_core.defects.plants.plant import Planter
@@ -12,5 +12,6 @@ if TYPE_CHECKING:
 PLANTS: Final[dict[str, Planter]] = {
     **chat_identity.PLANTS,
     **chat_arguments.PLANTS,
+    **chat_structure.PLANTS,
     **chat_endings.PLANTS,
 }

@@ -5,102 +5,42 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.plants.chat_event import EventPlant, FinishPlant, every, finishing
 from toolstream_core.defects.plants.markup import MARKUP
-from toolstream_core.defects.plants.plant import Plant
 from toolstream_core.dialects.chat_edit import (
     Piece,
     chunk,
-    continuation,
-    pieces,
     says_nothing,
     with_entries,
 )
-from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall
     from toolstream_core.defects.plants.plant import Pick, Planter
     from toolstream_core.defects.stage import Context
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
 
 
-class _EventPlant(Plant):
-    """Changes events of streams that are picked."""
-
-    def __init__(self, context: Context, pick: Pick) -> None:
-        super().__init__(context, pick)
-        self._seen: set[int] = set()
-        self.calls: list[OpenCall] = []
-
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
-        """As `Stage.take`."""
-        found = pieces(event, heard, self._seen) or []
-        self.calls.extend(piece.call for piece in found if piece.opening)
-        if not self._pick.stream():
-            return [event.frame]
-        frames = list(self._changed(event, found))
-        if len(frames) != 1 or frames[0] is not event.frame:
-            self._pick.acted()
-        return frames
-
-    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        raise NotImplementedError
-
-    def _rewrite(self, event: Event, payload: Json) -> Frame:
-        return self._context.writer.rewrite(event.frame, payload)
-
-    def _make(self, event: Event, payload: Json) -> Frame:
-        return self._context.writer.make(payload, event.frame.number)
-
-
-def _choices(payload: Json, **fields: Json) -> Json:
-    """The payload with these fields in each of its choices that has a finish reason."""
-    choices = [
-        {**choice, **fields} if look.get(choice, "finish_reason") else choice
-        for choice in look.items(look.get(payload, "choices"))
-    ]
-    return {**payload, "choices": choices}
-
-
-def _every(payload: Json, **fields: Json) -> Json:
-    """The payload with these fields in each of its choices."""
-    return {**payload, "choices": [{**choice, **fields} for choice in look.items(look.get(payload, "choices"))]}
-
-
-class _Finish(_EventPlant):
-    """Changes the event that says the finish reason."""
-
-    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        del found
-        reasons = [finish.reason for finish in event.said.finishes if finish.reason]
-        if not reasons or not self.calls:
-            return [event.frame]
-        return self._finish(event, reasons[0])
-
-    def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
-        raise NotImplementedError
-
-
-class WrongFinish(_Finish):
+class WrongFinish(FinishPlant):
     """The finish reason is `stop`."""
 
     def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
         if reason != "tool_calls":
             return [event.frame]
-        return [self._rewrite(event, _choices(event.frame.json, finish_reason="stop"))]
+        return [self._rewrite(event, finishing(event.frame.json, finish_reason="stop"))]
 
 
-class ForeignFinish(_Finish):
+class ForeignFinish(FinishPlant):
     """The finish reason is Anthropic's."""
 
     def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
-        return [self._rewrite(event, _choices(event.frame.json, finish_reason="tool_use"))]
+        return [self._rewrite(event, finishing(event.frame.json, finish_reason="tool_use"))]
 
 
-class RepeatedFinish(_Finish):
+class RepeatedFinish(FinishPlant):
     """Behind the finish comes another one, `stop`."""
 
     def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
@@ -108,32 +48,32 @@ class RepeatedFinish(_Finish):
         return [event.frame, self._make(event, chunk(event.frame.json, number, {}, "stop"))]
 
 
-class MissingFinish(_Finish):
+class MissingFinish(FinishPlant):
     """No event says a finish reason."""
 
     def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
-        return [self._rewrite(event, _choices(event.frame.json, finish_reason=None))]
+        return [self._rewrite(event, finishing(event.frame.json, finish_reason=None))]
 
 
-class EmptyFinish(_EventPlant):
+class EmptyFinish(EventPlant):
     """Events with entries have the finish reason `""`."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not found or any(finish.reason for finish in event.said.finishes):
             return [event.frame]
-        return [self._rewrite(event, _every(event.frame.json, finish_reason=""))]
+        return [self._rewrite(event, every(event.frame.json, finish_reason=""))]
 
 
-class EarlyFinish(_EventPlant):
+class EarlyFinish(EventPlant):
     """Every event with entries says the finish reason."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not found or any(finish.reason for finish in event.said.finishes):
             return [event.frame]
-        return [self._rewrite(event, _every(event.frame.json, finish_reason="tool_calls"))]
+        return [self._rewrite(event, every(event.frame.json, finish_reason="tool_calls"))]
 
 
-class MissingDone(_EventPlant):
+class MissingDone(EventPlant):
     """`[DONE]` does not come."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -141,7 +81,7 @@ class MissingDone(_EventPlant):
         return [] if event.said.end and event.frame.data is not None else [event.frame]
 
 
-class DataAfterEnd(_EventPlant):
+class DataAfterEnd(EventPlant):
     """A chunk with usage comes behind `[DONE]`."""
 
     _last: Json = None
@@ -156,98 +96,7 @@ class DataAfterEnd(_EventPlant):
         return [event.frame, self._make(event, {**chunk(self._last, 0, {}), "choices": [], "usage": usage})]
 
 
-class MissingDelta(_EventPlant):
-    """A chunk whose choice has no delta comes before the first call."""
-
-    _done = False
-
-    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not found or self._done:
-            return [event.frame]
-        self._done = True
-        payload = chunk(event.frame.json, found[0].choice, {})
-        del payload["choices"][0]["delta"]
-        return [self._make(event, payload), event.frame]
-
-
-class ChangingStreamId(_EventPlant):
-    """Each chunk has an id of its own."""
-
-    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        payload: Json = event.frame.json
-        if not (found or event.said.finishes) or not look.get(payload, "id"):
-            return [event.frame]
-        return [self._rewrite(event, {**payload, "id": f"{payload['id']}-{event.frame.number}"})]
-
-
-class ToolCallsObject(_EventPlant):
-    """`tool_calls` is the entry itself, or the entries by number."""
-
-    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not found:
-            return [event.frame]
-        choices: list[Json] = []
-        payload: Json = event.frame.json
-        for choice in look.items(look.get(payload, "choices")):
-            entries = look.items(look.get(choice, "delta", "tool_calls"))
-            said: Json = entries[0] if len(entries) == 1 else {str(at): entry for at, entry in enumerate(entries)}
-            choices.append({**choice, "delta": {**choice["delta"], "tool_calls": said}} if entries else choice)
-        return [self._rewrite(event, {**payload, "choices": choices})]
-
-
-class LegacyFunctionCall(_EventPlant):
-    """The first call comes as `function_call`, and the others do not come."""
-
-    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if any(finish.reason == "tool_calls" for finish in event.said.finishes) and not found:
-            return [self._rewrite(event, _choices(event.frame.json, finish_reason="function_call"))]
-        mine = [piece for piece in found if piece.call is self.calls[0]]
-        if not found:
-            return [event.frame]
-        payload = with_entries(event.frame.json, [])
-        if mine:
-            function = {key: value for key, value in mine[0].function.items() if key in {"name", "arguments"}}
-            function["arguments"] = "".join(piece.arguments for piece in mine)
-            for choice in payload["choices"]:
-                choice["delta"]["function_call"] = function
-        finished = any(finish.reason for finish in event.said.finishes)
-        payload = _choices(payload, finish_reason="function_call") if finished else payload
-        return [] if not mine and says_nothing(payload) else [self._rewrite(event, payload)]
-
-
-class SplitChoices(_EventPlant):
-    """Calls come in a second choice, which has a finish of its own."""
-
-    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        finish = [one for one in event.said.finishes if one.reason]
-        if not found:
-            if not finish or not self.calls:
-                return [event.frame]
-            return [event.frame, self._make(event, chunk(event.frame.json, 1, {}, finish[0].reason))]
-        rest = with_entries(event.frame.json, [])
-        entries = {"tool_calls": [piece.entry for piece in found]}
-        own = [] if says_nothing(rest) else [self._rewrite(event, rest)]
-        reason = finish[0].reason if finish else None
-        return [self._make(event, chunk(event.frame.json, 1, entries, reason)), *own]
-
-
-class RepeatedIndex(_EventPlant):
-    """A header and its arguments are two entries of one event."""
-
-    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        said: list[tuple[int, Json]] = []
-        for piece in found:
-            arguments = piece.arguments
-            said.append((piece.choice, piece.entry))
-            if piece.opening and arguments:
-                piece.function["arguments"] = ""
-                said.append((piece.choice, continuation(piece.fragment.index, arguments)))
-        if len(said) == len(found):
-            return [event.frame]
-        return [self._rewrite(event, with_entries(event.frame.json, said))]
-
-
-class MissingCalls(_EventPlant):
+class MissingCalls(EventPlant):
     """No event carries a call; the finish reason is as it was."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -265,10 +114,10 @@ class UnstreamedCalls(MissingCalls):
             return super()._changed(event, found)
         payload = with_entries(event.frame.json, [])
         message = {"role": "assistant", "content": None, "tool_calls": [_whole(call) for call in self.calls]}
-        return [self._rewrite(event, _choices(payload, message=message))]
+        return [self._rewrite(event, finishing(payload, message=message))]
 
 
-class CutOffCall(_EventPlant):
+class CutOffCall(EventPlant):
     """The last fragment of each call's arguments is left out; the finish reason is as it was."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -280,7 +129,7 @@ class CutOffCall(_EventPlant):
         return [self._rewrite(event, with_entries(event.frame.json, [(one.choice, one.entry) for one in found]))]
 
 
-class TruncatedStream(_EventPlant):
+class TruncatedStream(EventPlant):
     """The body ends, in good order, inside the first call's arguments."""
 
     _over = False
@@ -311,7 +160,7 @@ class InBandError(TruncatedStream):
         return [*frames, self._make(event, error)]
 
 
-class UnparsableData(_EventPlant):
+class UnparsableData(EventPlant):
     """The first event with a call lacks its last byte."""
 
     _done = False
@@ -338,7 +187,7 @@ class Leaked(MissingCalls):
         payload = with_entries(event.frame.json, [])
         texts = [self._text(call) for call in self.calls]
         said = [self._make(event, chunk(payload, finish[0].choice, {"content": text})) for text in texts]
-        return [*said, self._rewrite(event, _choices(payload, finish_reason="stop"))]
+        return [*said, self._rewrite(event, finishing(payload, finish_reason="stop"))]
 
     def _text(self, call: OpenCall) -> str:
         value = _arguments(call)
@@ -380,12 +229,6 @@ def _leaked(row: str) -> Planter:
 PLANTS: Final[dict[str, Planter]] = {
     "unparsable-data": UnparsableData,
     "data-after-end": DataAfterEnd,
-    "missing-delta": MissingDelta,
-    "changing-stream-id": ChangingStreamId,
-    "tool-calls-object": ToolCallsObject,
-    "legacy-function-call": LegacyFunctionCall,
-    "split-choices": SplitChoices,
-    "repeated-index": RepeatedIndex,
     "truncated-stream": TruncatedStream,
     "cut-off-call": CutOffCall,
     "missing-done": MissingDone,

@@ -1,0 +1,33 @@
+"""Who has to do with the events of one answer: what the pipeline is handed when it knows the dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.chain import Chain
+    from toolstream_core.dialects.dialect import Dialect
+    from toolstream_core.model import Observer
+    from toolstream_core.wire.frame import Framer
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who has to do with the events of one answer."""
+
+    observers: Sequence[Observer] = ()
+    faults: Chain | None = None
+    """What breaks the stream on purpose, before anybody sees it."""
+    judge: Chain | None = None
+    """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
+    stages: Chain | None = None
+    """What judges it, and mends and shapes it for the client."""
+    marks: Callable[[bytes], bool] | None = None
+    """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
+
+
+type Begin = Callable[[Dialect, Framer], Plan]
+"""Called once, when the dialect is known and how its answer is framed."""

@@ -1,0 +1,75 @@
+"""The addon's options: their names, types, defaults and what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mitmproxy.addonmanager import Loader
+
+OURS = (
+    "toolstream_log",
+    "toolstream_filter",
+    "toolstream_jsonl",
+    "toolstream_provider",
+    "toolstream_repair",
+    "toolstream_shape",
+    "toolstream_fault",
+    "toolstream_seed",
+)
+CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
+LEVELS = ("off", "calls", "chunks")
+
+
+def declare(loader: Loader) -> None:
+    """Tell mitmproxy of them."""
+    loader.add_option(
+        "toolstream_log",
+        str,
+        "chunks",
+        "What toolstream prints: nothing, the resolved calls of each answer, or every chunk too.",
+        choices=LEVELS,
+    )
+    loader.add_option(
+        "toolstream_filter",
+        str,
+        "",
+        "Which flows toolstream looks at, as a mitmproxy filter expression.",
+    )
+    loader.add_option(
+        "toolstream_jsonl",
+        str,
+        "",
+        "A file that gets one JSON object for each event.",
+    )
+    loader.add_option(
+        "toolstream_provider",
+        Sequence[str],
+        [],
+        "Saved flows (files or folders) that answer LLM requests in the provider's place.",
+    )
+    loader.add_option(
+        "toolstream_repair",
+        Sequence[str],
+        [],
+        "Defects to mend in streams as they pass: names, codes, families, or safe for all that are safe.",
+    )
+    loader.add_option(
+        "toolstream_shape",
+        Sequence[str],
+        [],
+        "Other lawful ways in which streams are to say their calls: shapes, or for:CLIENT.",
+    )
+    loader.add_option(
+        "toolstream_fault",
+        Sequence[str],
+        [],
+        "Defects to cause in streams, to test a client: NAME[:key=value,...].",
+    )
+    loader.add_option(
+        "toolstream_seed",
+        int,
+        0,
+        "Faults of a probability are drawn from this number, so that a run can be repeated.",
+    )

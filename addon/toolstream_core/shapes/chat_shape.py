@@ -1,0 +1,51 @@
+"""What every shape of Chat Completions calls is made on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.stage import Context, Stage
+from toolstream_core.dialects.chat_edit import Piece, entry_chunk, pieces, says_nothing, with_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event, Json
+    from toolstream_core.wire.frame import Frame
+
+
+class ChatShape(Stage):
+    """Says entries in another way. An event that is not in order goes on as it is."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._seen: set[int] = set()
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        found = pieces(event, heard, self._seen)
+        if found is None:
+            return [*self._before(event), event.frame]
+        return self._said(event, found)
+
+    def _before(self, event: Event) -> list[Frame]:
+        """What has to go before an event without entries."""
+        del event
+        return []
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        raise NotImplementedError
+
+    def _spread(self, event: Event, said: list[tuple[int, Json]]) -> Iterator[Frame]:
+        """One event for each entry; whatever else the event says goes with the last one, a finish too."""
+        writer, payload, number = self._context.writer, event.frame.json, event.frame.number
+        for choice, entry in said[:-1]:
+            yield writer.make(entry_chunk(payload, choice, entry), number)
+        yield writer.rewrite(event.frame, with_entries(payload, said[-1:]))
+
+    def _rest(self, event: Event) -> list[Frame]:
+        """The event without its entries, where that still says something."""
+        payload = with_entries(event.frame.json, [])
+        return [] if says_nothing(payload) else [self._context.writer.rewrite(event.frame, payload)]
