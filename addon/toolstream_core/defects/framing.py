@@ -7,8 +7,8 @@ from toolstream_core.defects.row import (
     ANTHROPIC,
     CHAT,
     ERROR,
+    GEMINI,
     NOTE,
-    OLLAMA,
     RESPONSES,
     SAFE,
     UNSAFE,
@@ -16,8 +16,8 @@ from toolstream_core.defects.row import (
     Row,
 )
 
-_FRAMED = (CHAT, RESPONSES, ANTHROPIC, OLLAMA)
-_SSE = (CHAT, RESPONSES, ANTHROPIC)
+_BLOCKS = (CHAT, RESPONSES, ANTHROPIC, GEMINI)
+_STREAMED = (CHAT, RESPONSES, ANTHROPIC)
 _READ_THE_REST = "reads the same calls as without it"
 
 OVERSIZE_FRAME: Final = Row(
@@ -31,7 +31,7 @@ UNPARSABLE_DATA: Final = Row(
     "reports a broken stream; a call that may lack a part is not run",
 )  # fmt: skip
 UNTERMINATED_EVENT: Final = Row(
-    "TS003", "unterminated-event", "framing", NOTE, SAFE, _FRAMED,
+    "TS003", "unterminated-event", "framing", NOTE, SAFE, ALL_DIALECTS,
     "the last event lacks the blank line that ends it",
     "takes the event all the same, or reports a broken stream",
 )  # fmt: skip
@@ -41,12 +41,12 @@ UNREADABLE_BODY: Final = Row(
     "reports a broken stream, and runs no call that was still open",
 )  # fmt: skip
 COMMENT_AS_DATA: Final = Row(
-    "TS005", "comment-as-data", "framing", WARNING, SAFE, _SSE,
+    "TS005", "comment-as-data", "framing", WARNING, SAFE, _BLOCKS,
     "a keep-alive comment is sent as an event's data",
     _READ_THE_REST,
 )  # fmt: skip
 EMPTY_DATA: Final = Row(
-    "TS006", "empty-data", "framing", NOTE, SAFE, _SSE,
+    "TS006", "empty-data", "framing", NOTE, SAFE, _BLOCKS,
     "an event's data is empty",
     _READ_THE_REST,
 )  # fmt: skip
@@ -61,7 +61,7 @@ DATA_AFTER_END: Final = Row(
     "takes nothing after the end",
 )  # fmt: skip
 BODY_NOT_STREAM: Final = Row(
-    "TS009", "body-not-stream", "framing", WARNING, None, _SSE,
+    "TS009", "body-not-stream", "framing", WARNING, None, _STREAMED,
     "a stream was asked for and a whole JSON body came",
     "reads the whole body, or reports an error",
 )  # fmt: skip
@@ -101,7 +101,7 @@ FOREIGN_DELTA: Final = Row(
     "keeps the call's arguments free of it",
 )  # fmt: skip
 RESTARTED_STREAM: Final = Row(
-    "TS017", "restarted-stream", "framing", ERROR, None, _SSE,
+    "TS017", "restarted-stream", "framing", ERROR, None, _STREAMED,
     "the answer begins again within one stream",
     "reports a broken stream; runs no call twice",
 )  # fmt: skip

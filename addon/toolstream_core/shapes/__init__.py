@@ -10,7 +10,7 @@ SHAPES: Final[dict[str, dict[str, type[Stage]]]] = {
     CHAT: {**chat.SHAPES, **sse.SHAPES},
     RESPONSES: {**responses.SHAPES, **sse.SHAPES},
     ANTHROPIC: {**anthropic.SHAPES, **sse.SHAPES},
-    GEMINI: parts.GEMINI_SHAPES,
+    GEMINI: {**parts.GEMINI_SHAPES, **sse.SHAPES},
     OLLAMA: parts.OLLAMA_SHAPES,
 }
 """By the dialect's name, then by the shape's."""

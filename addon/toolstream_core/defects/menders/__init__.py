@@ -15,7 +15,7 @@ MENDERS: Final[dict[str, tuple[type[Mender], ...]]] = {
     CHAT: (SseMender, ChatMender),
     RESPONSES: (SseMender, ResponsesMender),
     ANTHROPIC: (SseMender, AnthropicMender),
-    GEMINI: (GeminiMender,),
+    GEMINI: (SseMender, GeminiMender),
     OLLAMA: (OllamaMender,),
 }
 """By the dialect's name, in the order in which they see an event."""

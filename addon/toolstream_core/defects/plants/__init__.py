@@ -10,7 +10,7 @@ PLANTS: Final[dict[str, dict[str, Planter]]] = {
     CHAT: {**chat.PLANTS, **sse.PLANTS},
     RESPONSES: {**responses.PLANTS, **sse.PLANTS},
     ANTHROPIC: {**anthropic.PLANTS, **sse.PLANTS},
-    GEMINI: parts.GEMINI_PLANTS,
+    GEMINI: {**parts.GEMINI_PLANTS, **sse.PLANTS},
     OLLAMA: parts.OLLAMA_PLANTS,
 }
 """By the dialect's name, then by the defect's."""
