@@ -82,12 +82,17 @@ PARTS = {
     "with ids": ([part("f", F[2], id_="a")], [F]),
     "no args": ([part("f")], [("", "f", "{}")]),
     "a part without name goes on with the call before": ([part("f", "{}"), part(ABSENT, F[2])], [("", "f", F[2])]),
+    "a part without name is no part of a whole call": (
+        [part("f", F[2]), part(ABSENT, G[2]), part("", F[2])],
+        [("", "f", F[2]), ("", "", G[2]), ("", "", F[2])],
+    ),
+    "a part that says nothing takes nothing away": ([part("f", F[2]), part(ABSENT), part("", "{}")], [("", "f", F[2])]),
     "partial arguments": (
         [
             part("f", phase=Phase.OPEN),
             patch({"jsonPath": "$.city", "stringValue": "Par"}),
             patch({"jsonPath": "$.city", "stringValue": "is"}),
-            patch({"jsonPath": "$.days[0]", "numberValue": 3}, {"jsonPath": "$.days[1]", "numberValue": 4}),
+            patch({"jsonPath": "$.days[0]", "numberValue": 3}, {"jsonPath": '$["days"][1]', "numberValue": 4}),
             patch(
                 {"jsonPath": "$.deep['a b'].c", "boolValue": True}, {"jsonPath": "$.none", "nullValue": "NULL_VALUE"}
             ),
@@ -113,6 +118,14 @@ def test_gemini_is_whole_when_its_last_part_came() -> None:
     assert not calls.resolved()[0].complete
     calls.take(part(ABSENT), 2)
     assert calls.resolved()[0].complete
+
+
+def test_partial_arguments_are_arguments() -> None:
+    """Also for a tool that cannot do without."""
+    calls = GeminiCalls({"f": True})
+    for fragment in (part("f", phase=Phase.OPEN), patch({"jsonPath": "$.city", "stringValue": "Par"}), part(ABSENT)):
+        calls.take(fragment, 0)
+    assert [(call.arguments, call.complete) for call in calls.resolved()] == [('{"city": "Par"}', True)]
 
 
 @pytest.mark.parametrize("patches", ['"x"', '[1, {"jsonPath": 3}, {"jsonPath": "$.a[9999999].b", "stringValue": "x"}]'])

@@ -63,7 +63,10 @@ class AnthropicCalls(Calls):
 
 
 class GeminiCalls(Calls):
-    """Each `functionCall` part is a call, unless it goes on with one: without a name, or with that of an open one."""
+    """Each `functionCall` part is a call, unless it goes on with one.
+
+    It does without a name, where that call is not whole yet, and with the name of an open one.
+    """
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
@@ -74,34 +77,51 @@ class GeminiCalls(Calls):
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         del event
         last = self._last.get(fragment.choice)
-        name = known(fragment.name)
-        if last is not None and (not name or (name == last.name and not last.closed)):
+        if last is not None and self._goes_on(last, fragment):
             return last
         call = self._last[fragment.choice] = self._open(fragment)
         return call
 
+    def _goes_on(self, last: OpenCall, fragment: Fragment) -> bool:
+        name = known(fragment.name)
+        if name:
+            return name == last.name and not last.closed
+        return not last.closed or says_nothing(fragment.arguments) or self._blank(last)
+
+    def _blank(self, call: OpenCall) -> bool:
+        """Whether the call has no arguments so far."""
+        return id(call) not in self._partial and says_nothing(call.arguments.text())
+
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
-            self._partial[id(call)] = _patched(self._partial.get(id(call), {}), json.loads(fragment.arguments))
+            self._partial[id(call)] = patched(self._partial.get(id(call), {}), json.loads(fragment.arguments))
             fragment = fragment._replace(arguments=None)
-        elif isinstance(fragment.arguments, str):
+        elif not says_nothing(fragment.arguments) or self._blank(call):
+            self._partial.pop(id(call), None)
             call.arguments = ArgumentText()
+        else:
+            fragment = fragment._replace(arguments=None)
         super()._fill(call, fragment)
         call.closed = fragment.phase is Phase.CLOSE
 
     def _resolve(self, opened: OpenCall) -> Call:
         call = super()._resolve(opened)
         if id(opened) in self._partial:
-            call.arguments = json.dumps(self._partial[id(opened)], ensure_ascii=False)
+            call.arguments, call.complete = json.dumps(self._partial[id(opened)], ensure_ascii=False), True
         call.complete = call.complete and opened.closed
         return call
 
 
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _MAX_LIST = 100_000
 
 
-def _patched(tree: Any, patches: Any) -> Any:
+def says_nothing(arguments: Seen[str]) -> bool:
+    """Whether a part's arguments are none: absent, or what stands in for them."""
+    return not isinstance(arguments, str) or arguments.strip() in {"", "{}", "null"}
+
+
+def patched(tree: Any, patches: Any) -> Any:
     """`tree` with Vertex `partialArgs` put in: strings grow, other values are set.
 
     See https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Content (`PartialArg`).
@@ -115,8 +135,8 @@ def _patched(tree: Any, patches: Any) -> Any:
     return tree
 
 
-def _step(dotted: str, number: str, quoted: str) -> str | int:
-    return int(number) if number else dotted or quoted
+def _step(dotted: str, number: str, *quoted: str) -> str | int:
+    return int(number) if number else dotted or "".join(quoted)
 
 
 def _put(node: Any, path: list[str | int], patch: dict[str, Any]) -> None:
