@@ -17,7 +17,8 @@ CORE = ROOT / "addon" / "toolstream_core"
 
 # Who may import whom: a name reaches what stands to its left, or beside it where that makes no circle.
 LAYERS = (
-    "wire, model, redact ← calls ← dialects ← defects, shapes, transit, clients ← pipeline, likeness, verdict, record"
+    "wire, model, redact ← calls ← dialects ← defects, shapes, faults, transit, clients"
+    " ← chain, plan, pipeline, likeness, rewriting, verdict, record, settings, body"
     " ← report, fixtures, sources ← proxy, cli, pytest_plugin"
 )
 # Who alone may import these at all.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from toolstream_core.chain import Chain, Hear, hearing
+from toolstream_core.defects.framing import BODY_NOT_STREAM
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.defects.leaks import marks
 from toolstream_core.defects.menders import MENDERS
@@ -74,6 +75,8 @@ class Body:
         writer = writer_for(framer)
         reader = self.reader = Reader(dialect, self.exchange, self.sinks(dialect), streamed=writer is not None)
         if writer is None:
+            if request.wants_stream(self.exchange.path, self.exchange.request) and self.exchange.path:
+                reader.found(BODY_NOT_STREAM.found(0, "a stream was asked for, and a whole JSON body came"))
             return Plan([reader])
         self._dialect, self._writer = dialect, writer
         faults = self._faults(reader.mended)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.pipeline import Pipeline
 from toolstream_core.wire.coding import CodingError
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 # What leaves is decoded: whoever uses this takes the content coding out of the headers.
 
 
+KEEP_ALIVE: Final = frozenset({b"", b":"})
+"""How data begins that says nothing in any protocol."""
+
+
 class Rewriter(Pipeline):
     """One answer's bytes on their way through stages."""
 
@@ -38,6 +42,9 @@ class Rewriter(Pipeline):
         """Whether a frame is being recognised that has not gone on yet."""
         self._gone = False
         """Whether every frame had gone on before the protocol was known."""
+
+        self._kept: list[Frame] = []
+        """Keep-alives sent as data before the first event: a stage may want to mend them."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """As `Pipeline.feed`; what leaves may be other bytes, and decoded ones."""
@@ -94,8 +101,13 @@ class Rewriter(Pipeline):
         self._fresh = True
         super()._recognise(frame)
         self._fresh = False
-        if self._read is None:
-            self._send([frame])
+        if self._read is not None:
+            return
+        if frame.data is not None and frame.data.strip()[:1] in KEEP_ALIVE and self._reading:
+            self._kept.append(frame)
+        else:
+            self._send([*self._kept, frame])
+            self._kept.clear()
 
     def _start(self, dialect: Dialect) -> None:
         """As `Pipeline._start`: of the frames so far, all but the one that was just recognised have gone on."""
@@ -103,14 +115,17 @@ class Rewriter(Pipeline):
         super()._start(dialect)
         quiet, self._quiet = self._quiet, lambda raw, frames: False  # noqa: ARG005
         self._gone = not self._fresh
-        gone = len(pending) - self._fresh
-        out, self._out = self._out, []
-        super()._pass(pending[:gone])
-        self._out = out
-        super()._pass(pending[gone:])
+        last = pending[-1] if self._fresh else None
+        for frame in pending:
+            before, self._out = self._out, []
+            super()._pass([frame])
+            waited = frame is last or frame in self._kept
+            self._out = before + self._out if waited else before
+        self._kept.clear()
         self._quiet = quiet
 
     def _end(self) -> None:
+        self._send(self._kept)
         out = list(self._out)
         super()._end()
         if self._gone:

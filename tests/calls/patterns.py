@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from toolstream_core.model import Exchange
 
-FOLDER = Path(__file__).parent / "catalogue"
+FOLDER = Path(__file__).parents[1] / "streams"
 PATHS = {
     "responses": "/v1/responses",
     "anthropic": "/v1/messages",
@@ -38,6 +38,8 @@ class Pattern:
     content_type: str = "text/event-stream"
     tools: dict[str, bool] = field(default_factory=dict)
     calls: list[Meant] = field(default_factory=list)
+    findings: list[tuple[str, str, int]] = field(default_factory=list)
+    """What is told of it: name, severity and event number; nothing where it is lawful."""
 
     @property
     def exchange(self) -> Exchange:
@@ -50,6 +52,11 @@ class Pattern:
         match word:
             case "=":
                 self.calls.append(Meant(*json.loads(rest)))
+            case "!":
+                name, severity, event = rest.split()
+                self.findings.append((name, severity, int(event)))
+            case "RAW":
+                self.body += json.loads(f'"{rest}"')
             case "TOOLS":
                 self.tools = json.loads(rest)
             case "BODY" | "ARRAY":

@@ -27,6 +27,7 @@ MAX_TEXT = 8 * 1024 * 1024
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _INSIDE = re.compile(r'["\\]')
 _BLOCK = 256
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*(?=\S)")
 
 
@@ -93,7 +94,7 @@ class ArgumentText:
 
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
-        joined = self.text()
+        joined = _paired(self.text())
         if self._size > MAX_TEXT:
             return joined, False
         if joined.strip() in {"", "null"}:
@@ -169,6 +170,13 @@ class ArgumentText:
                 self.ended = self._depth <= 0
                 self.spilled = self._depth < 0
         return at + 1
+
+
+def _paired(text: str) -> str:
+    """The text with halves of surrogate pairs that came in two fragments put together."""
+    if not _PAIR.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _value(text: str) -> Json:

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import known
+from toolstream_core.calls.blocks import says_nothing
 from toolstream_core.defects.ending import IN_BAND_ERROR
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.defects.wording import PLACEHOLDER_ARGUMENTS
 from toolstream_core.dialects import request
-from toolstream_core.wire import look
+from toolstream_core.dialects.gemini_edit import Payload, Piece, Place, edited, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event
     from toolstream_core.wire.frame import Frame
 
-# A part with a name and no arguments may be followed by a nameless part with them (vscode-unify-chat-provider#48). So
-# an event whose last call is such a part waits for the next event, unless the tool is known to take nothing.
+# A part with a name and no arguments may be followed by a nameless part with them (vscode-unify-chat-provider#48).
+# So an event waits for the next one where its last call is such a part, unless the tool takes no arguments or the
+# event finishes the answer.
 
-_MAX_ID = 64
-_FAILED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
+FAILED: Final = frozenset(
+    {
+        "MALFORMED_FUNCTION_CALL",
+        "MALFORMED_RESPONSE",
+        "MISSING_THOUGHT_SIGNATURE",
+        "TOO_MANY_TOOL_CALLS",
+        "UNEXPECTED_TOOL_CALL",
+    }
+)
+"""Finish reasons of an answer that was given up: https://ai.google.dev/api/generate-content#FinishReason."""
+_USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
+_PATIENCE = 8
+"""Comments behind an event that waits: where more come the stream is slow, and the event goes on."""
+
+type Edits = dict[Place, tuple[Payload, ...]]
 
 
 class GeminiMender(Mender):
@@ -34,9 +50,14 @@ class GeminiMender(Mender):
         """As `Mender`."""
         super().__init__(context)
         self._held: Frame | None = None
-        """An event that ends in a call without arguments."""
+        """An event whose last call has no arguments."""
+        self._edits: Edits = {}
+        """What is to be changed in it."""
+        self._comments: list[Frame] = []
+        """What came behind it."""
+        self._blank: dict[int, Piece] = {}
+        """The parts without arguments of the last event, by their call."""
         self._earlier: frozenset[str] | None = None
-        self._partial = False
 
     @property
     def holding(self) -> bool:
@@ -47,120 +68,112 @@ class GeminiMender(Mender):
         """As `Stage.take`."""
         frame, number = event.frame, event.frame.number
         if frame.data is None:
-            return [*self.release(), frame]
-        if event.said.error:
-            self.tell(IN_BAND_ERROR, number, f"the provider reports an error: {event.said.error}")
-        for finish in event.said.finishes:
-            if finish.reason in _FAILED and not event.said.error:
-                self.tell(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
-        held = self._merged(frame, heard)
-        if held is not None:
-            return held
-        named = self._named(frame, heard)
-        before = list(self.release())
-        if self._may_be_placeholder(named, heard):
-            self._held = named
-            return before
-        return [*before, named]
+            return self._queued(frame)
+        self._failed(event)
+        found = pieces(frame.json, heard)
+        edits: Edits = {}
+        for piece in found:
+            self._identity(piece, number)
+            self._name(piece, edits, number)
+        blank = self._joined(found, edits, number)
+        out = self._let_go()
+        self._blank = {} if event.said.finishes else blank
+        if self._blank and self.on(PLACEHOLDER_ARGUMENTS):
+            self._held, self._edits = frame, edits
+            return out
+        return [*out, self._written(frame, edits)]
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
         del clean
-        return self.release()
+        return self._let_go()
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`."""
         held, self._held = self._held, None
-        return [] if held is None else [held]
+        comments, self._comments = self._comments, []
+        return comments if held is None else [held, *comments]
 
-    def _merged(self, frame: Frame, heard: Sequence[Heard]) -> list[Frame] | None:
-        """The event that waited, with the arguments of a nameless part that follows it."""
-        if self._held is None or len(heard) != 1 or known(heard[0].fragment.name):
-            return None
-        part = _calls(frame.json)
-        args = look.get(part[0], "functionCall", "args") if part else None
-        if not isinstance(args, dict) or not args:
-            return None
-        held = self._held
-        message = "the call's part has no arguments, and a nameless part brings them"
-        if not self.tell(PLACEHOLDER_ARGUMENTS, frame.number, message, heard[0].call):
-            return None
-        self._held = None
-        payload = _with_call(held.json, _calls(held.json)[-1], lambda call: {**call, "args": args})
-        merged = self._context.writer.rewrite(held, payload)
-        rest = _without_call(frame.json, part[0])
-        out = [merged, self._context.writer.rewrite(frame, rest)]
-        self.audit(frame.number, [held, frame], out)
+    def _let_go(self) -> list[Frame]:
+        """What waited, with its changes."""
+        edits, self._edits = self._edits, {}
+        waited = list(self.release())
+        return [self._written(waited[0], edits), *waited[1:]] if waited else []
+
+    def _written(self, frame: Frame, edits: Edits) -> Frame:
+        if not edits:
+            return frame
+        out = self._context.writer.rewrite(frame, edited(frame.json, edits))
+        self.audit(frame.number, [frame], [out])
         return out
 
-    def _named(self, frame: Frame, heard: Sequence[Heard]) -> Frame:
-        """The event with the names of the tools that are offered."""
-        out = frame
-        for fragment, call in heard:
-            name = fragment.name if isinstance(fragment.name, str) else ""
-            self._identity(frame.number, call.id, name, heard)
-            plain = plain_name(name, self._context.schemas) if name else name
-            message = f"the name is {name!r}, the tool is {plain}"
-            if plain != name and self.tell(DECORATED_NAME, frame.number, message, call):
-                mine = [one for one in _calls(out.json) if look.get(one, "functionCall", "name") == name]
-                payload = _with_call(out.json, mine[0], lambda call, plain=plain: {**call, "name": plain})
-                out = self._context.writer.rewrite(out, payload)
-        if out is not frame:
-            self.audit(frame.number, [frame], [out])
-        return out
+    def _queued(self, frame: Frame) -> Iterable[Frame]:
+        """A comment stays behind the event that waits."""
+        if self._held is not None and len(self._comments) < _PATIENCE:
+            self._comments.append(frame)
+            return ()
+        return [*self._let_go(), frame]
 
-    def _identity(self, number: int, identity: str, name: str, heard: Sequence[Heard]) -> None:
-        call = heard[0].call
+    def _failed(self, event: Event) -> None:
+        said, number = event.said, event.frame.number
+        if said.error:
+            self.tell(IN_BAND_ERROR, number, f"the provider reports an error: {said.error}")
+            return
+        for finish in said.finishes:
+            if finish.reason in FAILED:
+                self.tell(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
+
+    def _identity(self, piece: Piece, number: int) -> None:
+        call, identity = piece.call, known(piece.fragment.id)
+        if not call.name:
+            self.tell(MISSING_NAME, number, "the call has no name", call)
+        if not identity:
+            return
         if self._earlier is None:
             self._earlier = request.earlier_ids(self._context.exchange.request)
         if identity in self._earlier:
             self.tell(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
-        if len(identity) > _MAX_ID:
-            self.tell(ODD_ID, number, f"the id has {len(identity)} characters", call)
-        if not name and not any(one.call.name for one in heard):
-            self.tell(MISSING_NAME, number, "the call has no name", call)
+        if not _USUAL_ID.fullmatch(identity):
+            message = f"the id has {len(identity)} characters, or some that other APIs refuse"
+            self.tell(ODD_ID, number, message, call)
 
-    def _may_be_placeholder(self, frame: Frame, heard: Sequence[Heard]) -> bool:
-        if not heard or not self.on(PLACEHOLDER_ARGUMENTS):
-            return False
-        fragment, call = heard[-1]
-        function = look.get(_calls(frame.json)[-1], "functionCall") if _calls(frame.json) else None
-        if not isinstance(function, dict) or {"willContinue", "partialArgs"} & function.keys():
-            return False
-        empty = function.get("args") in ({}, None)
-        return bool(known(fragment.name)) and empty and not self._context.takes_none(call.name)
+    def _name(self, piece: Piece, edits: Edits, number: int) -> None:
+        """The name of the tool that is offered, in place of one with something around it."""
+        name = known(piece.fragment.name)
+        plain = plain_name(name, self._context.schemas)
+        message = f"the name is {name!r}, the tool is {plain}"
+        if plain != name and self.tell(DECORATED_NAME, number, message, piece.call):
+            edits[piece.place] = (piece.with_said({**piece.said, "name": plain}),)
 
-
-def _calls(payload: Json) -> list[Json]:
-    """The parts that are calls."""
-    return [
-        part
-        for candidate in look.items(look.get(payload, "candidates"))
-        for part in look.items(look.get(candidate, "content", "parts"))
-        if isinstance(look.get(part, "functionCall"), dict)
-    ]
-
-
-def _with_call(payload: Json, wanted: Json, change: object) -> Json:
-    """The payload with one part's call changed."""
-    assert callable(change)
-    return _parts(
-        payload, lambda part: {**part, "functionCall": change(part["functionCall"])} if part is wanted else part
-    )
-
-
-def _without_call(payload: Json, unwanted: Json) -> Json:
-    return _parts(payload, lambda part: None if part is unwanted else part)
+    def _joined(self, found: list[Piece], edits: Edits, number: int) -> dict[int, Piece]:
+        """Put arguments to the name before them; the parts that may still get some."""
+        here: dict[int, Piece] = {}
+        last = {piece.fragment.choice: id(piece.call) for piece in found}
+        for piece in found:
+            key = id(piece.call)
+            if known(piece.fragment.name):
+                if _may_be_blank(piece) and not self._context.takes_none(piece.call.name):
+                    here[key] = piece._replace(part=edits.get(piece.place, (piece.part,))[0])
+                continue
+            opener = here.pop(key, None)
+            changed, where = (opener, edits) if opener else (self._blank.pop(key, None), self._edits)
+            if changed is None or piece.partial or says_nothing(piece.fragment.arguments):
+                continue
+            message = "a part names the call without arguments, and a nameless one brings them"
+            mend = self.tell(PLACEHOLDER_ARGUMENTS, number, message, piece.call)
+            if mend and (opener or self._held is not None):
+                where[changed.place] = (_merged(changed, piece),)
+                edits[piece.place] = ()
+        return {key: piece for key, piece in here.items() if key in last.values()}
 
 
-def _parts(payload: Json, change: object) -> Json:
-    assert callable(change)
-    candidates: list[Json] = []
-    for candidate in look.items(look.get(payload, "candidates")):
-        content = look.get(candidate, "content")
-        if not isinstance(content, dict):
-            candidates.append(candidate)
-            continue
-        parts = [changed for part in look.items(content.get("parts")) if (changed := change(part)) is not None]
-        candidates.append({**candidate, "content": {**content, "parts": parts}})
-    return {**payload, "candidates": candidates}
+def _may_be_blank(piece: Piece) -> bool:
+    """Whether the part names a call and may leave its arguments to a nameless one."""
+    return says_nothing(piece.fragment.arguments) and not piece.partial
+
+
+def _merged(opener: Piece, piece: Piece) -> Payload:
+    """The part that names the call, with the arguments of the nameless one and what else only that has."""
+    said = {**opener.said, **{key: value for key, value in piece.said.items() if not opener.said.get(key)}}
+    rest = {key: value for key, value in piece.part.items() if key not in opener.part and key != piece.key}
+    return {**opener.with_said(said), **rest}

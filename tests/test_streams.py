@@ -1,0 +1,87 @@
+"""Every known pattern as a wire sample, with what is to be told of it: findings, or nothing where it is lawful."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.calls.patterns import FOLDER, Pattern, patterns
+from toolstream_core.body import Body, read_body
+from toolstream_core.defects.rows import ROWS
+from toolstream_core.settings import SAFE, Settings
+
+if TYPE_CHECKING:
+    from toolstream_core.record import Record
+
+PATTERNS = patterns()
+SLUGS = (FOLDER / "SLUGS").read_text(encoding="utf-8").split()
+ELSEWHERE = frozenset(
+    {
+        "oversize-frame",
+        "unreadable-body",
+        "unterminated-body",
+        "unparsable-data",
+        "body-not-stream",
+        "missing-name",
+        "odd-id",
+        "reused-id",
+        "decorated-name",
+        "changing-index",
+        "data-after-end",
+        "tool-calls-object",
+        "restarted-stream",
+    }
+)
+"""Rows that no sample shows. Those of a connection or of bytes are in tests/defects/test_endings.py, the others in
+tests/defects/test_laws.py."""
+
+
+def told(record: Record | None) -> list[tuple[str, str, int]]:
+    """The findings, in the order of the samples."""
+    assert record is not None
+    return sorted({(finding.name, str(finding.severity), finding.event) for finding in record.findings})
+
+
+@pytest.mark.parametrize("step", [1, 1 << 20], ids=["bytewise", "whole"])
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_findings(pattern: Pattern, step: int) -> None:
+    """Exactly these, however the bytes are cut."""
+    body = pattern.body.encode()
+    pieces = (body[at : at + step] for at in range(0, len(body), step))
+    assert told(read_body(pieces, pattern.exchange)) == sorted(pattern.findings)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_what_is_told_safe_is_mended(pattern: Pattern) -> None:
+    """Of what safe repairs let go on, none of the findings that they answer is left; what is lawful is untouched."""
+    line = Body(pattern.exchange, Settings(SAFE))
+    body = pattern.body.encode()
+    out = b"".join(line.feed(body)) + b"".join(line.end())
+    assert line.pipeline.error is None
+    repairable = {row.name for row in ROWS if row.repair == "safe"}
+    if not any(name in repairable for name, _, _ in pattern.findings):
+        assert out == body
+    record = read_body([out], pattern.exchange)
+    assert record is not None
+    left = {finding.name for finding in record.findings} & repairable
+    assert left == STAYS.get(pattern.name, set())
+
+
+STAYS: dict[str, set[str]] = {
+    "cc-name-fragmented": {"split-name"},
+    "anth-index-unknown: the start dropped": {"unknown-block"},
+}
+"""Safe repairs that cannot act: the header was gone before its name went on; nobody says whose delta it is."""
+
+
+def test_no_pattern_is_missing() -> None:
+    """Each slug has a sample, and no sample is of another."""
+    assert {pattern.name.partition(":")[0] for pattern in PATTERNS} == set(SLUGS)
+    assert len(SLUGS) == len(set(SLUGS)) == 156
+
+
+def test_every_row_has_a_sample_or_says_where_it_is_tested() -> None:
+    """A row that nothing shows is not known to work."""
+    shown = {name for pattern in PATTERNS for name, _, _ in pattern.findings}
+    assert {row.name for row in ROWS} - shown == ELSEWHERE
