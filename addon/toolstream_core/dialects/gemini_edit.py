@@ -68,22 +68,30 @@ def pieces(payload: Json, heard: Sequence[Heard]) -> list[Piece]:
     return made
 
 
-def edited(payload: Json, changes: Mapping[Place, Sequence[Payload]]) -> Json:
+def edited(payload: Json, changes: Mapping[Place, Sequence[Json]]) -> Json:
     """The event with other parts at some places: one each, none, or several."""
     return _within(payload, lambda inner: {**inner, "candidates": _candidates(inner, changes)})
 
 
-def split(payload: Json, groups: Sequence[Sequence[Payload]]) -> list[Json]:
+def split(payload: Json, groups: Sequence[Sequence[Json]]) -> list[Json]:
     """The event of one candidate as several, with these parts each; whatever else it says is said by the last one."""
     made = [_within(payload, partial(_bare, parts=group)) for group in groups[:-1]]
     parts = {(0, at): () for at in range(len(candidate_parts(payload)))}
     return [*made, edited(payload, {**parts, (0, 0): groups[-1]})]
 
 
-def candidate_parts(payload: Json) -> list[Payload]:
+def candidate_parts(payload: Json) -> list[Json]:
     """The parts of the only candidate; none where there are several."""
     candidates = look.items(look.get(_inner(payload), "candidates"))
     return look.items(look.get(candidates[0], "content", "parts")) if len(candidates) == 1 else []
+
+
+def says_nothing(payload: Json) -> bool:
+    """Whether nothing is left of an event but candidates without parts."""
+    candidates = look.items(look.get(_inner(payload), "candidates"))
+    return all(
+        look.get(one, "content", "parts") == [NOTHING_LEFT] and one.keys() <= {"content", "index"} for one in candidates
+    )
 
 
 def _fragments(said: Payload) -> int:
@@ -109,7 +117,7 @@ def _within(payload: Json, change: Callable[[Payload], Payload]) -> Json:
     return change(payload)
 
 
-def _candidates(inner: Payload, changes: Mapping[Place, Sequence[Payload]]) -> list[Json]:
+def _candidates(inner: Payload, changes: Mapping[Place, Sequence[Json]]) -> list[Json]:
     """The candidates; one whose parts are all gone keeps an empty text."""
     touched = {at for at, _ in changes}
     made: list[Json] = []
@@ -117,7 +125,7 @@ def _candidates(inner: Payload, changes: Mapping[Place, Sequence[Payload]]) -> l
         if at not in touched:
             made.append(candidate)
             continue
-        parts: list[Payload] = []
+        parts: list[Json] = []
         for place, part in enumerate(look.items(look.get(candidate, "content", "parts"))):
             parts.extend(changes.get((at, place), (part,)))
         content = {**candidate["content"], "parts": parts or [NOTHING_LEFT]}
@@ -125,7 +133,7 @@ def _candidates(inner: Payload, changes: Mapping[Place, Sequence[Payload]]) -> l
     return made
 
 
-def _bare(inner: Payload, parts: Sequence[Payload]) -> Payload:
+def _bare(inner: Payload, parts: Sequence[Json]) -> Payload:
     """An event before the last one of those that an event becomes: it finishes nothing, and counts no tokens."""
     (candidate,) = look.items(inner["candidates"])
     kept = {key: value for key, value in candidate.items() if key in {"index", "content"}}

@@ -4,13 +4,13 @@ from typing import Final
 
 from toolstream_core.defects.row import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 from toolstream_core.defects.stage import Stage
-from toolstream_core.shapes import anthropic, chat, parts, responses, sse
+from toolstream_core.shapes import anthropic, chat, gemini, ollama, responses, sse
 
 SHAPES: Final[dict[str, dict[str, type[Stage]]]] = {
     CHAT: {**chat.SHAPES, **sse.SHAPES},
     RESPONSES: {**responses.SHAPES, **sse.SHAPES},
     ANTHROPIC: {**anthropic.SHAPES, **sse.SHAPES},
-    GEMINI: {**parts.GEMINI_SHAPES, **sse.SHAPES},
-    OLLAMA: parts.OLLAMA_SHAPES,
+    GEMINI: {**gemini.SHAPES, **sse.SHAPES},
+    OLLAMA: ollama.SHAPES,
 }
 """By the dialect's name, then by the shape's."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls import known
 from toolstream_core.defects.ending import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
-from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME
+from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
 from toolstream_core.defects.menders.names import plain_name
-from toolstream_core.defects.stage import Mender
+from toolstream_core.defects.stage import Context, Mender
+from toolstream_core.dialects import request
+from toolstream_core.dialects.ollama_edit import Entry, Payload, calls_line, entries, with_calls
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import look
 from toolstream_core.wire.frame import Frame
@@ -16,66 +20,90 @@ from toolstream_core.wire.frame import Frame
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
-    from toolstream_core.model import Event, Json
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Fragment
+
+_USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
 class OllamaMender(Mender):
     """Judges and mends one Ollama stream."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Mender`."""
+        super().__init__(context)
+        self._earlier: frozenset[str] | None = None
+        self._last: Frame | None = None
+        """The last line, which lacks its line feed: whether it gets one is known when the body ends."""
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return self._last is not None
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
         frame, number = event.frame, event.frame.number
         if event.said.error:
             self.tell(IN_BAND_ERROR, number, f"the provider reports an error: {event.said.error}")
-        out = [self._named(frame, heard)]
-        if heard and look.get(frame.json, "done") is True:
-            message = "the line that says done carries calls"
-            if self.tell(CALLS_IN_DONE, number, message, heard[0].call):
-                out = self._split(out[0])
-        if frame.trailing and frame.json is not ABSENT and self.on(UNTERMINATED_EVENT):
-            self.tell(UNTERMINATED_EVENT, number, "the last line lacks its line feed")
-            last = out[-1]
-            out[-1] = Frame(last.raw.rstrip(b"\n") + b"\n", last.number, last.data)
+        for fragment, call in heard:
+            self._identity(fragment, call, number)
+        out = self._said(frame, entries(frame.json, heard))
         if len(out) != 1 or out[0] is not frame:
             self.audit(number, [frame], out)
-        return out
+        before = self.release()
+        if frame.trailing and frame.data is not None:
+            self._last = out.pop()
+        return [*before, *out]
 
-    def _named(self, frame: Frame, heard: Sequence[Heard]) -> Frame:
-        """The line with the names of the tools that are offered."""
-        names: dict[str, str] = {}
-        for fragment, call in heard:
-            name = fragment.name if isinstance(fragment.name, str) else ""
-            if not name:
-                self.tell(MISSING_NAME, frame.number, "the call has no name", call)
-                continue
-            plain = plain_name(name, self._context.schemas)
-            message = f"the name is {name!r}, the tool is {plain}"
-            if plain != name and self.tell(DECORATED_NAME, frame.number, message, call):
-                names[name] = plain
-        if not names:
-            return frame
-        entries = [_renamed(entry, names) for entry in look.items(look.get(frame.json, "message", "tool_calls"))]
-        return self._context.writer.rewrite(frame, _with_calls(frame.json, entries))
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`: the last line gets its line feed; half a line stays half."""
+        last, self._last = self._last, None
+        if last is None:
+            return ()
+        message = "the last line lacks its line feed"
+        if last.json is ABSENT or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message):
+            return [last]
+        mended = Frame(last.raw + b"\n", last.number, last.data)
+        self.audit(last.number, [last], [mended])
+        return [mended]
 
-    def _split(self, frame: Frame) -> list[Frame]:
-        """The calls in a line of their own before the one that ends the answer."""
-        payload: Json = frame.json
-        entries = look.items(look.get(payload, "message", "tool_calls"))
-        model = {"model": payload["model"]} if "model" in payload else {}
-        calls = {"role": "assistant", "content": "", "tool_calls": entries}
-        first = self._context.writer.make({**model, "message": calls, "done": False}, frame.number)
-        rest = {key: value for key, value in payload["message"].items() if key != "tool_calls"}
-        return [first, self._context.writer.rewrite(frame, {**payload, "message": rest})]
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        last, self._last = self._last, None
+        return [] if last is None else [last]
 
+    def _identity(self, fragment: Fragment, call: OpenCall, number: int) -> None:
+        identity = known(fragment.id)
+        if not call.name:
+            self.tell(MISSING_NAME, number, "the call has no name", call)
+        if not identity:
+            return
+        if self._earlier is None:
+            self._earlier = request.earlier_ids(self._context.exchange.request)
+        if identity in self._earlier:
+            self.tell(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
+        if not _USUAL_ID.fullmatch(identity):
+            message = f"the id has {len(identity)} characters, or some that other APIs refuse"
+            self.tell(ODD_ID, number, message, call)
 
-def _renamed(entry: Json, names: dict[str, str]) -> Json:
-    function = look.get(entry, "function")
-    name = look.get(function, "name")
-    if not isinstance(function, dict) or not isinstance(name, str) or name not in names:
-        return entry
-    return {**entry, "function": {**function, "name": names[name]}}
+    def _said(self, frame: Frame, found: list[Entry]) -> list[Frame]:
+        """The line with its calls as they have to be: under the tools' names, and before the line that says done."""
+        calls = [self._named(one, frame.number) for one in found]
+        changed = any(call is not one.entry for call, one in zip(calls, found, strict=True))
+        payload, writer = frame.json, self._context.writer
+        if found and look.get(payload, "done") is True:
+            message = "the line that says done carries calls, and readers may stop at that first"
+            if self.tell(CALLS_IN_DONE, frame.number, message, found[0].call):
+                rest = writer.rewrite(frame, with_calls(payload, []))
+                return [writer.make(calls_line(payload, calls), frame.number), rest]
+        return [writer.rewrite(frame, with_calls(payload, calls)) if changed else frame]
 
-
-def _with_calls(payload: Json, entries: list[Json]) -> Json:
-    return {**payload, "message": {**payload["message"], "tool_calls": entries}}
+    def _named(self, one: Entry, number: int) -> Payload:
+        """The call under the name of the tool that is offered."""
+        name = known(one.fragment.name)
+        plain = plain_name(name, self._context.schemas)
+        message = f"the name is {name!r}, the tool is {plain}"
+        if plain == name or not self.tell(DECORATED_NAME, number, message, one.call):
+            return one.entry
+        return one.with_function(name=plain)

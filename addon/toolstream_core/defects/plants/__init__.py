@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from toolstream_core.defects.plants import anthropic, chat, parts, responses, sse
+from toolstream_core.defects.plants import anthropic, chat, gemini, ollama, responses, sse
 from toolstream_core.defects.plants.plant import Planter
 from toolstream_core.defects.row import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 
@@ -10,7 +10,7 @@ PLANTS: Final[dict[str, dict[str, Planter]]] = {
     CHAT: {**chat.PLANTS, **sse.PLANTS},
     RESPONSES: {**responses.PLANTS, **sse.PLANTS},
     ANTHROPIC: {**anthropic.PLANTS, **sse.PLANTS},
-    GEMINI: {**parts.GEMINI_PLANTS, **sse.PLANTS},
-    OLLAMA: parts.OLLAMA_PLANTS,
+    GEMINI: {**gemini.PLANTS, **sse.PLANTS},
+    OLLAMA: ollama.PLANTS,
 }
 """By the dialect's name, then by the defect's."""

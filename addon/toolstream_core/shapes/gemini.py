@@ -1,0 +1,132 @@
+"""Lawful ways to say the same Gemini calls."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.calls import known
+from toolstream_core.calls.blocks import patched
+from toolstream_core.defects.stage import Context, Stage
+from toolstream_core.dialects.gemini_edit import (
+    KEYS,
+    Payload,
+    Piece,
+    Place,
+    candidate_parts,
+    edited,
+    pieces,
+    says_nothing,
+    split,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event, Json
+    from toolstream_core.wire.frame import Frame
+
+
+class OneCallPerEvent(Stage):
+    """Several calls of one event come in an event each; what finishes the answer stays with the last."""
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        frame, writer = event.frame, self._context.writer
+        groups = _groups(candidate_parts(frame.json))
+        if len(groups) == 1 or len(pieces(frame.json, heard)) != len(groups) or frame.trailing:
+            return [frame]
+        first, *rest = split(frame.json, groups)
+        return [writer.rewrite(frame, first), *(writer.make(one, frame.number, frame.name) for one in rest)]
+
+
+def _groups(parts: list[Json]) -> list[list[Json]]:
+    """The parts, cut before each call but the first."""
+    groups: list[list[Json]] = [[]]
+    begun = False
+    for part in parts:
+        if isinstance(part, dict) and any(key in part for key in KEYS):
+            if begun:
+                groups.append([])
+            begun = True
+        groups[-1].append(part)
+    return groups
+
+
+class WholeCalls(Stage):
+    """A call whose arguments come in several parts (`partialArgs`) comes in one."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._frames: list[Frame] = []
+        """Events since the first part of the call that is open."""
+        self._edits: list[dict[Place, tuple[Payload, ...]]] = []
+        """What each of them becomes."""
+        self._open: tuple[int, Piece] | None = None
+        """The first part of the open call, and the event that has it, counted among those held."""
+        self._args: Any = {}
+        self._more: Payload = {}
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return bool(self._frames)
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        self._frames.append(event.frame)
+        self._edits.append({})
+        for piece in pieces(event.frame.json, heard) if event.frame.data is not None else ():
+            self._take(piece)
+        if self._open is not None:
+            return ()
+        return self._said()
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`: a call that was cut off stays in its parts."""
+        del clean
+        return self.release()
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        frames, self._frames, self._edits, self._open = self._frames, [], [], None
+        return frames
+
+    def _take(self, piece: Piece) -> None:
+        opening = self._open is None
+        if opening and (not piece.partial or not known(piece.fragment.name)):
+            return
+        at = len(self._frames) - 1
+        if self._open is None:
+            self._open, self._args, self._more = (at, piece), {}, {}
+        where, first = self._open
+        if piece.call is not first.call:
+            return
+        if isinstance(piece.said.get("args"), dict) and piece.said["args"]:
+            self._args = deepcopy(piece.said["args"])
+        self._args = patched(self._args, piece.said.get("partialArgs"))
+        self._more.update({key: value for key, value in piece.part.items() if key not in first.part})
+        if not opening:
+            self._edits[at][piece.place] = ()
+        if piece.said.get("willContinue") is not True:
+            said = {key: value for key, value in first.said.items() if key not in {"partialArgs", "willContinue"}}
+            said["args"] = self._args
+            self._edits[where][first.place] = ({**first.with_said(said), **self._more},)
+            self._open = None
+
+    def _said(self) -> Iterable[Frame]:
+        """What was held, with the call in one part; events that have nothing else to say are gone."""
+        frames, edits = self._frames, self._edits
+        self.release()
+        for frame, changes in zip(frames, edits, strict=True):
+            payload = edited(frame.json, changes) if changes else None
+            if payload is None:
+                yield frame
+            elif not says_nothing(payload):
+                yield self._context.writer.rewrite(frame, payload)
+
+
+SHAPES: Final[dict[str, type[Stage]]] = {"whole-calls": WholeCalls, "one-call-per-event": OneCallPerEvent}
+"""By name."""
