@@ -1,3 +1,5 @@
+"""The table of defects and the words that name them."""
+
 from __future__ import annotations
 
 import re
@@ -5,40 +7,55 @@ from pathlib import Path
 
 import pytest
 
-from toolstream_core.defects import rows
-from toolstream_core.defects.rows import ROWS, Row, UnknownDefectError, named
+from toolstream_core.defects import ending, framing, identity, leak, rows, wording
+from toolstream_core.defects.ending import CUT_OFF_CALL
+from toolstream_core.defects.row import ALL_DIALECTS, Row, Safety
+from toolstream_core.defects.rows import ROWS, UnknownDefectError, named, repairs
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.model import Finding, Severity
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+PAGES = Path(rows.__file__).parent / "pages"
 ALL = frozenset(row.code for row in ROWS)
+HEADINGS = ["What it is", "Why it hurts", "Example", "Repair", "Seen with"]
 
 
 def test_every_row_is_in_the_table() -> None:
     """So that it can be chosen by name."""
-    assert sorted(ROWS) == sorted(row for row in vars(rows).values() if isinstance(row, Row))
+    tables = (ending, framing, identity, leak, wording)
+    assert sorted(ROWS) == sorted(row for table in tables for row in vars(table).values() if isinstance(row, Row))
 
 
 def test_no_word_means_two_things() -> None:
     """Codes, names and families are taken from one purse."""
     words = [word for row in ROWS for word in (row.code, row.name)] + sorted({row.family for row in ROWS})
     assert len(set(words)) == len(words)
-    assert rows.ALL not in words
+    assert not {rows.ALL, Safety.SAFE.value} & set(words)
     assert not {dialect.name for dialect in DIALECTS} & set(words)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_a_row_is_in_form_and_on_the_page(row: Row) -> None:
-    """The reference names every defect that there is, with what it means."""
+def test_a_row_is_in_form_and_has_its_page(row: Row) -> None:
+    """The page has the headings that all have, an example, and links or the word that there is no report."""
     assert re.fullmatch(r"TS[0-9]{3}", row.code)
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", row.name)
-    line = f"| {row.code} | `{row.name}` | {row.family} | {row.severity} | {row.meaning} |"
-    assert line in PAGE.read_text().splitlines()
+    assert set(row.dialects) <= set(ALL_DIALECTS)
+    assert row.meaning
+    assert row.must
+    assert not row.must.endswith(".")
+    page = (PAGES / f"{row.name}.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS
+    parts = [part.strip() for part in re.split(r"^## .*$", page, flags=re.MULTILINE)[1:]]
+    assert all(parts)
+    assert parts[2].startswith("```text\n")
+    assert parts[2].endswith("```")
+    assert parts[3].startswith("None") == (row.repair is None)
+    assert all(link.startswith("https://") for link in re.findall(r"\]\((.*?)\)", parts[4]))
+    assert "](" in parts[4] or parts[4].startswith("No public report")
 
 
-def test_the_page_names_no_other_defect() -> None:
-    """Not even one that was taken back."""
-    assert set(re.findall(r"TS[0-9]{3}", PAGE.read_text())) == ALL
+def test_no_page_is_without_a_row() -> None:
+    """Not even of one that was taken back."""
+    assert {path.stem for path in PAGES.glob("*.md")} == {row.name for row in ROWS}
 
 
 @pytest.mark.parametrize(
@@ -48,28 +65,53 @@ def test_the_page_names_no_other_defect() -> None:
         (["truncated-stream"], {"TS301"}),
         (["framing"], {row.code for row in ROWS if row.family == "framing"}),
         (["all"], ALL),
-        (
-            ["TS301", "framing", "oversize-frame"],
-            {"TS301"} | {row.code for row in ROWS if row.family == "framing"},
-        ),
+        (["all", "-TS301"], ALL - {"TS301"}),
+        (["framing", "-oversize-frame"], {row.code for row in ROWS if row.family == "framing"} - {"TS001"}),
         ([], set()),
     ],
 )
 def test_words_mean_codes(words: list[str], codes: set[str]) -> None:
-    """Codes, names, families, or all."""
+    """Codes, names, families, or all; less what is taken out."""
     assert named(words) == codes
 
 
-@pytest.mark.parametrize("word", ["TS999", "ts301", "truncated", "", "-all"])
+@pytest.mark.parametrize("word", ["TS999", "ts301", "truncated", "", "-every"])
 def test_an_unknown_word_is_told_with_the_known_ones(word: str) -> None:
-    """All of them: there are few."""
+    """All of them."""
     with pytest.raises(UnknownDefectError) as told:
         named(["TS301", word])
-    assert repr(word) in str(told.value)
+    assert repr(word.removeprefix("-")) in str(told.value)
     assert all(known in str(told.value) for row in ROWS for known in (row.code, row.name, row.family))
+
+
+SAFE = {row for row in ROWS if row.repair is Safety.SAFE}
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["safe"], SAFE),
+        (["all"], SAFE),
+        (["identity"], {row for row in SAFE if row.family == "identity"}),
+        (["invalid-arguments"], {row for row in ROWS if row.name == "invalid-arguments"}),
+        (["safe", "-empty-id"], {row for row in SAFE if row.name != "empty-id"}),
+        ([], set()),
+    ],
+)
+def test_words_switch_repairs_on(words: list[str], wanted: set[Row]) -> None:
+    """An unsafe one only by its name."""
+    assert repairs(words) == wanted
+
+
+@pytest.mark.parametrize("word", ["truncated-stream", "leak", "nonsense", "TS000"])
+def test_what_cannot_be_repaired_is_refused(word: str) -> None:
+    """With a word on what can."""
+    with pytest.raises(UnknownDefectError, match=r"those that can are .*empty-id"):
+        repairs([word])
 
 
 def test_a_finding_has_its_rows_words() -> None:
     """And its own place and message."""
-    found = rows.CUT_OFF_CALL.found(7, "it stops", 2)
+    found = CUT_OFF_CALL.found(7, "it stops", 2)
     assert found == Finding("TS302", "cut-off-call", Severity.ERROR, 7, 2, "it stops", None)
+    assert CUT_OFF_CALL.found(7, "it stops", severity=Severity.NOTE).severity == "note"

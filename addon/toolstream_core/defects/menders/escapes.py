@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.menders.spelling import Judge
 
 _LITERALS = ("true", "false", "null")
+_HEX_BEGUN = re.compile(r"[0-9a-fA-F]{0,3}")
 _NUMBER_BEGUN = re.compile(r"-|\.\d*|-?\d+\.?\d*[eE]?[+-]?\d*|[eE][+-]?")
 ODD: Final = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')
 """What JSON wants escaped in a string, or escaped otherwise."""
@@ -48,7 +49,7 @@ class Escapes:
         if self._slash:
             self._slash = False
             odd = ODD.match(f"\\{text[at : at + _ESCAPE]}")
-            if odd is not None:
+            if odd is not None and not _may_go_on(text, at):
                 judge(INVALID_ARGUMENTS, f"\\{character} is no escape of JSON")
                 out.append("\\")
         elif character == '"':
@@ -56,7 +57,7 @@ class Escapes:
         elif self._inside and character == "\\":
             odd = ODD.match(text, at)
             following = text[at + 1 : at + 2]
-            if odd is not None and following:
+            if odd is not None and following and not _may_go_on(text, at + 1):
                 judge(INVALID_ARGUMENTS, f"\\{following} is no escape of JSON")
                 out.append("\\\\")
                 return 1
@@ -68,6 +69,11 @@ class Escapes:
             character = json.dumps(character)[1:-1]
         out.append(character)
         return 1
+
+
+def _may_go_on(text: str, at: int) -> bool:
+    r"""Whether an escape `\\uXXXX` whose `u` is at `at` is cut by the text's end."""
+    return text[at : at + 1] == "u" and _HEX_BEGUN.fullmatch(text, at + 1) is not None
 
 
 def viable(text: str) -> bool:

@@ -1,0 +1,105 @@
+"""Writes docs/defects/: the table of defects, shapes, presets and clients, and a page for each defect.
+
+`--check` writes nothing and fails where a file is not what it would be.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "addon"))
+
+from toolstream_core.cli import catalogue  # noqa: E402
+from toolstream_core.defects.rows import ROWS  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+FOLDER = ROOT / "docs" / "defects"
+
+
+HEAD = """# Defects, shapes, presets, clients
+
+Written by `scripts/make_defects.py` from the tables in the code; `toolstream explain NAME` prints each page.
+
+A defect is *seen* in the live log and by `toolstream inspect`, *mended* with `toolstream_repair`, and *caused*
+with `toolstream_fault`. Severities: `error` (no correct reader can get the calls right), `warning` (outside the
+protocol's letter), `note` (lawful or tolerated, but known to break clients). `safe` repairs are switched on
+together; `unsafe` ones only by their name.
+"""
+DEFECTS = ("code", "name", "family", "severity", "repair", "fault", "dialects", "meaning")
+
+
+def table() -> Iterator[str]:
+    """The lines of the overview."""
+    document = catalogue.document()
+    yield from HEAD.splitlines()
+    yield from _rows(DEFECTS, [_defect(one) for one in document["defects"]])
+    yield "## Shapes"
+    shapes = [(_code(one["name"]), ", ".join(one["dialects"]), one["meaning"]) for one in document["shapes"]]
+    yield from _rows(("shape", "dialects", "what it does"), shapes)
+    yield "## Presets"
+    presets = [
+        (_code(one["name"]), ", ".join(map(_code, one["parts"])), f"[{one['meaning']}]({one['source']})")
+        for one in document["presets"]
+    ]
+    yield from _rows(("preset", "made of", "what it is"), presets)
+    yield "## Clients"
+    yield from _rows(("`toolstream_shape=`", "client", "needs", "why"), [_client(one) for one in document["clients"]])
+
+
+def _defect(one: dict[str, Any]) -> tuple[str, ...]:
+    name = f"[{_code(one['name'])}]({one['name']}.md)"
+    fault, dialects = "yes" if one["plant"] else "", ", ".join(one["dialects"])
+    repair = one["repair"] or ""
+    return one["code"], name, one["family"], one["severity"], repair, fault, dialects, one["meaning"]
+
+
+def _client(one: dict[str, Any]) -> tuple[str, ...]:
+    needs = [*map(_code, one["shapes"]), *(f"repair {_code(word)}" for word in one["repairs"])]
+    client = f"[{one['client']}]({one['source']}) {one['versions']}"
+    return _code(f"for:{one['name']}"), client, ", ".join(needs), one["why"]
+
+
+def _code(word: str) -> str:
+    return f"`{word}`"
+
+
+def _rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A Markdown table between blank lines."""
+    yield ""
+    for row in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def pages() -> dict[Path, str]:
+    """Every file and what is in it."""
+    files = {FOLDER / f"{row.name}.md": catalogue.page(row) for row in ROWS}
+    files[FOLDER / "README.md"] = "\n".join(table()).rstrip() + "\n"
+    return files
+
+
+def main() -> int:
+    """Write or check."""
+    wanted = pages()
+    there = set(FOLDER.glob("*.md"))
+    wrong = [path for path, text in wanted.items() if path not in there or path.read_text(encoding="utf-8") != text]
+    wrong += sorted(there - wanted.keys())
+    if "--check" in sys.argv[1:]:
+        for path in wrong:
+            print(f"{path.relative_to(ROOT)} is not what scripts/make_defects.py writes", file=sys.stderr)
+        return 1 if wrong else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for path in there - wanted.keys():
+        path.unlink()
+    for path, text in wanted.items():
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

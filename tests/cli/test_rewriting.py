@@ -1,0 +1,91 @@
+"""`toolstream repair` and `toolstream fault`: every kind of file, there and back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.defects.healthy import streams
+from toolstream_core.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEALTHY = next(one for one in streams() if str(one) == "openai-chat, fragments of two")
+
+
+def saved(folder: Path, name: str) -> Path:
+    """The healthy stream in a file of this kind."""
+    path = folder / name
+    data = HEALTHY.body
+    if ".har" in name:
+        answer = {"status": 200, "content": {"mimeType": "text/event-stream", "text": data.decode(), "size": 1}}
+        asked = {"method": "POST", "url": "https://x.ai/v1/chat/completions"}
+        data = json.dumps({"log": {"entries": [{"request": asked, "response": answer, "time": 3}]}}).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.sse", "a.txt", "a.sse.gz", "a.har", "a.har.gz"])
+def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """What a fault breaks a repair mends, in the format in which it came; only the owner may read it."""
+    path, broken, fixed = saved(tmp_path, name), tmp_path / f"b-{name}", tmp_path / f"c-{name}"
+    broken, fixed = broken.with_suffix(path.suffixes[0]), fixed.with_suffix(path.suffixes[0])
+    assert main(["fault", "empty-id", str(path), "-o", str(broken)]) == 0
+    assert "fault empty-id: 7 changes" in capsys.readouterr().err
+    assert main(["inspect", "--exit-zero", "--format", "json", str(broken)]) == 0
+    told = json.loads(capsys.readouterr().out)["streams"][0]["findings"]
+    assert {one["name"] for one in told} == {"empty-id"}
+    assert main(["repair", str(broken), "-o", str(fixed), "--diff"]) == 0
+    shown = capsys.readouterr().err
+    assert shown.count("repair: empty-id") == 7
+    assert "1 stream, 7 events changed" in shown
+    after = fixed.read_bytes()
+    if ".har" in name:
+        after = json.loads(after)["log"]["entries"][0]["response"]["content"]["text"].encode()
+    assert after.replace(b" ", b"") == HEALTHY.body.replace(b" ", b"")
+    assert fixed.stat().st_mode & 0o777 == 0o600
+
+
+def test_flow_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder goes to a folder, file by file; the flows keep everything else."""
+    assert main(["fault", "openclaw", str(ROOT / "flows"), "-o", str(tmp_path / "broken")]) == 0
+    assert main(["repair", str(tmp_path / "broken"), "-o", str(tmp_path / "fixed")]) == 0
+    capsys.readouterr()
+    names = [path.name for path in (ROOT / "flows").glob("*.flow")]
+    assert sorted(path.name for path in (tmp_path / "fixed").glob("*.flow")) == sorted(names)
+    assert main(["inspect", "--format", "json", "--exit-zero", str(tmp_path / "fixed")]) == 0
+    left = [one["name"] for s in json.loads(capsys.readouterr().out)["streams"] for one in s["findings"]]
+    assert set(left) == {"missing-calls"}
+
+
+def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To standard output; the healthy stream needs no repair."""
+    path = saved(tmp_path, "a.sse")
+    assert main(["repair", "--shape", "for:aichat", str(path), "-o", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_bytes().count(b'"tool_calls":[') == 2
+    assert "1 stream" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (["repair", "--repair", "nonsense", "a", "-o", "b"], "those that can are"),
+        (["repair", "--shape", "nonsense", "a", "-o", "b"], "known are"),
+        (["fault", "nonsense", "a", "-o", "b"], "toolstream list"),
+        (["repair", "missing.sse", "-o", "b"], "missing.sse"),
+        (["repair", "same.sse", "-o", "./same.sse"], "another place"),
+    ],
+)
+def test_what_is_asked_wrongly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], right: str
+) -> None:
+    """Exit code 2, and a word on what would be right."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "same.sse").write_bytes(HEALTHY.body)
+    assert main(words) == 2
+    assert right in capsys.readouterr().err

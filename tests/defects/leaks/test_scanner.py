@@ -1,0 +1,69 @@
+"""Calls in text: found in every syntax and however cut; innocent text is left alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolstream_core.defects.leaks import Leaked, Scanner
+from toolstream_core.defects.plants.markup import MARKUP
+
+TOOLS = {
+    "get_weather": {"properties": {"city": {"type": "string"}, "days": {"type": "integer"}}},
+    "shell": {"properties": {"line": {"type": "string"}}},
+}
+
+
+def scanned(text: str, size: int, tools: dict[str, object] | None = None) -> list[Leaked]:
+    """The calls found in text that comes in pieces."""
+    scanner = Scanner(TOOLS if tools is None else tools)
+    found = [one for at in range(0, len(text), size) for one in scanner.add(text[at : at + size])]
+    return found + scanner.end()
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize("row", MARKUP)
+def test_every_syntax(row: str, size: int) -> None:
+    """With values of the type that the tool's schema wants."""
+    [found] = scanned(MARKUP[row]("get_weather", {"city": "Oslo <N>", "days": 3}), size)
+    assert (found.row.name, found.name) == (row, "get_weather")
+    assert json.loads(found.arguments) == {"city": "Oslo <N>", "days": 3}
+
+
+@pytest.mark.parametrize("row", sorted(MARKUP.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
+def test_text_stands_before_it_and_nothing_is_known_of_the_tools(row: str) -> None:
+    """Markup of its own is known without them."""
+    [found] = scanned("Let me see.\n" + MARKUP[row]("get_weather", {"city": "Oslo"}), 5, {})
+    assert (found.row.name, found.name) == (row, "get_weather")
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Write `<tool_call>{"name":"shell","arguments":{}}</tool_call>` like this.',
+        '```xml\n<invoke name="shell"><parameter name="line">ls</parameter></invoke>\n```\nThat is all.',
+        "List<int> a = b < c && d > e ? f(a) : g;",
+        "<p>Hello <b>shell</b></p>",
+        '{"name": "Ada", "born": 1815}',
+        "[1, 2, 3]",
+        "print('hello')",
+        "get_weather is the tool that you want.",
+        '<tool_call>{"name":"nobody","arguments":{}}</tool_call>',
+        "[TOOL_CALLS]nobody{}",
+        "<shell>ls",
+    ],
+)
+def test_innocent_text(text: str, size: int) -> None:
+    """Quoted, foreign, unfinished, or of no tool that is offered."""
+    assert scanned(text, size) == []
+
+
+@given(st.lists(st.text(max_size=30) | st.sampled_from(["<tool_call>", "</tool_call>", "{", "`", "<invoke name="])))
+def test_any_text(pieces: list[str]) -> None:
+    """Nothing raises, and the cuts make no difference."""
+    text = "".join(pieces)
+    assert scanned(text, 1) == scanned(text, 7) == scanned(text, 10_000)

@@ -1,0 +1,59 @@
+"""What is to be done to streams, from words."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolstream_core.defects.plants import PLANTS
+from toolstream_core.defects.rows import ROWS
+from toolstream_core.faults.presets import PRESETS
+from toolstream_core.settings import NOTHING, SAFE, SHAPE_NAMES, SettingsError, Words, settings
+from toolstream_core.shapes.clients import CLIENTS
+
+
+def test_nothing_asked_nothing_done() -> None:
+    """The settings that change no stream."""
+    assert settings(Words()) == NOTHING
+    assert not NOTHING.rewrites
+
+
+def test_words() -> None:
+    """Several with commas; shapes keep their order, each once; a client brings its shapes and repairs."""
+    assert settings(Words(repair=["safe"])).repairs == SAFE
+    assert settings(Words(repair=["empty-id,TS111"])).repairs == {"TS102", "TS111"}
+    wanted = settings(Words(shape=["sequential", "for:aichat,sequential"]))
+    assert wanted.shapes == ("sequential", "whole-calls", "one-call-per-event")
+    assert wanted.repairs == SAFE
+    assert settings(Words(repair=["-empty-id"], shape=["for:aichat"])).repairs == SAFE - {"TS102"}
+    [(fault, budget)] = settings(Words(fault=["glm-5:times=2"])).faults
+    assert (fault.name, budget.left) == ("glm-5", 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (Words(repair=["nonsense"]), "those that can are"),
+        (Words(repair=["truncated-stream"]), "cannot be repaired"),
+        (Words(shape=["nonsense"]), "known are"),
+        (Words(shape=["for:nobody"]), "known are"),
+        (Words(fault=["nonsense"]), "toolstream list"),
+    ],
+)
+def test_what_is_wrong_says_what_would_be_right(words: Words, right: str) -> None:
+    """In the same sentence."""
+    with pytest.raises(SettingsError, match=right):
+        settings(words)
+
+
+def test_presets_and_clients_are_made_of_what_there_is() -> None:
+    """Each part is a defect that can be caused, or a shape; each repair can be switched on."""
+    plants = {name for one in PLANTS.values() for name in one}
+    for preset in PRESETS:
+        assert set(preset.parts) <= plants | SHAPE_NAMES, preset.name
+        assert preset.source.startswith("https://")
+    for client in CLIENTS:
+        assert set(client.shapes) <= SHAPE_NAMES, client.name
+        assert settings(Words(repair=client.repairs)).repairs
+    names = [*(preset.name for preset in PRESETS), *(client.name for client in CLIENTS)]
+    assert not {row.name for row in ROWS} & set(names)
+    assert len({preset.name for preset in PRESETS}) == len(PRESETS)

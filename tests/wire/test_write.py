@@ -1,0 +1,59 @@
+"""Frames made and made anew, in every framing."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.ndjson import LineFramer
+from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.whole import WholeFramer
+from toolstream_core.wire.write import LineWriter, SseWriter, encoded, writer_for
+
+
+@pytest.mark.parametrize(
+    ("raw", "after"),
+    [
+        (b'data: {"a":1}\n\n', b'data: {"b":2}\n\n'),
+        (b'data:{"a":1}\n\n', b'data:{"b":2}\n\n'),
+        (b'event: x\r\ndata: {"a":1}\r\n\r\n', b'event: x\r\ndata: {"b":2}\r\n\r\n'),
+        (b': hi\nid: 7\ndata: {"a":\ndata: 1}\nretry: 3\n\n', b': hi\nid: 7\ndata: {"b":2}\nretry: 3\n\n'),
+    ],
+)
+def test_a_block_with_other_data(raw: bytes, after: bytes) -> None:
+    """Everything else of it stays."""
+    [frame] = SseFramer().feed(raw)
+    made = SseWriter().rewrite(frame, {"b": 2})
+    assert (made.raw, made.data, made.json) == (after, b'{"b":2}', {"b": 2})
+
+
+def test_another_name_and_new_blocks() -> None:
+    """In the line ends of the stream."""
+    writer = SseWriter()
+    [frame] = SseFramer().feed(b'event: x\r\nid: 1\r\ndata: {"a":1}\r\n\r\n')
+    assert writer.rewrite(frame, {}, "y").raw == b"event: y\r\nid: 1\r\ndata: {}\r\n\r\n"
+    assert writer.make({"a": 1}, 3, "z").raw == b'event: z\r\ndata: {"a":1}\r\n\r\n'
+    assert writer.make(b"[DONE]", 3).raw == b"data: [DONE]\r\n\r\n"
+
+
+def test_lines_and_arrays() -> None:
+    """A line ends with a line feed; an element follows a comma."""
+    [line] = LineFramer().feed(b' {"a":1} \n')
+    assert LineWriter().rewrite(line, {"b": 2}).raw == b' {"b":2} \n'
+    assert LineWriter().make({}, 0).raw == b"{}\n"
+    [element] = ArrayFramer().feed(b'[{"a":1}')
+    array = writer_for(ArrayFramer())
+    assert array is not None
+    assert array.rewrite(element, {"b": 2}).raw == b'[{"b":2}'
+    assert array.make({}, 0).raw == b",\n{}"
+
+
+def test_half_a_surrogate_pair_is_escaped() -> None:
+    """It has no UTF-8; anything else is not escaped."""
+    assert encoded({"a": "ä\ud83d"}) == b'{"a":"\\u00e4\\ud83d"}'
+    assert encoded({"a": "ä"}) == '{"a":"ä"}'.encode()
+
+
+def test_a_whole_body_has_no_writer() -> None:
+    """There is one frame, and it is not streamed."""
+    assert writer_for(WholeFramer()) is None
