@@ -7,6 +7,27 @@ import json
 from tests.report.told import tell
 from toolstream_core.report.jsonform import document, record_object
 
+CALL = {
+    "choice": 0,
+    "position": 0,
+    "kind": "function",
+    "id": "c1",
+    "name": "ls",
+    "arguments": '{"p":"\x1b[31m"}',
+    "complete": False,
+    "guessed": False,
+    "events": [2, 3, 4],
+}
+FINDING = {
+    "code": "TS210",
+    "name": "invalid-arguments",
+    "severity": "error",
+    "event": 4,
+    "call": 0,
+    "message": "the arguments of ls are no valid JSON",
+    "repair": "unsafe",
+}
+
 
 def test_document() -> None:
     """Exactly these keys, in plain JSON."""
@@ -32,31 +53,8 @@ def test_document() -> None:
                 "ended": True,
                 "broken": None,
                 "error": None,
-                "calls": [
-                    {
-                        "choice": 0,
-                        "position": 0,
-                        "kind": "function",
-                        "id": "c1",
-                        "name": "ls",
-                        "arguments": '{"p":"\x1b[31m"}',
-                        "complete": False,
-                        "guessed": False,
-                        "events": [2, 3, 4],
-                    }
-                ],
-                "findings": [
-                    *notes,
-                    {
-                        "code": "TS210",
-                        "name": "invalid-arguments",
-                        "severity": "error",
-                        "event": 4,
-                        "call": 0,
-                        "message": "the arguments of ls are no valid JSON",
-                        "repair": "unsafe",
-                    },
-                ],
+                "calls": [CALL],
+                "findings": [*notes, FINDING],
                 "mended": 0,
                 "faults": [],
             }

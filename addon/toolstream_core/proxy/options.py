@@ -31,18 +31,8 @@ def declare(loader: Loader) -> None:
         "What toolstream prints: nothing, the resolved calls of each answer, or every chunk too.",
         choices=LEVELS,
     )
-    loader.add_option(
-        "toolstream_filter",
-        str,
-        "",
-        "Which flows toolstream looks at, as a mitmproxy filter expression.",
-    )
-    loader.add_option(
-        "toolstream_jsonl",
-        str,
-        "",
-        "A file that gets one JSON object for each event.",
-    )
+    loader.add_option("toolstream_filter", str, "", "Which flows toolstream looks at: a mitmproxy filter expression.")
+    loader.add_option("toolstream_jsonl", str, "", "A file that gets one JSON object for each event.")
     loader.add_option(
         "toolstream_provider",
         Sequence[str],

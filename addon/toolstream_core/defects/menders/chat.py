@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.ending import IN_BAND_ERROR
-from toolstream_core.defects.framing import (
-    CHANGING_STREAM_ID,
-    DATA_AFTER_END,
-    SPLIT_CHOICES,
-)
+from toolstream_core.defects.framing import CHANGING_STREAM_ID, DATA_AFTER_END, SPLIT_CHOICES
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.defects.menders.chat_call import KnownCall
 from toolstream_core.defects.menders.chat_ending import Endings
@@ -19,10 +15,7 @@ from toolstream_core.defects.menders.chat_entries import Entries
 from toolstream_core.defects.menders.chat_state import Choice, Part, Waiting
 from toolstream_core.defects.menders.spelling import Spelling, Told
 from toolstream_core.defects.stage import Context, Mender
-from toolstream_core.defects.wording import (
-    CUMULATIVE_ARGUMENTS,
-    PLACEHOLDER_ARGUMENTS,
-)
+from toolstream_core.defects.wording import CUMULATIVE_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.dialects import request
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.wire import look
