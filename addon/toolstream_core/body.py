@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.chain import Chain, Hear, hearing
@@ -123,7 +124,8 @@ class Body:
                 if part in plants:
                     stages.append(Audited(context, plants[part](context, pick), "fault", fault.name))
                 elif part in shapes and pick.stream():
-                    stages.append(Audited(context, shapes[part](context), "fault", fault.name))
+                    counted = self._context(mended=partial(_counted, pick, mended))
+                    stages.append(Audited(counted, shapes[part](counted), "fault", fault.name))
         return stages
 
     def _context(
@@ -144,6 +146,12 @@ class Body:
         if told is not None:
             hears[:share] = [told] * min(share, len(hears))
         return Chain(list(zip(stages, hears, strict=True)), self._dialect.read)
+
+
+def _counted(pick: Picker, mended: Callable[[Mended], None], change: Mended) -> None:
+    """A shape within a fault is counted by its changes: it knows nothing of faults."""
+    pick.acted()
+    mended(change)
 
 
 def _told_by(reader: Reader) -> Hear:

@@ -122,6 +122,36 @@ def says_nothing(payload: Json) -> bool:
     return True
 
 
+def has_role(payload: Json) -> bool:
+    """Whether a chunk says who speaks."""
+    return any(look.get(choice, "delta", "role") for choice in look.items(look.get(payload, "choices")))
+
+
+def without_ending(payload: dict[str, Json]) -> dict[str, Json]:
+    """The chunk with neither finish reasons nor usage."""
+    choices = [
+        {**choice, "finish_reason": None} if look.get(choice, "finish_reason") else choice
+        for choice in look.items(payload.get("choices"))
+    ]
+    return {**payload, "choices": choices, **({"usage": None} if payload.get("usage") else {})}
+
+
+def ending_of(payload: Json, entry: tuple[int, Json]) -> dict[str, Json]:
+    """A chunk with one entry and with the payload's finish reasons and usage, where it has them."""
+    number, said = entry
+    out = entry_chunk(payload, number, said)
+    for place, choice in enumerate(look.items(look.get(payload, "choices"))):
+        reason = look.get(choice, "finish_reason")
+        if not reason:
+            continue
+        if choice_number(choice, place) == number:
+            out["choices"][0]["finish_reason"] = reason
+        else:
+            out["choices"].append({**choice, "delta": {}})
+    usage = look.get(payload, "usage")
+    return {**out, "usage": usage} if usage else out
+
+
 def chunk(payload: Json, choice: int, delta: Json, finish: str | None = None) -> dict[str, Json]:
     """A chunk of the same stream as `payload`, with one choice."""
     head = payload if isinstance(payload, dict) else {"object": "chat.completion.chunk"}

@@ -43,7 +43,7 @@ class _Holding(ChatShape):
 
     def _hold(self, event: Event, found: list[Piece]) -> list[Frame]:
         """Keep the event's entries; what else it says goes on now."""
-        rest = self._rest(event)
+        rest = self._rest(event, found)
         frame = event.frame
         if rest:
             alone = {"tool_calls": [piece.entry for piece in found]}
@@ -123,7 +123,7 @@ class HeaderWithFirstFragment(_Holding):
                 self._open[id(piece.call)] = gathered
                 return self._hold(event, found)
             self._frames.clear()
-            return [*gathered.frames(self._context), *self._rest(event)]
+            return [*gathered.frames(self._context), *self._rest(event, found)]
         out = self._gone()
         if len(found) > 1 or not piece.opening or piece.arguments or event.said.finishes:
             return [*out, event.frame]

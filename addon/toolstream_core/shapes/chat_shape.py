@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.stage import Context, Stage
-from toolstream_core.dialects.chat_edit import Piece, entry_chunk, pieces, says_nothing, with_entries
+from toolstream_core.dialects.chat_edit import (
+    Piece,
+    ending_of,
+    entry_chunk,
+    has_role,
+    pieces,
+    says_nothing,
+    with_entries,
+    without_ending,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,13 +48,18 @@ class ChatShape(Stage):
         raise NotImplementedError
 
     def _spread(self, event: Event, said: list[tuple[int, Json]]) -> Iterator[Frame]:
-        """One event for each entry; whatever else the event says goes with the last one, a finish too."""
+        """One event for each entry; whatever else the event says goes with the first one, its ending with the last."""
         writer, payload, number = self._context.writer, event.frame.json, event.frame.number
-        for choice, entry in said[:-1]:
+        first = with_entries(payload, said[:1])
+        yield writer.rewrite(event.frame, without_ending(first) if len(said) > 1 else first)
+        for choice, entry in said[1:-1]:
             yield writer.make(entry_chunk(payload, choice, entry), number)
-        yield writer.rewrite(event.frame, with_entries(payload, said[-1:]))
+        if len(said) > 1:
+            yield writer.make(ending_of(payload, said[-1]), number)
 
-    def _rest(self, event: Event) -> list[Frame]:
-        """The event without its entries, where that still says something."""
+    def _rest(self, event: Event, found: list[Piece]) -> list[Frame]:
+        """The event without its entries, where that still says something: who speaks counts where a call opens."""
         payload = with_entries(event.frame.json, [])
-        return [] if says_nothing(payload) else [self._context.writer.rewrite(event.frame, payload)]
+        if says_nothing(payload) and not (has_role(payload) and any(piece.opening for piece in found)):
+            return []
+        return [self._context.writer.rewrite(event.frame, payload)]
