@@ -10,9 +10,22 @@ import argparse
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "addon"))
+
+from toolstream_core.defects.rows import ROWS  # noqa: E402
+from toolstream_core.faults.presets import PRESETS  # noqa: E402
+from toolstream_core.settings import PLANT_NAMES  # noqa: E402
+from toolstream_core.shapes import SHAPES  # noqa: E402
+from toolstream_core.shapes.clients import CLIENTS  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 README = ROOT / "README.md"
 SCENE = "DeepSeek"
 COLUMNS = 118
@@ -25,7 +38,16 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 on drift")
     check = parser.parse_args().check
     before = README.read_text(encoding="utf-8")
-    after = _filled(_filled(before, "demo", _demo()), "inspect", _inspect())
+    after = before
+    for name, lines in (("demo", _demo()), ("inspect", _inspect()), ("repair", _repair())):
+        after = _filled(after, name, f"```console\n{lines}\n```")
+    for name, rows in (
+        ("shapes", _shapes()),
+        ("clients", _clients()),
+        ("presets", _presets()),
+        ("defects", _defects()),
+    ):
+        after = _filled(after, name, f"\n{rows}\n")
     if before == after:
         return 0
     if check:
@@ -50,10 +72,71 @@ def _inspect() -> str:
     )
 
 
-def _run(*words: str) -> str:
+def _repair() -> str:
+    """A stream of two calls that share their index, mended."""
+    with tempfile.TemporaryDirectory() as folder:
+        broken, mended = str(Path(folder) / "broken.flow"), str(Path(folder) / "mended.flow")
+        _run("fault", "reused-index", "flows/openai-chat-parallel.flow", "-o", broken)
+        shown = _run("repair", broken, "-o", mended, "--diff", both=True).splitlines()
+    first = next(at for at, line in enumerate(shown) if "repair:" in line)
+    lines = [_stable(re.sub(r'"id".*?("delta")', r"…\1", line)) for line in shown[first : first + 3]]
+    return "\n".join(["$ toolstream repair broken.flow -o mended.flow --diff", *lines])
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
+
+
+def _shapes() -> str:
+    """Every shape with its dialects."""
+    meaning: dict[str, str] = {}
+    dialects: dict[str, list[str]] = {}
+    for dialect, shapes in SHAPES.items():
+        for name, shape in shapes.items():
+            meaning.setdefault(name, (shape.__doc__ or "").splitlines()[0].rstrip("."))
+            dialects.setdefault(name, []).append(dialect)
+    rows = [(f"`{name}`", meaning[name], ", ".join(f"`{one}`" for one in dialects[name])) for name in meaning]
+    return _table(("shape", "is", "dialects"), rows)
+
+
+def _clients() -> str:
+    rows = [
+        (f"`for:{row.name}`", f"[{row.client}]({row.source}) {row.versions}", _names((*row.shapes, *row.repairs)))
+        for row in CLIENTS
+    ]
+    return _table(("name", "client", "shapes and repairs"), rows)
+
+
+def _presets() -> str:
+    rows = [(f"`{row.name}`", f"[{row.meaning}]({row.source})", _names(row.parts)) for row in PRESETS]
+    return _table(("preset", "habit", "made of"), rows)
+
+
+def _defects() -> str:
+    """How many defects there are, by family."""
+    rows = [
+        (
+            family,
+            str(len(mine)),
+            str(sum(row.repair == "safe" for row in mine)),
+            str(sum(row.repair == "unsafe" for row in mine)),
+            str(sum(row.name in PLANT_NAMES for row in mine)),
+        )
+        for family in dict.fromkeys(row.family for row in ROWS)
+        if (mine := [row for row in ROWS if row.family == family])
+    ]
+    told = f"{len(ROWS)} defects are known, each with [a page](docs/defects/README.md)."
+    return f"{told}\n\n{_table(('family', 'defects', 'safe repair', 'unsafe repair', 'can be caused'), rows)}"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _run(*words: str, both: bool = False) -> str:
     command = [sys.executable, "-m", "toolstream_core.cli.main", *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return done.stdout
+    return done.stdout + (done.stderr if both else "")
 
 
 def _stable(line: str) -> str:
@@ -64,7 +147,7 @@ def _stable(line: str) -> str:
 def _filled(text: str, name: str, lines: str) -> str:
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     head, rest = text.split(begin)
-    return f"{head}{begin}\n```console\n{lines}\n```\n{end}{rest.split(end)[1]}"
+    return f"{head}{begin}\n{lines}\n{end}{rest.split(end)[1]}"
 
 
 if __name__ == "__main__":

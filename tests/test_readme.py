@@ -34,7 +34,10 @@ COMMANDS = [
 PROXIES = [command for command in COMMANDS if command.startswith("mitmdump ")]
 VARIABLES = [command for command in COMMANDS if command.startswith("export ")]
 SCRIPTS = [command for command in COMMANDS if command.startswith("scripts/")]
-INSPECTED = [command for command in COMMANDS if command.startswith("toolstream ")]
+TYPED = [command for command in COMMANDS if command.startswith("toolstream ")]
+SESSION = [command for command in TYPED if "session.flow" in command]
+EVENTS = 14
+"""Of the saved answer that each command's proxy gives."""
 ASK = """
 import json, sys, urllib.request
 import httpx
@@ -46,10 +49,10 @@ with httpx.stream("POST", "https://api.openai.com/v1/chat/completions", json=req
 
 def test_every_command_is_run() -> None:
     """Whoever adds a command adds its test."""
-    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *INSPECTED])
+    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *TYPED])
     assert PROXIES
     assert VARIABLES
-    assert INSPECTED
+    assert TYPED
 
 
 @pytest.mark.parametrize("command", SCRIPTS)
@@ -94,18 +97,35 @@ def test_proxies(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         arguments += ["--set", f"toolstream_provider={ROOT / 'flows'}"]
     monkeypatch.chdir(tmp_path)
     with Mitmdump(arguments=arguments) as proxy:
-        assert ask(proxy, tmp_path) == "200 14\n"
+        told = ask(proxy, tmp_path)
+        assert told.startswith("200 ")
+        if "toolstream_shape" in command:
+            assert int(told.split()[1]) < EVENTS
+        else:
+            assert int(told.split()[1]) == EVENTS + ("glm-5" in command)
         proxy.wait_for("call 0 get_weather")
     if "-w" in words:
-        (inspected,) = INSPECTED
-        done = subprocess.run(
-            [sys.executable, "-m", "toolstream_core.cli.main", *shlex.split(inspected)[1:]],
-            env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert "call 0 get_weather" in done.stdout
+        assert SESSION
+        for saved in SESSION:
+            assert re.search(r"call 0 get_weather|1 stream, \d+ events? changed", typed(saved))
+
+
+@pytest.mark.parametrize("command", [command for command in TYPED if command not in SESSION])
+def test_commands(command: str) -> None:
+    """Commands that need no session."""
+    assert "cumulative-arguments" in typed(command)
+
+
+def typed(command: str) -> str:
+    """What a command of ours prints, `toolstream` being the one of this tree."""
+    done = subprocess.run(
+        [sys.executable, "-m", "toolstream_core.cli.main", *shlex.split(command)[1:]],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout + done.stderr
 
 
 def test_reverse_mode() -> None:

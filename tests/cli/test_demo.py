@@ -27,9 +27,12 @@ def test_demo() -> None:
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "All 3 clients understood their calls." in done.stdout
+    assert "All 3 clients were seen, and one broken stream was mended." in done.stdout
     assert 'the client runs read_file with {"path": "README.md"}' in done.stdout
     assert 'id="" name=absent index=0' in done.stdout
+    assert 'and was told to run get_weather with {"city"' in done.stdout
+    assert "error TS205 cumulative-arguments" in done.stdout
+    assert "9 mended" in done.stdout
     assert "\x1b" not in done.stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.defects.healthy import streams
 from toolstream_core.cli.main import main
+from toolstream_core.faults.spec import KEYS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,3 +91,37 @@ def test_what_is_asked_wrongly(
     (tmp_path / "same.sse").write_bytes(HEALTHY.body)
     assert main(words) == 2
     assert right in capsys.readouterr().err
+
+
+PAGE = (ROOT / "docs" / "cli.md").read_text()
+EXAMPLES = re.findall(r"^```console\n\$ toolstream ((?:repair|fault) .*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "printed"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_the_examples_of_the_page_are_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, printed: str
+) -> None:
+    """Word for word."""
+    (tmp_path / "flows").symlink_to(ROOT / "flows")
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 0
+    assert capsys.readouterr().err == printed
+
+
+@pytest.mark.parametrize("name", ["repair", "fault"])
+def test_the_page_has_every_option(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """In the command's section, or in that which it refers to."""
+    assert main([name, "--help"]) == 0
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
+    section = re.search(rf"^## `toolstream {name}`$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    shared = {"--output", "--diff", "--request"}
+    assert options - shared <= set(re.findall(r"--[a-z-]+", section[1]))
+    assert shared <= set(re.findall(r"--[a-z-]+", PAGE))
+
+
+def test_the_page_has_every_key_of_a_fault() -> None:
+    """In the table of `toolstream fault`."""
+    section = PAGE.partition("## `toolstream fault`")[2]
+    told = set(re.findall(r"`([a-z]+)=", "".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))))
+    assert told == set(KEYS)

@@ -6,7 +6,7 @@ import json
 import os
 import ssl
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,16 @@ class Scene:
     """Given the saved request, the proxy's address and its authority: the calls understood, by name and arguments."""
 
 
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What one proxy is asked to do, and who is in front of it."""
+
+    options: dict[str, str]
+    scenes: list[Scene]
+    works: bool = True
+    """Whether the clients are to understand their calls."""
+
+
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     parser = subparsers.add_parser("demo", help="show toolstream at work: offline, with real clients")
@@ -49,21 +59,43 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         print(f"toolstream demo needs {error.name}: pip install 'toolstream[demo]'", file=sys.stderr)
         return 2
-    options = {"toolstream_provider": str(flows_dir()), "flow_detail": "0"}
-    env = {} if paint is colour else {"NO_COLOR": "1"}
-    print(paint("dim", f"$ mitmdump -s addon/toolstream.py --set toolstream_provider={flows_dir().name}"))
+    failed = []
     try:
-        with Mitmdump(options, env=env, terminal=paint is colour) as proxy:
-            failed = [scene.title for scene in scenes if not _play(scene, proxy, paint)]
+        for act in _acts(scenes):
+            failed += _perform(act, paint)
     except MitmdumpError as error:
         print(error, file=sys.stderr)
         return 1
     if failed:
         print(paint("error", f"failed: {', '.join(failed)}"))
         return 1
-    print(paint("good", f"All {len(scenes)} clients understood their calls."), "Yours goes here:")
+    print(paint("good", f"All {len(scenes)} clients were seen, and one broken stream was mended."), "Yours goes here:")
     print("  mitmdump -s addon/toolstream.py      then HTTPS_PROXY=http://127.0.0.1:8080 your-client")
     return 0
+
+
+def _acts(scenes: list[Scene]) -> list[Act]:
+    """To look; then a provider that sends all arguments so far with each delta, bare and mended."""
+    one = replace(scenes[0], title="A provider whose deltas are cumulative")
+    mended = replace(one, title="The same, mended on the way")
+    fault = {"toolstream_fault": "cumulative-arguments", "toolstream_log": "calls"}
+    return [
+        Act({}, scenes),
+        Act(fault, [one], works=False),
+        Act({**fault, "toolstream_repair": "safe"}, [mended]),
+    ]
+
+
+def _perform(act: Act, paint: Paint) -> list[str]:
+    """Play an act; the titles of the scenes that went otherwise than they should."""
+    options = {"toolstream_provider": str(flows_dir()), **act.options}
+    env = {} if paint is colour else {"NO_COLOR": "1"}
+    said = {**options, "toolstream_provider": flows_dir().name}
+    print(paint("dim", f"$ mitmdump -s addon/toolstream.py {' '.join(f'--set {k}={v}' for k, v in said.items())}"))
+    with Mitmdump({**options, "flow_detail": "0"}, env=env, terminal=paint is colour) as proxy:
+        failed = [scene.title for scene in act.scenes if _play(scene, proxy, paint) != act.works]
+    print()
+    return failed
 
 
 def flows_dir() -> Path:
@@ -84,7 +116,8 @@ def _play(scene: Scene, proxy: Mitmdump, paint: Paint) -> bool:
         print(f"  the client runs {paint('name', name)} with {json.dumps(arguments)}")
     expected = _expected(scene.flow)
     if understood != expected:
-        print(paint("error", f"  but was told to run {expected}"))
+        for name, arguments in expected:
+            print(paint("error", f"  and was told to run {name} with {json.dumps(arguments)}"))
     return understood == expected
 
 
@@ -99,6 +132,14 @@ def _told(proxy: Mitmdump, seen: int) -> list[str]:
     return [line for line in proxy.output[seen:] if "#" in line[:8]]
 
 
+def _read(arguments: str) -> Any:
+    """A call's arguments, or their text where a client would fail to read them."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
 def _scenes() -> list[Scene]:
     import anthropic
     import openai
@@ -109,7 +150,7 @@ def _scenes() -> list[Scene]:
         kept = {key: request[key] for key in ("model", "messages", "tools")}
         with client, client.chat.completions.stream(**kept) as events:
             message = events.get_final_completion().choices[0].message
-        return [(call.function.name, json.loads(call.function.arguments)) for call in message.tool_calls or []]
+        return [(call.function.name, _read(call.function.arguments)) for call in message.tool_calls or []]
 
     def deepseek(request: dict[str, Any], proxy: str, ca: Path) -> list[tuple[str, Any]]:
         return chat(request, proxy, ca, "https://api.deepseek.com")

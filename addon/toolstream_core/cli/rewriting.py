@@ -70,7 +70,7 @@ class Rewriting(Sink):
     diff: bool = False
     request: Json = ABSENT
     _answers: int = 0
-    _changes: int = 0
+    _changed: set[tuple[int, int]] = field(default_factory=set)
     _faults: list[str] = field(default_factory=list)
     _hide: Callable[[str], str] = str
 
@@ -90,7 +90,7 @@ class Rewriting(Sink):
 
     def mended(self, mended: Mended) -> None:
         """Count a change, and show it where that was asked for."""
-        self._changes += 1
+        self._changed.add((self._answers, mended.event))
         if not self.diff:
             return
         print(f"event {mended.event}  {mended.kind}: {', '.join(mended.rows)}", file=sys.stderr)
@@ -107,7 +107,7 @@ class Rewriting(Sink):
         for line in self._faults:
             print(line, file=sys.stderr)
         streams = "1 stream" if self._answers == 1 else f"{self._answers} streams"
-        changes = "1 event" if self._changes == 1 else f"{self._changes} events"
+        changes = "1 event" if len(self._changed) == 1 else f"{len(self._changed)} events"
         print(f"{streams}, {changes} changed", file=sys.stderr)
 
 

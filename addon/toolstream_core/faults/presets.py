@@ -49,15 +49,15 @@ PRESETS: Final[tuple[Preset, ...]] = (
     ),
     Preset(
         "kimi",
-        "Kimi behind some hosts: id, name and type repeated on every continuation",
-        ("split-header", "repeated-id", "repeated-name"),
-        "https://github.com/llm-d/llm-d-inference-sim/pull/536",
+        "Kimi behind new-api: the name again on every continuation",
+        ("split-header", "repeated-name"),
+        "https://github.com/QuantumNous/new-api/issues/4203",
     ),
     Preset(
         "qwen",
-        'Qwen on DashScope: id "" and null arguments on continuations',
+        'Qwen and whatever DashScope hosts: id "" on continuations',
         ("split-header", "empty-id"),
-        "https://github.com/vercel/ai/issues/12051",
+        "https://github.com/anomalyco/opencode/pull/40969",
     ),
     Preset(
         "fireworks",
