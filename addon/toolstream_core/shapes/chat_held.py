@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.dialects.chat_edit import Piece, chunk, entry_chunk
+from toolstream_core.dialects.chat_edit import Piece, entry_chunk
 from toolstream_core.shapes.chat_shape import ChatShape
 
 if TYPE_CHECKING:
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
 
 class _Holding(ChatShape):
-    """Holds entries of calls; lets go of the frames as they came where the stream ends in the middle."""
+    """Holds entries of calls, and lets go of what it has of them where the stream ends in the middle."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._open: dict[int, _Gathered] = {}
-        self._frames: list[Frame] = []
-        """What came and has not gone on in any form."""
+        """By call: what came and has not gone on in any form."""
 
     @property
     def holding(self) -> bool:
@@ -36,20 +35,8 @@ class _Holding(ChatShape):
         return self.release()
 
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
-        frames, self._frames = self._frames, []
-        self._open.clear()
-        return frames
-
-    def _hold(self, event: Event, found: list[Piece]) -> list[Frame]:
-        """Keep the event's entries; what else it says goes on now."""
-        rest = self._rest(event, found)
-        frame = event.frame
-        if rest:
-            alone = {"tool_calls": [piece.entry for piece in found]}
-            frame = self._context.writer.make(chunk(frame.json, found[0].choice, alone), frame.number)
-        self._frames.append(frame)
-        return rest
+        """As `Stage.release`; of an event whose other entries have gone on, those that have not."""
+        return self._gone()
 
     def _before(self, event: Event) -> list[Frame]:
         said = event.said
@@ -59,7 +46,6 @@ class _Holding(ChatShape):
         """Everything that is held, said in this shape's way."""
         out = [frame for gathered in self._open.values() for frame in gathered.frames(self._context)]
         self._open.clear()
-        self._frames.clear()
         return out
 
 
@@ -87,7 +73,7 @@ class WholeCalls(_Holding):
     def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not self._open and len(found) == 1 and found[0].opening and found[0].call.arguments.whole:
             return [event.frame]
-        rest = self._hold(event, found)
+        rest = self._rest(event, found)
         out: list[Frame] = []
         for piece in found:
             if piece.opening:
@@ -107,8 +93,6 @@ class WholeCalls(_Holding):
             if gathered.piece.call is not other and gathered.piece.call.arguments.whole:
                 yield from gathered.frames(self._context)
                 del self._open[key]
-        if not self._open:
-            self._frames = self._frames[-1:]
 
 
 class HeaderWithFirstFragment(_Holding):
@@ -121,14 +105,13 @@ class HeaderWithFirstFragment(_Holding):
             gathered.parts.append(piece.arguments)
             if not piece.arguments and not event.said.finishes:
                 self._open[id(piece.call)] = gathered
-                return self._hold(event, found)
-            self._frames.clear()
+                return self._rest(event, found)
             return [*gathered.frames(self._context), *self._rest(event, found)]
         out = self._gone()
         if len(found) > 1 or not piece.opening or piece.arguments or event.said.finishes:
             return [*out, event.frame]
         self._open[id(piece.call)] = _Gathered(piece, event.frame.json, event.frame.number)
-        return [*out, *self._hold(event, found)]
+        return [*out, *self._rest(event, found)]
 
 
 class Sequential(_Holding):
@@ -144,7 +127,7 @@ class Sequential(_Holding):
             self._current = found[0].call
         if not self._open and all(piece.call is self._current for piece in found):
             return [event.frame]
-        rest = self._hold(event, found)
+        rest = self._rest(event, found)
         out: list[Frame] = []
         payload, number = event.frame.json, event.frame.number
         for piece in found:
@@ -169,4 +152,3 @@ class Sequential(_Holding):
             self._current = gathered.piece.call
             if not self._current.arguments.whole:
                 return
-        self._frames.clear()
