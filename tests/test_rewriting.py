@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.defects.healthy import Healthy, streams
-from toolstream_core.body import Body
-from toolstream_core.defects.framing import UNTERMINATED_EVENT
+from toolstream_core.body import Body, read_body
+from toolstream_core.calls.chat import ChatCalls
+from toolstream_core.chain import Chain
+from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
+from toolstream_core.record import Reader
 from toolstream_core.settings import SAFE, Settings
+from toolstream_core.wire.sse import SseFramer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 HEALTHY = [
     next(one for one in streams() if one.dialect == dialect)
@@ -43,3 +52,59 @@ def test_what_is_no_answer_on_an_answers_path_passes_as_it_is(healthy: Healthy, 
     frame = b'{"x":1}\n' if healthy.dialect == "ollama" else b'data: {"x":1}\n\n'
     for body in (frame, frame + frame, frame + frame.strip(), frame.strip()):
         assert through(body, healthy, size) == body
+
+
+BUGS = {
+    "reading": (Reader, "__call__"),
+    "counting": (Reader, "quiet"),
+    "judging": (Chain, "take"),
+    "starting": (Body, "_chain"),
+    "resolving": (ChatCalls, "take"),
+    "framing": (SseFramer, "feed"),
+    "ending": (Chain, "end"),
+}
+"""Where a bug of ours may show."""
+KEEP_ALIVE = b": hello\n\ndata: \n\ndata: : hello\n\n"
+TEXT = b'data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"."},"finish_reason":null}]}\n\n'
+
+
+@pytest.mark.parametrize("size", [1, 100, 5000, 100_000])
+@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("shapes", [(), ("sequential",)], ids=["nothing held", "much held"])
+def test_a_bug_of_ours_loses_no_frame(
+    monkeypatch: pytest.MonkeyPatch, bug: str, size: int, shapes: tuple[str, ...]
+) -> None:
+    """Wherever it shows, and whatever is held back just then."""
+    healthy = next(one for one in streams() if str(one) == "openai-chat, interleaved")
+    body = KEEP_ALIVE + TEXT * 20 + healthy.body
+    settings = Settings(WANTED.repairs - {COMMENT_AS_DATA.code, EMPTY_DATA.code}, shapes)
+    owner, name = BUGS[bug]
+    for good_calls in range(30):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, failing(getattr(owner, name), iter([False] * good_calls)))
+            line = Body(healthy.exchange, settings)
+            passed = b"".join(one for at in range(0, len(body), size) for one in line.feed(body[at : at + size]))
+            passed += b"".join(line.end())
+        assert said(passed, healthy) == said(body, healthy)
+        assert shapes or passed == body
+        if line.pipeline.error is None:
+            return
+
+
+def said(body: bytes, healthy: Healthy) -> tuple[bool, int, bool, list[tuple[str, str, str]]]:
+    """What a client reads: the keep-alives, how much text, the end, and the calls."""
+    record = read_body([body], healthy.exchange)
+    assert record
+    calls = [(call.id, call.name, call.arguments) for call in record.calls]
+    return body.startswith(KEEP_ALIVE), body.count(TEXT), body.endswith(b"data: [DONE]\n\n"), calls
+
+
+def failing(real: Callable[..., object], good: Iterator[bool]) -> Callable[..., object]:
+    """A function that fails once `good` is empty."""
+
+    def instead(*args: object, **kwargs: object) -> object:
+        if next(good, True):
+            raise RuntimeError("a bug")
+        return real(*args, **kwargs)
+
+    return instead

@@ -60,6 +60,10 @@ class Chain:
             out.extend(self._from(at + 1, last, None))
         return out
 
+    def release(self) -> list[Frame]:
+        """What is held, as it came, in the stream's order: what later stages hold came first."""
+        return self._held(0, len(self._stages))
+
     def _from(self, at: int, frames: Iterable[Frame], event: Event | None) -> list[Frame]:
         """Let frames go through the stages from number `at` on."""
         if at == len(self._stages):
@@ -80,8 +84,9 @@ class Chain:
         return out
 
     def _failed(self, at: int, error: Exception, frame: Frame | None) -> list[Frame]:
-        """Everything that is held, in the stream's order: what later stages hold came first."""
+        """Everything that is held, and the frame at which it failed in its place."""
         self.error = error
-        later = [held for stage, _ in reversed(self._stages[at:]) for held in stage.release()]
-        earlier = [held for stage, _ in reversed(self._stages[:at]) for held in stage.release()]
-        return [*later, *([frame] if frame is not None else ()), *earlier]
+        return [*self._held(at, len(self._stages)), *([frame] if frame is not None else ()), *self._held(0, at)]
+
+    def _held(self, begin: int, end: int) -> list[Frame]:
+        return [held for stage, _ in reversed(self._stages[begin:end]) for held in stage.release()]

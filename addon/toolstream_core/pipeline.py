@@ -101,7 +101,7 @@ class Pipeline:
     def _stop(self, failure: str | None = None) -> None:
         self._reading = False
         self._direct = None
-        self.failure = failure
+        self.failure = failure or self.failure
         self._pending = []
         self._framer = None
 
@@ -151,7 +151,7 @@ class Pipeline:
         if self._read is None:
             return
         for chain in (self._faults, self._judge, self._stages):
-            if chain is None:
+            if chain is None or not self._reading:
                 continue
             last = chain.end(clean=self.clean)
             if chain is self._faults:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.dialects.dialect import Dialect
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import Event, Exchange
     from toolstream_core.plan import Begin
     from toolstream_core.wire.frame import Frame, Framer
 
@@ -53,8 +53,7 @@ class Rewriter(Pipeline):
         try:
             self._look(chunk)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-            self._stop(f"{type(error).__name__} while reading")
-            self._error = error
+            self._fail(error)
         if self._taken and not self.reading:
             self._out.append(bytes(self._taken))
             self._taken.clear()
@@ -92,10 +91,36 @@ class Rewriter(Pipeline):
         for frame in frames:
             if not self._whole:
                 del self._taken[: len(frame.raw)]
-            if self._reading:
-                super()._pass([frame])
-            else:
-                self._send([frame])
+            self._pass_one(frame)
+
+    def _pass_one(self, frame: Frame) -> None:
+        if not self._reading:
+            self._send([frame])
+            return
+        try:
+            super()._pass([frame])
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self._fail(error, [frame])
+
+    def _tell(self, event: Event) -> None:
+        """As `Pipeline._tell`; an event may be told after reading has ended with another one of its frame."""
+        if not self._reading:
+            self._send([event.frame])
+            return
+        try:
+            super()._tell(event)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self._fail(error, [event.frame])
+
+    def _fail(self, error: Exception, frames: Iterable[Frame] = ()) -> None:
+        """A bug of ours ends the reading; what is held goes on as it came, and `frames` behind it."""
+        self._error = error
+        self._stop(f"{type(error).__name__} while reading")
+        for chain in (self._stages, self._faults):
+            if chain is not None:
+                self._send(chain.release())
+        self._send([*self._kept, *frames])
+        self._kept.clear()
 
     def _recognise(self, frame: Frame) -> None:
         self._fresh = True
@@ -114,14 +139,14 @@ class Rewriter(Pipeline):
         pending, self._pending = self._pending, []
         super()._start(dialect)
         quiet, self._quiet = self._quiet, lambda raw, frames: False  # noqa: ARG005
+        kept, self._kept = self._kept, []
         self._gone = not self._fresh
         last = pending[-1] if self._fresh else None
         for frame in pending:
             before, self._out = self._out, []
-            super()._pass([frame])
-            waited = frame is last or frame in self._kept
+            self._pass_one(frame)
+            waited = frame is last or frame in kept
             self._out = before + self._out if waited else before
-        self._kept.clear()
         self._quiet = quiet
 
     def _end(self) -> None:
