@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from mitmproxy.test import tutils
+from mitmproxy.test import tflow, tutils
 
 from toolstream_core.defects.stage import MAX_IDS, Ids
-from toolstream_core.proxy.changes import readable, restore, unlabel
+from toolstream_core.proxy.changes import readable, relabel, restore, unlabel
 
 
 def test_ids_are_put_back() -> None:
@@ -19,6 +19,32 @@ def test_ids_are_put_back() -> None:
     after = f'{{"a": "", "b":["x\\"1"],"c":"{made[2]}", "d":"call_unknown_id"}}'.encode()
     assert request.raw_content == after
     assert request.headers["content-length"] == str(len(after))
+
+
+def test_ids_are_put_back_in_every_coding() -> None:
+    """The body is coded again as it was; one that is not what its coding says stays as it is."""
+    ids = Ids()
+    body = f'{{"id":"{ids.make("call_", "a", "x")}"}}'.encode()
+    for coding in ("gzip", "zstd", "br"):
+        request = tutils.treq(content=body, headers=((b"content-length", b"1"),))
+        request.encode(coding)
+        restore(request, ids)
+        assert request.raw_content
+        assert request.headers["content-encoding"] == coding
+        assert request.headers["content-length"] == str(len(request.raw_content))
+        assert request.content == b'{"id":"x"}'
+        request.raw_content = body
+        restore(request, ids)
+        assert request.raw_content == body
+
+
+def test_a_chunked_request_gets_no_length() -> None:
+    """Servers refuse one that has both (https://www.rfc-editor.org/rfc/rfc9112#section-6.1)."""
+    ids = Ids()
+    body = f'"{ids.make("call_", "a", "x")}"'.encode()
+    request = tutils.treq(content=body, headers=((b"transfer-encoding", b"chunked"),))
+    restore(request, ids)
+    assert (request.raw_content, "content-length" in request.headers) == (b'"x"', False)
 
 
 def test_made_up_ids_are_stable_and_not_kept_for_ever() -> None:
@@ -37,3 +63,23 @@ def test_only_what_can_be_decoded_is_rewritten(coding: str, *, known: bool) -> N
     assert readable(response) is known
     unlabel(response)
     assert not {"content-encoding", "content-length"} & set(response.headers)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "length", "chunked"),
+    [
+        ("HTTP/1.1", "HTTP/1.1", True, True),
+        ("HTTP/1.1", "HTTP/2.0", True, True),
+        ("HTTP/1.1", "HTTP/1.1", False, False),
+        ("HTTP/1.1", "HTTP/1.0", True, False),
+        ("HTTP/2.0", "HTTP/1.1", True, False),
+    ],
+)
+def test_the_client_is_still_told_when_it_is_over(asked: str, answered: str, *, length: bool, chunked: bool) -> None:
+    """Not by the connection's end, where a length was there and chunks may be."""
+    flow = tflow.tflow(resp=tutils.tresp(headers=((b"content-length", b"7"),) if length else ()))
+    assert flow.response
+    flow.request.http_version, flow.response.http_version = asked, answered
+    relabel(flow)
+    assert flow.response.headers.get("transfer-encoding") == ("chunked" if chunked else None)
+    assert "content-length" not in flow.response.headers

@@ -16,7 +16,7 @@ from toolstream_core.defects.stage import Ids
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
-from toolstream_core.proxy.changes import readable, restore, unlabel
+from toolstream_core.proxy.changes import readable, relabel, restore
 from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
@@ -107,7 +107,7 @@ class ToolstreamAddon:
         self._watches[flow.id] = watch
         if passing:
             if watch.rewrites:
-                unlabel(flow.response)
+                relabel(flow)
             flow.response.stream = _through(watch, flow.response.stream)
 
     def response(self, flow: http.HTTPFlow) -> None:
@@ -122,6 +122,7 @@ class ToolstreamAddon:
         out += _pieces(watch.stream(b""))
         if watch.rewrites:
             flow.response.raw_content = b"".join(out)
+            flow.response.headers.pop("transfer-encoding", None)
             flow.response.headers["content-length"] = str(len(flow.response.raw_content))
 
     def error(self, flow: http.HTTPFlow) -> None:

@@ -33,17 +33,31 @@ def unlabel(response: http.Response) -> None:
         response.headers.pop(name, None)
 
 
+def relabel(flow: http.HTTPFlow) -> None:
+    """As `unlabel`, of an answer on its way; where its length told the client when it is over, chunks do.
+
+    Without either, HTTP/1.1 has only the connection's end for it, and a stream that broke off looks like a whole one.
+    """
+    assert flow.response is not None
+    measured = "content-length" in flow.response.headers
+    unlabel(flow.response)
+    if measured and flow.request.is_http11 and not flow.response.is_http10:
+        flow.response.headers["transfer-encoding"] = "chunked"
+
+
 def restore(request: http.Request, ids: Ids) -> None:
     """Put the provider's own ids back where the client answers to ones that were made up."""
-    if not ids.sent or not request.raw_content or b"_" not in request.raw_content:
+    if not ids.sent:
         return
-    if request.headers.get("content-encoding", "identity") != "identity":
+    try:
+        before = request.content
+    except ValueError:
         return
-    before = request.raw_content
+    if not before or b"_" not in before:
+        return
     after = _TOKEN.sub(lambda match: _original(match, ids), before)
     if after != before:
-        request.raw_content = after
-        request.headers["content-length"] = str(len(after))
+        request.content = after
 
 
 def _original(match: re.Match[bytes], ids: Ids) -> bytes:
