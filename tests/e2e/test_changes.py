@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.changes import DUPLICATES, asked_for, chat_answer, chat_ids, fetched, streamed
-from tests.e2e.harness.codings import CODERS
+from tests.e2e.harness.changes import DUPLICATES, asked_for, chat_answer, chat_ids, streamed
+from tests.e2e.harness.client import BrokenOffError
+from tests.e2e.harness.codings import CODERS, DECODERS
 from tests.e2e.harness.lockstep import follow, lockstep
 from tests.e2e.harness.proxies import client, way
-from tests.e2e.harness.samples import MAKERS, Sample, openai_chat
-from tests.e2e.harness.script import answer
+from tests.e2e.harness.samples import JSON, MAKERS, SSE, openai_chat
+from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, answer
 
 if TYPE_CHECKING:
     from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.script import Step
     from tests.e2e.harness.upstream import Upstream
     from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
+
+CHAT = openai_chat("call_1", "Bern")
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +81,67 @@ def test_an_empty_id_is_empty_again(mending: Mitmdump, secure: Upstream, version
         body = json.dumps({**sample.request, **chat_answer([made])}).encode()
         connection.request(sample.path, body, following.headers).rest()
     assert asked_for(following) == {**sample.request, **chat_answer([""])}
+
+
+OTHERS: dict[str, tuple[str, bytes, str, bytes]] = {
+    "page": ("/", b"", "text/html; charset=utf-8", b"<!doctype html><p>data: {}\n\n</p>"),
+    "json": ("/api/items", b'{"name":"x"}', JSON, b'{"ok":true,"tool_calls":[{"id":"","index":0}]}'),
+    "ticks": ("/ticks", b"{}", SSE, b'data: {"id":"","price":1.5}\n\ndata:\n\ndata: [DONE]\n\ndata: {"late":1}'),
+    "page of a gateway": (CHAT.path, CHAT.body, "text/html", b"<html><h1>502 Bad Gateway</h1></html>"),
+    "error": (CHAT.path, CHAT.body, JSON, b'{"error":{"message":"slow down","code":429}}'),
+    "json as stream": ("/api/items", b'{"stream":true}', SSE, b'{"ok": true,\n "items": []}'),
+    "nothing": (CHAT.path, CHAT.body, SSE, b""),
+    "models": ("/v1/models", b"", JSON, b'{"object":"list","data":[{"id":"gpt-test","object":"model"}]}'),
+    "whole": (CHAT.path, CHAT.whole_request, JSON, CHAT.whole_body),
+}
+"""Path and body of a request, type and body of its answer, with what would be mended in an LLM's stream."""
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+@pytest.mark.parametrize("framing", Framing)
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_stream_of_an_llm_stays_as_it_is(
+    mending: Mitmdump, plain: Upstream, name: str, framing: Framing, coding: str
+) -> None:
+    """Pages, data and streams of others, and a provider's answers that are no stream."""
+    path, asked, content_type, body = OTHERS[name]
+    status = 429 if name == "error" else 200
+    planned = Answer((Send(body),), status, content_type, framing=framing, coding=coding)
+    plan = plain.plan(planned)
+    with client("h1", way(mending, plain)) as connection:
+        reply = connection.request(path, asked, plan.headers | {"accept-encoding": "br"}, "POST" if asked else "GET")
+        passed = reply.rest()
+    assert DECODERS[reply.headers.get("content-encoding", "identity")]()(passed) == body
+    assert (reply.status, reply.headers["content-type"]) == (status, content_type)
+    assert int(reply.headers.get("content-length", len(passed))) == len(passed)
+    if path != CHAT.path:
+        assert plan.asked.header("accept-encoding") == "br"
+
+
+@pytest.mark.parametrize("how", Break)
+@pytest.mark.parametrize(
+    ("carrier", "framing"),
+    [
+        ("plain-h1", Framing.CHUNKED),
+        ("plain-h1", Framing.LENGTH),
+        ("tls-h1", Framing.CHUNKED),
+        ("tls-h2", Framing.CHUNKED),
+    ],
+)
+def test_a_stream_that_breaks_stays_broken(
+    mending: Mitmdump, plain: Upstream, secure: Upstream, carrier: str, framing: Framing, how: Break
+) -> None:
+    """No repair makes an end of it: a client that took it for one would run half a call."""
+    upstream = plain if carrier == "plain-h1" else secure
+    gate = Gate()
+    steps: list[Step] = [*map(Send, CHAT.pieces[:3]), Wait(gate), how]
+    plan = upstream.plan(Answer(tuple(steps), framing=framing))
+    with client(carrier[-2:], way(mending, upstream)) as connection:
+        reply = connection.request(CHAT.path, CHAT.body, plan.headers)
+        here = b""
+        while len(here) < len(b"".join(CHAT.pieces[:3])):
+            here += reply.piece()
+        assert here == b"".join(CHAT.pieces[:3])
+        gate.open()
+        with pytest.raises(BrokenOffError):
+            reply.rest()

@@ -159,3 +159,13 @@ def asked_for(plan: Plan) -> Any:
     asked = plan.asked
     assert asked.header("content-length") == str(len(asked.body))
     return json.loads(asked.body)
+
+
+def arguments(body: bytes) -> list[str]:
+    """The argument text of each call in a chat answer, joined as clients join it."""
+    joined: dict[int, str] = {}
+    for event in payloads(body):
+        for choice in event["choices"]:
+            for entry in choice["delta"].get("tool_calls", ()):
+                joined[entry["index"]] = joined.get(entry["index"], "") + entry["function"]["arguments"]
+    return list(joined.values())

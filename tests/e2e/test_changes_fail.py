@@ -1,0 +1,100 @@
+"""A bug of ours in what rewrites a stream: no byte is lost, nobody waits, and it is told once."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.changes import chat_ids, fetched, with_empty_ids
+from tests.e2e.harness.lockstep import follow, lockstep
+from tests.e2e.harness.proxies import HERE, Proxies, client, way
+from tests.e2e.harness.samples import openai_chat
+from toolstream_core.cli.launch import door_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+HEALTHY = openai_chat("call_1", "Bern")
+DEFECTIVE = with_empty_ids(HEALTHY)
+REWRITING = [
+    "toolstream_core.defects.menders.chat:ChatMender.take",
+    "toolstream_core.defects.menders.chat_entries:Entries.rewritten",
+    "toolstream_core.wire.write:SseWriter.rewrite",
+    "toolstream_core.chain:Chain.take",
+    "toolstream_core.body:Body._chain",
+]
+READING = [
+    "toolstream_core.rewriting:Rewriter._recognise",
+    "toolstream_core.wire.sse:SseFramer.feed",
+    "toolstream_core.calls.chat:ChatCalls.take",
+    "toolstream_core.record:Reader.__call__",
+    "toolstream_core.record:Reader.mended",
+    "toolstream_core.report.text:Lines.heard",
+    "toolstream_core.report.text:Lines.mended",
+    "toolstream_core.report.text:Lines.found",
+]
+GUARDING = [
+    "toolstream_core.rewriting:Rewriter.feed",
+    "toolstream_core.proxy.watch:Watch.__init__",
+    "toolstream_core.proxy.watch:Watch.hide",
+]
+
+
+@pytest.fixture(scope="module")
+def sabotaged(proxies: Proxies) -> Iterator[Mitmdump]:
+    """A proxy that mends, in which the functions fail that a request names."""
+    with proxies.make({"toolstream_repair": "safe"}, scripts=(door_path(), HERE / "saboteur.py")) as proxy:
+        yield proxy
+
+
+def stream(proxy: Mitmdump, upstream: Upstream, version: str, place: str, expected: tuple[bytes, ...]) -> None:
+    """A stream with a defect, whose every piece has to come as it is sent."""
+    planned, gates = lockstep(DEFECTIVE.pieces)
+    plan = upstream.plan(planned)
+    headers = {**plan.headers, "x-sabotage": place}
+    with client(version, way(proxy, upstream)) as connection:
+        follow(connection.request(DEFECTIVE.path, DEFECTIVE.body, headers), expected, gates, "identity")
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("place", [*REWRITING, *READING])
+def test_failure_in_rewriting(sabotaged: Mitmdump, secure: Upstream, place: str, version: str) -> None:
+    """The stream goes on as it came, and the next one is mended as ever."""
+    mark = len(sabotaged.output)
+    stream(sabotaged, secure, version, place, DEFECTIVE.pieces)
+    error = sabotaged.wait_for("toolstream stopped reading", after=mark)
+    assert re.search(r"reading flow [0-9a-f-]{36} .*RuntimeError", error)
+    printed = sabotaged.output[mark:]
+    assert [line for line in printed if "toolstream stopped reading" in line] == [error]
+    assert not [line for line in printed if "planted" in line or "Traceback" in line or "crashed" in line]
+    _, body, _ = fetched(sabotaged, secure, DEFECTIVE, version)
+    assert body.count(b'"id": ""') == body.count(b'"id":""') == 0
+    assert chat_ids(body) == ["call_1"]
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("place", GUARDING)
+def test_failure_in_what_guards(sabotaged: Mitmdump, secure: Upstream, place: str, version: str) -> None:
+    """Even then, and mitmproxy tells what we cannot."""
+    mark = len(sabotaged.output)
+    stream(sabotaged, secure, version, place, DEFECTIVE.pieces)
+    sabotaged.wait_for("toolstream stopped reading|Addon error", after=mark)
+    assert not [line for line in sabotaged.output[mark:] if "crashed" in line]
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+def test_failure_at_the_end(sabotaged: Mitmdump, secure: Upstream, version: str) -> None:
+    """What was mended stays so, and the body still ends."""
+    mark = len(sabotaged.output)
+    place = {"x-sabotage": "toolstream_core.defects.menders.chat:ChatMender.end"}
+    _, body, _ = fetched(sabotaged, secure, DEFECTIVE, version, headers=place)
+    sabotaged.wait_for("toolstream stopped reading", after=mark)
+    assert chat_ids(body) == ["call_1"]
+    assert body.endswith(b"data: [DONE]\n\n")
