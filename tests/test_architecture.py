@@ -44,7 +44,6 @@ UNMIRRORED = {
     "faults/presets.py": "tests/test_settings.py",
     "body.py": "tests/defects/test_laws.py",
     "plan.py": "tests/test_pipeline.py",
-    "proxy/options.py": "tests/proxy/test_addon.py",
     "cli/explain.py": "tests/cli/test_catalogue.py",
     "cli/list.py": "tests/cli/test_catalogue.py",
     "cli/fault.py": "tests/cli/test_rewriting.py",

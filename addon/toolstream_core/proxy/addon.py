@@ -17,7 +17,7 @@ from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.proxy.changes import readable, relabel, restore
-from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare
+from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.watch import Watch, request_json
@@ -56,8 +56,10 @@ class ToolstreamAddon:
         self._ids = Ids()
 
     def load(self, loader: Loader) -> None:
-        """Declare the options."""
+        """Declare the options; an error that is logged now keeps mitmdump from starting."""
         declare(loader)
+        for message in malformed(ctx.options):
+            logger.error("Addon error: %s", message)
 
     def configure(self, updated: set[str]) -> None:
         """Check the options that changed; a wrong one keeps mitmproxy from starting."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mitmproxy.exceptions import OptionsError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mitmproxy.addonmanager import Loader
+    from mitmproxy.options import Options
 
 OURS = (
     "toolstream_log",
@@ -63,3 +68,18 @@ def declare(loader: Loader) -> None:
         0,
         "Faults of a probability are drawn from this number, so that a run can be repeated.",
     )
+
+
+def malformed(options: Options) -> Iterator[str]:
+    """What is wrong with values of ours that have not the option's type, or are one too many.
+
+    mitmproxy drops the whole script at such a value, and says nothing:
+    https://github.com/mitmproxy/mitmproxy/blob/v12.2.3/mitmproxy/addons/script.py#L112
+    """
+    for name, given in options.deferred.items():
+        texts = getattr(given, "val", None)
+        if name in OURS and texts is not None:
+            try:
+                options.set(*([f"{name}={text}" for text in texts] or [name]))
+            except OptionsError as error:
+                yield f"{name}: {error}"
