@@ -1,0 +1,186 @@
+"""What is done to streams, as options ask for it and as it is told: findings, repairs, faults, seeds."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from tests.e2e.harness.changes import arguments, chat_ids, cumulative, fetched, payloads, streamed, with_empty_ids
+from tests.e2e.harness.lockstep import lockstep
+from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.samples import NAME, openai_chat
+from toolstream_core.cli.launch import MitmdumpError
+from toolstream_core.fixtures import load
+from toolstream_core.proxy.provider import OPTIONS
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+CHAT = openai_chat("call_1", "Bern")
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+WANTED = '{"city":"Lisbon","unit":"celsius"}'
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "right"),
+    [
+        ("toolstream_repair", "empty-di", r"'empty-di' names no defect that can be repaired; .*empty-id.*safe"),
+        ("toolstream_repair", "missing-calls", r"missing-calls cannot be repaired; .*missing-finish"),
+        ("toolstream_shape", "tiny", r"'tiny' names no shape; known are .*tiny-fragments.*for:aichat"),
+        ("toolstream_shape", "for:nobody", r"for:nobody names no client; known are .*for:aichat"),
+        ("toolstream_fault", "empty-di", r"'empty-di' names no fault; `toolstream list`"),
+        ("toolstream_fault", "empty-id:", r"after the colon come key=value pairs, of the keys host.*times"),
+        ("toolstream_fault", "empty-id:p=2", r"p is a number from 0 to 1"),
+        ("toolstream_fault", "empty-id:colour=red", r"no key=value pair; keys are host.*times"),
+        ("toolstream_seed", "high", r"toolstream_seed: .*integer"),
+    ],
+)
+def test_wrong_value(proxies: Proxies, option: str, value: str, right: str) -> None:
+    """It ends with an error that names what would be right."""
+    proxy = proxies.make({option: value})
+    with contextlib.ExitStack() as stack:
+        stack.callback(proxy.stop)
+        with pytest.raises(MitmdumpError, match=f"(?s)ended with code 1.*{right}"):
+            proxy.start()
+
+
+def test_a_repair_is_told_with_before_and_after(proxies: Proxies, secure: Upstream) -> None:
+    """In the JSON lines: the finding, and what became of each event; and at the end how many."""
+    tap = proxies.tap("mended")
+    proxy = proxies.get(toolstream_repair="safe", toolstream_jsonl=str(tap.path))
+    sample = with_empty_ids(openai_chat("told_mended", "Bern"))
+    _, body, _ = fetched(proxy, secure, sample, "h2")
+    end = tap.end_of(sample.call_id)
+    told = tap.of_flow(end["flow"])
+    [finding] = [one["finding"] for one in told if one["type"] == "finding"]
+    assert (finding["name"], finding["event"], finding["call"], finding["repair"]) == ("empty-id", 1, 0, "safe")
+    mended = [one for one in told if one["type"] == "repair"]
+    assert [one["event"] for one in mended] == [1, 2, 3, 4]
+    assert {(one["kind"], *one["rules"]) for one in mended} == {("repair", "empty-id")}
+    pieces = list(sample.pieces)
+    for one in mended:
+        assert one["before"].encode() == pieces[one["event"]]
+        pieces[one["event"]] = one["after"].encode()
+    assert b"".join(pieces) == body
+    assert end["record"]["mended"] == len(mended)
+    kinds = [one["type"] for one in told]
+    assert kinds.index("finding") == kinds.index("repair") - 1 == [one.get("event") for one in told].index(1) + 1
+
+
+def test_a_finding_is_told_at_its_event(proxies: Proxies, plain: Upstream) -> None:
+    """While the stream still runs: before anything after that event is sent."""
+    proxy = proxies.get(toolstream_repair="safe")
+    sample = with_empty_ids(CHAT)
+    planned, gates = lockstep(sample.pieces)
+    plan = plain.plan(planned)
+    mark = len(proxy.output)
+    with client("h1", way(proxy, plain)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers)
+        gates[0].open()
+        gates[1].open()
+        proxy.wait_for(r"event 1  repair: empty-id", after=mark)
+        lines = [line for line in proxy.output[mark:] if "event 1" in line or "event 2" in line]
+        gates[2].open()
+        for gate in gates:
+            gate.open()
+        reply.rest()
+    shown, found, mended = lines
+    assert 'event 1  call 0: id=""' in shown
+    assert "note TS102 empty-id at event 1 call 0: " in found
+    assert "repair: empty-id" in mended
+    proxy.wait_for(r"openai-chat: 7 events, 1 call, .* 1 note, 4 mended", after=mark)
+    assert len([line for line in proxy.output[mark:] if "TS102" in line]) == 1
+
+
+def bodies(proxy: Mitmdump, upstream: Upstream, count: int = 8) -> list[bytes]:
+    """What a client gets of so many equal streams, one after the other."""
+    return [fetched(proxy, upstream, CHAT)[1] for _ in range(count)]
+
+
+def test_a_seed_repeats_a_run(proxies: Proxies, plain: Upstream) -> None:
+    """The same faults in the same streams; another seed draws others; `p=0` none, `p=1` all, `times` so many."""
+    fault = "cumulative-arguments"
+    runs = {}
+    for name, seed in {"one": "7", "again": "7", "other": "8"}.items():
+        with proxies.make({"toolstream_fault": f"{fault}:p=0.5", "toolstream_seed": seed}) as proxy:
+            runs[name] = bodies(proxy, plain)
+    assert runs["one"] == runs["again"] != runs["other"]
+    healthy, broken = b"".join(CHAT.pieces), set(runs["one"]) - {b"".join(CHAT.pieces)}
+    assert healthy in runs["one"]
+    assert len(broken) == 1
+    assert set(bodies(proxies.get(toolstream_fault=f"{fault}:p=0"), plain, 3)) == {healthy}
+    assert set(bodies(proxies.get(toolstream_fault=fault), plain, 3)) == broken
+    twice = proxies.get(toolstream_fault=f"{fault}:times=2")
+    assert bodies(twice, plain, 4) == [*broken, *broken, healthy, healthy]
+
+
+def test_faults_are_told(proxies: Proxies, plain: Upstream) -> None:
+    """A stream that was broken on purpose is marked as such, with what its breaking was."""
+    tap = proxies.tap("broken")
+    proxy = proxies.get(toolstream_fault="empty-id:model=gpt-*", toolstream_jsonl=str(tap.path))
+    sample = openai_chat("told_broken", "Bern")
+    _, body, _ = fetched(proxy, plain, sample)
+    assert body.count(b'"id":""') == 4
+    end = tap.end_of(sample.call_id)
+    told = tap.of_flow(end["flow"])
+    assert [(one["event"], one["kind"], one["rules"]) for one in told if one["type"] == "repair"] == [
+        (number, "fault", ["empty-id"]) for number in (1, 2, 3, 4)
+    ]
+    assert end["record"]["faults"] == [{"spec": "empty-id:model=gpt-*", "drawn": 1, "changes": 4}]
+    proxy.wait_for(r"fault empty-id:model=gpt-\*: 4 changes")
+
+
+def ask(proxy: Mitmdump) -> bytes:
+    """A saved flow's request, to a host that does not exist."""
+    with httpx2.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:
+        request = load(FLOWS / "openai-chat-single.flow")[0].request
+        reply = http.post("https://llm.invalid/v1/chat/completions", json=request)
+        assert reply.status_code == 200
+        assert int(reply.headers["content-length"]) == len(reply.content)
+        return bytes(reply.content)
+
+
+def test_provider_fault_and_repair(proxies: Proxies) -> None:
+    """Offline: a saved answer, broken, and mended again."""
+    saved = {"toolstream_provider": str(FLOWS), **OPTIONS}
+    fault = {"toolstream_fault": "cumulative-arguments"}
+    healthy = ask(proxies.get(**saved))
+    broken = ask(proxies.get(**saved, **fault))
+    mended = ask(proxies.get(**saved, **fault, toolstream_repair="safe"))
+    assert arguments(healthy) == arguments(mended) != arguments(broken)
+    assert chat_ids(healthy) == chat_ids(mended)
+    assert ask(proxies.get(**saved, toolstream_repair="safe")) == healthy
+
+
+def test_shape_and_repair(proxies: Proxies, secure: Upstream) -> None:
+    """A broken stream is mended, and then said as the client wants it."""
+    proxy = proxies.get(toolstream_shape="for:aichat")
+    _, body, _ = fetched(proxy, secure, cumulative(CHAT), "h2")
+    calls = [
+        entry
+        for event in payloads(body)
+        for choice in event["choices"]
+        for entry in choice["delta"].get("tool_calls", ())
+    ]
+    [call] = calls
+    assert (call["id"], call["function"]) == (CHAT.call_id, {"name": NAME, "arguments": '{"city": "Bern"}'})
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_the_filter_restricts_changes_too(proxies: Proxies, secure: Upstream, coding: str) -> None:
+    """What it leaves out goes on as it came, in its coding, and is asked for as the client asked."""
+    proxy = proxies.get(toolstream_repair="safe", toolstream_filter="~u nowhere")
+    sample = with_empty_ids(CHAT)
+    planned = streamed(sample, coding)
+    reply, body, asked = fetched(proxy, secure, sample, "h2", planned, {"accept-encoding": coding})
+    assert (body, reply.headers["content-encoding"]) == (planned.body, coding)
+    assert asked.header("accept-encoding") == coding
