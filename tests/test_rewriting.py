@@ -13,6 +13,7 @@ from toolstream_core.chain import Chain
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.record import Reader
 from toolstream_core.settings import SAFE, Settings
+from toolstream_core.shapes import SHAPES
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
@@ -108,3 +109,23 @@ def failing(real: Callable[..., object], good: Iterator[bool]) -> Callable[..., 
         return real(*args, **kwargs)
 
     return instead
+
+
+@pytest.mark.parametrize("healthy", streams(), ids=str)
+def test_a_shape_says_what_came_of_a_stream_that_was_cut(healthy: Healthy) -> None:
+    """Wherever it was cut: what was held is said, and nothing is said twice."""
+    end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
+    frames = [frame + end for frame in healthy.body.split(end)[:-1]]
+    for shape in SHAPES[healthy.dialect]:
+        for length in range(1, len(frames) + 1):
+            body = b"".join(frames[:length])
+            line = Body(healthy.exchange, Settings(shapes=(shape,)))
+            passed = b"".join([*line.feed(body), *line.end()])
+            assert line.pipeline.error is None
+            assert calls(passed, healthy) == calls(body, healthy), (shape, length)
+
+
+def calls(body: bytes, healthy: Healthy) -> list[tuple[str, str, str]] | None:
+    """What a client reads; nothing where it cannot tell the protocol yet."""
+    record = read_body([body], healthy.exchange)
+    return [(call.id, call.name, call.arguments) for call in record.calls] if record else None

@@ -38,12 +38,12 @@ class Gathered(Stage):
         super().__init__(context)
         self._texts: dict[int, list[str]] = {}
         self._first: dict[int, Event] = {}
-        self._frames: list[Frame] = []
+        self._held: list[tuple[OpenCall, Frame]] = []
 
     @property
     def holding(self) -> bool:
         """As `Stage.holding`."""
-        return bool(self._frames)
+        return bool(self._held)
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
@@ -54,7 +54,7 @@ class Gathered(Stage):
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
             self._texts.setdefault(id(call), []).append(fragment.arguments)
             self._first.setdefault(id(call), event)
-            self._frames.append(event.frame)
+            self._held.append((call, event.frame))
             return []
         if fragment.phase is Phase.OPEN:
             return [event.frame]
@@ -67,10 +67,10 @@ class Gathered(Stage):
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`."""
-        frames, self._frames = self._frames, []
+        held, self._held = self._held, []
         self._texts.clear()
         self._first.clear()
-        return frames
+        return [frame for _, frame in held]
 
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
         """A delta like `payload` with all arguments."""
@@ -81,8 +81,7 @@ class Gathered(Stage):
         texts, first = self._texts.pop(id(call), None), self._first.pop(id(call), None)
         if texts is None or first is None or not isinstance(first.frame.json, dict):
             return
-        if not self._texts:
-            self._frames = []
+        self._held = [one for one in self._held if one[0] is not call]
         delta = self.delta(first.frame.json, "".join(texts), call)
         yield self._context.writer.rewrite(first.frame, delta)
 
