@@ -16,6 +16,8 @@ LABELS = (
     "(b) naive split + json.loads",
     "(c) toolstream calls",
     "(d) toolstream chunks + jsonl",
+    "(e) toolstream calls, repair",
+    "(f) toolstream calls, fault",
 )
 PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
 
@@ -41,9 +43,13 @@ def test_every_row_of_every_table_is_there(run: tuple[str, dict[str, list[object
     """Contenders, kinds of stream and protocols, in order."""
     text, _ = run
     times = [(row[0].partition(",")[0], row[1]) for row in rows(text, "Upstream to client")]
-    assert times == [(kind, label) for kind in KINDS for label in (*LABELS, "no proxy")]
-    a, _, c, d = LABELS
-    assert [tuple(row[:2]) for row in rows(text, "One event")] == [(k, m) for k in KINDS for m in (a, c, d)]
+    a, _, c, d, e, _ = LABELS
+    assert times == [
+        *((KINDS[0], label) for label in (*LABELS[:5], "no proxy")),
+        *((KINDS[1], label) for label in (*LABELS, "no proxy")),
+        *(("broken", label) for label in (a, e, "no proxy")),
+    ]
+    assert [tuple(row[:2]) for row in rows(text, "One event")] == [(k, m) for k in KINDS for m in (a, c, d, e)]
     grown = [(row[0].partition(",")[0], row[1]) for row in rows(text, "Memory")]
     assert grown == [(kind, label) for kind in KINDS for label in (a, c)]
     assert [row[0] for row in rows(text, "Reading alone")] == [f"{p} {k}" for p in PROTOCOLS for k in KINDS]
@@ -57,6 +63,8 @@ def test_every_target_is_judged(run: tuple[str, dict[str, list[object]]]) -> Non
         "(c) <= 1.4 x (a)",
         "(c) <= 1.0 x (b)",
         "(d) <= 2.0 x (a)",
+        "(e) <= 1.5 x (a)",
+        "(e) <= 2.0 x (a)",
         "(c) adds <= 0.1 ms, p50",
         "(d) adds <= 0.1 ms, p50",
         "(c) grows < 10 MiB",
@@ -69,8 +77,8 @@ def test_every_number_is_kept(run: tuple[str, dict[str, list[object]]]) -> None:
     """Each measured series stands in the JSON file."""
     kept = run[1]
     assert {name: len(values) for name, values in kept.items()} == {
-        "throughput": 10,
-        "latency": 6,
+        "throughput": 16,
+        "latency": 8,
         "memory": 4,
         "core": 6,
     }

@@ -17,6 +17,8 @@ from toolstream_core.plan import Plan
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Passed
     from toolstream_core.wire.frame import Framer
 
 FLOWSRC = sorted((ROOT / "scripts" / "flowsrc").glob("*.txt"))
@@ -45,6 +47,10 @@ class Seen:
         """Keep the frames' numbers."""
         assert size > 0
         self.quiet_ones.extend(range(first, first + frames))
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """Keep the events' numbers."""
+        self.events.extend(range(passed.first, passed.first + passed.events))
 
 
 class Begun:

@@ -28,7 +28,7 @@ from toolstream_core.wire.write import writer_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.defects.stage import Mended, Stage
+    from toolstream_core.defects.stage import Mended, Mender, Stage
     from toolstream_core.dialects import Dialect
     from toolstream_core.model import Exchange, Finding
     from toolstream_core.record import Record, Sink
@@ -80,11 +80,14 @@ class Body:
                 reader.found(BODY_NOT_STREAM.found(0, "a stream was asked for, and a whole JSON body came"))
             return Plan([reader])
         self._dialect, self._writer = dialect, writer
+        return self._plan(reader, MENDERS.get(dialect.name, ()))
+
+    def _plan(self, reader: Reader, menders: Sequence[type[Mender]]) -> Plan:
+        """Who has to do with the events of an answer that streams."""
         faults = self._faults(reader.mended)
         reader.faults = self._pickers
         repairs = self.settings.repairs
         heard = _told_by(reader)
-        menders = MENDERS.get(dialect.name, ())
         judges: list[Stage] = []
         stages: list[Stage] = []
         if repairs == SAFE:
@@ -93,19 +96,25 @@ class Body:
             judges += [mender(self._context(SAFE, reader.found)) for mender in menders]
             if repairs:
                 stages += [mender(self._context(repairs, mended=reader.mended)) for mender in menders]
-        shapes = SHAPES.get(dialect.name, {})
-        for name in self.settings.shapes:
-            if name in shapes:
-                context = self._context(mended=reader.mended)
-                stages.append(Audited(context, shapes[name](context), "shape", name))
-        if self.settings.repairs & LEAK_CODES:
+        shapes = SHAPES.get(self._dialect.name, {})
+        for name in (name for name in self.settings.shapes if name in shapes):
+            context = self._context(mended=reader.mended)
+            stages.append(Audited(context, shapes[name](context), "shape", name))
+        told = len(menders)
+        if repairs & LEAK_CODES:
             stages.insert(0, LeakMender(self._context(repairs, mended=reader.mended)))
             told = 1
-        else:
-            told = len(menders)
         judges.insert(0, LeakMender(self._context(found=reader.found)))
         judge = self._chain(judges, heard, len(judges))
-        return Plan([reader], self._chain(faults), judge, self._chain(stages, heard, told), marks)
+        alike = len(stages) in {0, told} and not (faults or reader.wanted)
+        return Plan(
+            [reader],
+            self._chain(faults),
+            judge,
+            self._chain(stages, heard, told),
+            (lambda: reader.told) if alike else None,
+            marks,
+        )
 
     def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:
         """The stages that break this stream."""

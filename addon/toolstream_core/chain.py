@@ -9,9 +9,9 @@ from toolstream_core.model import Event
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.calls import Calls, Heard
+    from toolstream_core.calls import Calls, Heard, OpenCall
     from toolstream_core.defects.stage import Stage
-    from toolstream_core.model import Said
+    from toolstream_core.model import Passed, Said
     from toolstream_core.wire.frame import Frame
 
 type Hear = Callable[[Event], Sequence[Heard]]
@@ -45,6 +45,15 @@ class Chain:
         if self.error is not None:
             return [event.frame]
         return self._from(0, [event.frame], event)
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`, of any of them."""
+        return self.error is not None or any(stage.minds(call) for stage, _ in self._stages)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        for stage, _ in self._stages:
+            stage.went_by(call, passed)
 
     def end(self, *, clean: bool) -> list[Frame]:
         """What the stages still have at the body's end, each seen by those behind it."""

@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 # for the one token whose value is the fragment; where two tokens have that value nothing is learned.
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_PLAIN_STRING = re.compile(rb'"[ !#-\[\]-~]*+"')
-_INTEGER = re.compile(rb"(?:0|[1-9][0-9]{0,17}+)(?=[,}])")
+PLAIN_STRING = re.compile(rb'"[ !#-\[\]-~]*+"')
+INTEGER = re.compile(rb"(?:0|[1-9][0-9]{0,17}+)(?=[,}])")
 _PADDING = re.compile(rb'"obfuscation"\s*:\s*(?=")')
 _COUNTER = re.compile(rb'"sequence_number"\s*:\s*(?=[0-9])')
-_CLOSING = b"]}\r\n"
+CLOSING = b"]}\r\n"
 MAX_LITERAL = 4096
 """Bytes of a frame around its fragment above which nothing is learned from it."""
 MAX_VAIN = 16
 """Frames learned from in a row without use, after which a stream counts as one that has no likeness."""
 
 
-class _Like(NamedTuple):
+class Like(NamedTuple):
+    """What is around the arguments of frames that are alike."""
+
     before: bytes
     """Up to the counter, or to the fragment where there is none."""
     neck: bytes | None
@@ -50,12 +52,14 @@ class _Like(NamedTuple):
 class Likeness:
     """A dialect's reader that remembers the last frame which brought bare arguments."""
 
-    __slots__ = ("_like", "_read", "_vain")
+    __slots__ = ("_like", "_read", "_vain", "met")
 
     def __init__(self, read: Callable[[Frame], Said]) -> None:
         """`read` is the dialect's own reader."""
         self._read = read
-        self._like: _Like | None = None
+        self._like: Like | None = None
+        self.met: Like | None = None
+        """What the frame that was read last is like."""
         self._vain = 0
 
     def read(self, frame: Frame) -> Said:
@@ -65,10 +69,12 @@ class Likeness:
             text = _string_where_expected(frame.raw, like)
             if text is not None:
                 self._vain = 0
+                self.met = like
                 choice, index, id_, item, name, _, type_, phase, kind, as_wanted = like.fragment
                 fragment = Fragment(choice, index, id_, item, name, text, type_, phase, kind, as_wanted)
                 return Said((fragment,), (), "", like.said.model)
         said = self._read(frame)
+        self.met = None
         if self._vain < MAX_VAIN and frame.data is not None and not frame.trailing:
             self._learn(frame, said)
         return said
@@ -88,23 +94,23 @@ class Likeness:
             self._like = _likeness(raw, places[0].span(), fragment, said)
 
 
-def _likeness(raw: bytes, span: tuple[int, int], fragment: Fragment, said: Said) -> _Like:
+def _likeness(raw: bytes, span: tuple[int, int], fragment: Fragment, said: Said) -> Like:
     begin, end = span
     before, neck = raw[:begin], None
     counter = _COUNTER.search(before)
-    number = _INTEGER.match(raw, counter.end()) if counter else None
+    number = INTEGER.match(raw, counter.end()) if counter else None
     if number is not None:
         before, neck = raw[: number.start()], raw[number.end() : begin]
     padding = _PADDING.search(raw, end)
-    token = _PLAIN_STRING.match(raw, padding.end()) if padding else None
+    token = PLAIN_STRING.match(raw, padding.end()) if padding else None
     if padding is None or token is None:
         tight = raw[end:].replace(b" ", b"")
-        between = raw[end:] if tight.strip(_CLOSING) else tight
-        return _Like(before, neck, between, None, fragment, said)
-    return _Like(before, neck, raw[end : padding.end()], raw[token.end() :], fragment, said)
+        between = raw[end:] if tight.strip(CLOSING) else tight
+        return Like(before, neck, between, None, fragment, said)
+    return Like(before, neck, raw[end : padding.end()], raw[token.end() :], fragment, said)
 
 
-def _string_where_expected(raw: bytes, like: _Like) -> str | None:
+def _string_where_expected(raw: bytes, like: Like) -> str | None:
     """The string that stands where the fragment stood, if all around it is the same."""
     begin = _begin(raw, like)
     token = _STRING.match(raw, begin) if begin else None
@@ -117,7 +123,7 @@ def _string_where_expected(raw: bytes, like: _Like) -> str | None:
         return _value(raw[begin:end]) if same else None
     if not raw.startswith(like.between, end):
         return None
-    padding = _PLAIN_STRING.match(raw, end + len(like.between))
+    padding = PLAIN_STRING.match(raw, end + len(like.between))
     if padding is None or raw[padding.end() :] != like.after:
         return None
     return _value(raw[begin:end])
@@ -125,16 +131,16 @@ def _string_where_expected(raw: bytes, like: _Like) -> str | None:
 
 def _closes_alike(rest: bytes, between: bytes) -> bool:
     """Whether both are the same closing brackets, spaces apart."""
-    return rest.replace(b" ", b"") == between and not between.strip(_CLOSING)
+    return rest.replace(b" ", b"") == between and not between.strip(CLOSING)
 
 
-def _begin(raw: bytes, like: _Like) -> int:
+def _begin(raw: bytes, like: Like) -> int:
     """Where the string has to begin, or 0 where what stands before it differs."""
     if not raw.startswith(like.before):
         return 0
     if like.neck is None:
         return len(like.before)
-    number = _INTEGER.match(raw, len(like.before))
+    number = INTEGER.match(raw, len(like.before))
     if number is None or not raw.startswith(like.neck, number.end()):
         return 0
     return number.end() + len(like.neck)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from toolstream_core.calls import OpenCall
     from toolstream_core.wire.frame import Frame
 
 
@@ -143,6 +144,11 @@ class Runs:
         elif not bounds or bounds[-1] <= number:
             bounds.extend((number, number + 1))
 
+    def extend(self, first: int, count: int) -> None:
+        """Append so many numbers from `first` on."""
+        self.add(first)
+        self._bounds[-1] = first + count
+
     def __iter__(self) -> Iterator[int]:
         """Each number once, rising."""
         bounds = self._bounds
@@ -195,6 +201,22 @@ class Finding(NamedTuple):
     repair: str | None = None
 
 
+class Passed(NamedTuple):
+    """Events that went by unparsed: each brought some plain text of one call's arguments, and said nothing else."""
+
+    first: int
+    """Number of the first one; the others follow it."""
+    events: int
+    size: int
+    """Bytes."""
+    text: str
+    """Their texts, joined."""
+    last: str
+    """The text of the last one."""
+    changed: bool
+    """Whether they were rewritten."""
+
+
 class Observer(Protocol):
     """Sees every event and changes nothing."""
 
@@ -207,6 +229,10 @@ class Observer(Protocol):
 
     def quiet(self, first: int, frames: int, size: int) -> None:
         """So many frames from number `first` on, of `size` bytes, that say nothing of calls, finish, error or end."""
+        ...
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """Events that brought plain text of `call`'s arguments; only where nobody wants to see each one."""
         ...
 
 

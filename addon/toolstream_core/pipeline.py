@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.course import Courses
+from toolstream_core.intake import Intake
 from toolstream_core.likeness import Likeness
 from toolstream_core.model import Event
-from toolstream_core.wire.coding import CodingError, Decoder
-from toolstream_core.wire.sniff import NOT_OURS, choose
+from toolstream_core.plan import never, unmarked
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.whole import WholeFramer
 
@@ -22,12 +23,10 @@ if TYPE_CHECKING:
 
 # The one promise: a proxy for looking must not break what it looks at. The bytes that leave `feed` are the
 # bytes that came, the same objects, whatever goes on in here; reading is something that happens beside them.
-# Whatever goes wrong in reading (a corrupt coding, a bug of ours) ends the reading, is kept in `failure` to be
-# told once, and the bytes go on. (`rewriting.py` has the pipeline that is asked to change what passes.)
-#
-# Which protocol a stream speaks is decided by its first frames that can be told apart: path and content, never
-# host names. The dialect that claims the request's path is asked first; an answer on an unknown path is recognised
-# by content alone; what nobody recognises is nobody's business, and is not read any further.
+# Whatever goes wrong in reading (a corrupt coding, a bug of ours) ends the reading, is kept in `failure`, and the
+# bytes go on. (`rewriting.py` has the pipeline that is asked to change what passes.) Which protocol a stream speaks
+# is decided by its first frames that can be told apart: path and content, never host names. What nobody recognises
+# is nobody's business, and is not read any further.
 
 MANY = 2048
 """Bytes in one go below which looking at the frames one by one is as cheap."""
@@ -35,12 +34,22 @@ MAX_UNRECOGNISED = 8
 """Frames with data that are looked at before a stream counts as no LLM stream."""
 
 
-class Pipeline:
+class Pipeline(Intake):
     """One answer's bytes on their way through."""
+
+    clean = True
+    """Whether the body ends by its own end; said before the end is fed."""
+    _error: Exception | None = None
+    _holding = False
+    """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
+    _faults: Chain | None = None
+    _judge: Chain | None = None
+    _stages: Chain | None = None
+    _courses: Courses | None = None
 
     def __init__(self, dialects: Sequence[Dialect], exchange: Exchange, begin: Begin) -> None:
         """`begin` is called at most once; `exchange` says what the headers said."""
-        self._exchange = exchange
+        super().__init__(exchange)
         self._begin = begin
         claimed = [dialect for dialect in dialects if dialect.claims(exchange.path)]
         self._claimed = claimed[0] if claimed else None
@@ -48,40 +57,24 @@ class Pipeline:
         self._dialect: Dialect | None = None
         self._read: Callable[[Frame], Said] | None = None
         self._observers: Sequence[Observer] = ()
-        self._faults: Chain | None = None
-        self._judge: Chain | None = None
-        self._stages: Chain | None = None
         self._pending: list[Frame] = []
-        self._framer: Framer | None = None
-        self._head = b""
-        self._reading = True
         self._direct: Callable[[bytes], list[Frame]] | None = None
         self._bulk: SseFramer | None = None
-        self._quiet: Callable[[bytes, int], bool] = _never
-        self._marks: Callable[[bytes], bool] = _unmarked
-        self.failure: str | None = None
-        """Why reading stopped before the end, where it did."""
-        self._error: Exception | None = None
-        self.clean = True
-        """Whether the body ends by its own end; said before the end is fed."""
-        self._decoder: Decoder | None = None
-        if exchange.content_encoding:
-            self._start_decoder(exchange.content_encoding)
+        self._quiet: Callable[[bytes, int], bool] = never
+        self._marks: Callable[[bytes], bool] = unmarked
 
     @property
     def error(self) -> Exception | None:
         """The bug of ours that ended the reading or the rewriting, where there was one."""
-        chains = [one.error for one in (self._faults, self._judge, self._stages) if one is not None and one.error]
-        return self._error or (chains[0] if chains else None)
-
-    @property
-    def reading(self) -> bool:
-        """Whether the bytes are still being looked at."""
-        return self._reading
+        if self._error is None:
+            for chain in (self._faults, self._judge, self._stages):
+                if chain is not None and chain.error is not None:
+                    return chain.error
+        return self._error
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """What goes on for `chunk`; `b""` is the end. Never holds an empty `bytes`: mitmproxy ends the body on it."""
-        if self._reading:
+        if self.reading:
             try:
                 if chunk and self._direct is not None:
                     self._hurry(self._direct, chunk)
@@ -92,51 +85,23 @@ class Pipeline:
                 self._error = error
         return [chunk] if chunk else []
 
-    def _start_decoder(self, coding: str) -> None:
-        try:
-            self._decoder = Decoder(coding)
-        except CodingError as error:
-            self._stop(str(error))
-
     def _stop(self, failure: str | None = None) -> None:
-        self._reading = False
+        super()._stop(failure)
         self._direct = None
-        self.failure = failure or self.failure
         self._pending = []
-        self._framer = None
 
-    def _look(self, chunk: bytes) -> None:
-        data = chunk
-        if self._decoder is not None:
-            try:
-                data = self._decoder.decode(chunk)
-            except CodingError as error:
-                self._finish()
-                self._stop(str(error))
-                return
-        if data:
-            self._take(data)
-        if not chunk and self._reading:
-            self._finish()
-
-    def _take(self, data: bytes) -> None:
-        framer = self._framer or self._choose(data)
-        if framer is None:
-            return
-        if self._head:
-            data, self._head = self._head, b""
-        self._pass(framer.feed(data))
-
-    def _choose(self, data: bytes, *, ended: bool = False) -> Framer | None:
-        self._head += data
-        chosen = choose(self._exchange.content_type, self._head, ended=ended)
-        if chosen is NOT_OURS:
-            self._stop()
-        elif chosen is not None:
-            self._framer = chosen
-        return self._framer
+    def _feed(self, framer: Framer, data: bytes) -> None:
+        if self._read is None and len(data) > MANY:
+            self._pass(framer.feed(data[:MANY]))
+            data = data[MANY:]
+        if self._direct is not None:
+            self._hurry(self._direct, data)
+        elif self.reading:
+            self._pass(framer.feed(data))
 
     def _finish(self) -> None:
+        if self._courses is not None:
+            self._courses.hand_on()
         if self._framer is None and self._head and self._choose(b"", ended=True):
             self._take(b"")
         if self._framer is not None:
@@ -151,7 +116,7 @@ class Pipeline:
         if self._read is None:
             return
         for chain in (self._faults, self._judge, self._stages):
-            if chain is None or not self._reading:
+            if chain is None or not self.reading:
                 continue
             last = chain.end(clean=self.clean)
             if chain is self._faults:
@@ -168,7 +133,10 @@ class Pipeline:
         quiet = self._quiet
         for frame in frames:
             raw = frame.raw
-            if quiet(raw, 1) and frame.data is not None and not (frame.trailing or self._marks(raw) or self._holding):
+            gone = None if self._courses is None else self._courses.takes(frame)
+            if gone is not None:
+                self._send([gone])
+            elif quiet(raw, 1) and frame.data is not None and not (frame.trailing or self._marks(raw) or self._holding):
                 for observer in self._observers:
                     observer.quiet(frame.number, 1, len(frame.raw))
                 self._send([frame])
@@ -185,31 +153,47 @@ class Pipeline:
         if self._judge is not None:
             self._judge.take(event)
         if event.said.end:
-            self._quiet = _never
-        self._send([event.frame] if self._stages is None else self._stages.take(event))
+            self._quiet = never
+        out = [event.frame] if self._stages is None else self._stages.take(event)
+        self._send(out)
+        self._holding = any(chain is not None and chain.holding for chain in (self._stages, self._judge))
+        if self._courses is not None:
+            self._courses.learn(event, out)
 
     def _send(self, frames: Iterable[Frame]) -> None:
         """What goes on to the client: here it is gone already."""
 
-    def _hurry(self, feed: Callable[[bytes], list[Frame]], chunk: bytes) -> None:
-        """Pass what needs no decoding; the whole frames in it at once, where nobody wants to see them one by one.
+    def _send_along(self, chunk: bytes, begin: int, end: int, new: bytes | None) -> None:
+        """As `_send`, for one frame of a chunk, and what goes on in its place if it does not pass."""
 
-        A network read seldom ends where a frame does: what belongs to the frame before, and to the one after,
-        goes its own way.
-        """
+    def _hurry(self, feed: Callable[[bytes], list[Frame]], chunk: bytes) -> None:
+        """Pass what needs no decoding; the whole frames in it at once, where nobody wants to see them one by one."""
         bulk = self._bulk
-        end = chunk.rfind(b"\n\n") + 2 if bulk is not None and len(chunk) > MANY else 0
-        if bulk is None or end < MANY:
+        if bulk is None:
             self._pass(feed(chunk))
             return
-        begin = chunk.find(b"\n\n") + 2 if bulk.holding else 0
-        if begin:
+        if bulk.holding and len(chunk) > MANY:
+            begin = chunk.find(b"\n\n") + 2
             self._pass(feed(chunk[:begin]))
-        middle = chunk[begin:end]
-        if not self._pass_by(bulk, middle):
-            self._pass(feed(middle))
-        if end < len(chunk):
-            self._pass(feed(chunk[end:]))
+            chunk = chunk[begin:]
+        self._at_once(bulk, chunk)
+
+    def _at_once(self, bulk: SseFramer, chunk: bytes) -> None:
+        """Pass a chunk that begins where a frame does, most often; what cannot pass at once may do so in halves."""
+        if self._courses is not None:
+            chunk = self._courses.along(bulk, chunk, self._send_along)
+        end = chunk.rfind(b"\n\n") + 2 if len(chunk) > MANY and not bulk.holding else 0
+        if end < MANY:
+            self._pass(bulk.feed(chunk) if chunk else [])
+        elif end < len(chunk):
+            self._at_once(bulk, chunk[:end])
+            self._pass(bulk.feed(chunk[end:]))
+        elif not self._pass_by(bulk, chunk):
+            half = chunk.find(b"\n\n", end // 2) + 2
+            for part in (chunk[:half], chunk[half:]) if half < end else ():
+                self._at_once(bulk, part)
+            if half == end:
+                self._pass(bulk.feed(chunk))
 
     def _pass_by(self, framer: SseFramer, middle: bytes) -> bool:
         """Frames that say nothing, told by their number: whether they were that."""
@@ -218,6 +202,8 @@ class Pipeline:
         frames = framer.usual(middle)
         if not frames or not self._quiet(middle, frames) or self._marks(middle):
             return False
+        if self._courses is not None:
+            self._courses.hand_on()
         first = framer.skip(frames)
         for observer in self._observers:
             observer.quiet(first, frames, len(middle))
@@ -232,7 +218,7 @@ class Pipeline:
             self._recognise(frame)
             if self._read is not None:
                 self._pass(frames[at + 1 :])
-            if self._read is not None or not self._reading:
+            if self._read is not None or not self.reading:
                 return
 
     def _recognise(self, frame: Frame) -> None:
@@ -255,39 +241,25 @@ class Pipeline:
         assert self._framer is not None
         streamed = not isinstance(self._framer, WholeFramer)
         self._dialect = dialect
-        self._read = Likeness(dialect.read).read if streamed else lambda frame: dialect.answer(frame.json)
+        likeness = Likeness(dialect.read)
+        self._read = likeness.read if streamed else lambda frame: dialect.answer(frame.json)
         plan = self._begin(dialect, self._framer)
         self._observers = plan.observers
         if streamed:
             self._faults, self._judge, self._stages = plan.faults, plan.judge, plan.stages
-            self._marks = plan.marks or _unmarked
-        if self._decoder is None and self._framer is not None:
+            self._marks = plan.marks
+        if self._decoder is None:
             self._direct = self._framer.feed
             each = any(observer.each for observer in self._observers) or self._wants_each
             if isinstance(self._framer, SseFramer) and not each:
                 self._bulk = self._framer
+                self._courses = Courses(likeness, plan) if plan.told is not None else None
         pending, self._pending = self._pending, []
         self._pass(pending)
         if streamed and not self._wants_each:
             self._quiet = dialect.quiet
 
     @property
-    def _holding(self) -> bool:
-        """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
-        stages, judge = self._stages, self._judge
-        return (stages is not None and stages.holding) or (judge is not None and judge.holding)
-
-    @property
     def _wants_each(self) -> bool:
         """Whether any stage wants to see events that say nothing too."""
         return any(chain is not None and chain.each for chain in (self._faults, self._stages))
-
-
-def _unmarked(raw: bytes) -> bool:
-    del raw
-    return False
-
-
-def _never(raw: bytes, frames: int) -> bool:
-    del raw, frames
-    return False

@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from toolstream_core.calls import Heard
     from toolstream_core.chain import Chain
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Observer
     from toolstream_core.wire.frame import Framer
+
+
+def unmarked(raw: bytes) -> bool:
+    """No text is of interest."""
+    del raw
+    return False
+
+
+def never(raw: bytes, frames: int) -> bool:
+    """No frame is known to say nothing."""
+    del raw, frames
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +38,10 @@ class Plan:
     """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
     stages: Chain | None = None
     """What judges it, and mends and shapes it for the client."""
-    marks: Callable[[bytes], bool] | None = None
+    told: Callable[[], Sequence[Heard]] | None = None
+    """The fragments of the event that was told last, where every stage goes by the calls of the stream as it came
+    and nobody wants to see its events one by one: they may then go by unparsed."""
+    marks: Callable[[bytes], bool] = unmarked
     """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
 
 

@@ -12,11 +12,11 @@ from toolstream_core.model import Call, Exchange, Finding, Kind, Said
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.defects.stage import Mended
     from toolstream_core.dialects import Dialect
     from toolstream_core.faults.picker import Picker
-    from toolstream_core.model import Event
+    from toolstream_core.model import Event, Passed
 
 MAX_FINDINGS = 1000
 """Findings of one answer that are kept; more of the same help nobody."""
@@ -107,6 +107,11 @@ class Reader:
         self.told: Sequence[Heard] = ()
         """The fragments of the event that was read last, with their calls."""
 
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody wants to be told of single events."""
+        return bool(self._live)
+
     def found(self, finding: Finding) -> None:
         """Take a finding, and tell it; the same one only once, whoever found it."""
         key = (finding.code, finding.event, finding.call)
@@ -140,6 +145,15 @@ class Reader:
         self._record.events += frames
         for sink in self._live:
             sink.quiet(first, frames, size)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """Take events that went by unparsed."""
+        record = self._record
+        record.bytes += passed.size
+        record.events += passed.events
+        record.mended += passed.events if passed.changed else 0
+        call.runs.extend(passed.first, passed.events)
+        call.arguments.add_plain(passed.text, passed.last)
 
     def finished(self, *, broken: str | None = None, unread: str | None = None) -> Record:
         """The record, complete. `unread`: why reading stopped before the end, where it did."""

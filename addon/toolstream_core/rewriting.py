@@ -51,6 +51,9 @@ class Rewriter(Pipeline):
         if not self._reading:
             return self._undone(chunk)
         try:
+            if self._bulk is not None and not self._taken and self._pass_by(self._bulk, chunk):
+                self._out.clear()
+                return [chunk]
             self._look(chunk)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self._fail(error)
@@ -94,7 +97,7 @@ class Rewriter(Pipeline):
             self._pass_one(frame)
 
     def _pass_one(self, frame: Frame) -> None:
-        if not self._reading:
+        if not self.reading:
             self._send([frame])
             return
         try:
@@ -104,7 +107,7 @@ class Rewriter(Pipeline):
 
     def _tell(self, event: Event) -> None:
         """As `Pipeline._tell`; an event may be told after reading has ended with another one of its frame."""
-        if not self._reading:
+        if not self.reading:
             self._send([event.frame])
             return
         try:
@@ -128,7 +131,7 @@ class Rewriter(Pipeline):
         self._fresh = False
         if self._read is not None:
             return
-        if frame.data is not None and frame.data.strip()[:1] in KEEP_ALIVE and self._reading:
+        if frame.data is not None and frame.data.strip()[:1] in KEEP_ALIVE and self.reading:
             self._kept.append(frame)
         else:
             self._send([*self._kept, frame])
@@ -163,3 +166,7 @@ class Rewriter(Pipeline):
     def _send_quiet(self, raw: bytes) -> None:
         del self._taken[: len(raw)]
         self._out.append(raw)
+
+    def _send_along(self, chunk: bytes, begin: int, end: int, new: bytes | None) -> None:
+        del self._taken[: end - begin]
+        self._out.append(chunk[begin:end] if new is None else new)

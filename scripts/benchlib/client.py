@@ -33,6 +33,8 @@ class Job:
     streams: int
     pid: int
     mark: int
+    comes: Load | None = None
+    """What has to come where the proxy rewrites; without it, the load itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def work(pipe: Connection, security: Security) -> None:
 
 def fetch(job: Job, security: Security) -> Outcome:
     """Fetch the load over all connections at once and check every byte of it."""
-    wanted = digest(job.load)
+    wanted = digest(job.comes or job.load)
     watch = Watch(job.pid, job.mark)
     selector = selectors.DefaultSelector()
     bodies = [Body() for _ in range(job.streams)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchlib.client import Job
 from benchlib.rig import CONTENDERS
-from benchlib.streams import Kind, Load
+from benchlib.streams import HEALTHY, Load
 from benchlib.told import check_told
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Endured:
 
 def measure(rig: Rig, events: int) -> list[Endured]:
     """Growth counts from the twentieth part of the stream on, when everything has been loaded."""
-    loads = [Load(kind, events) for kind in Kind]
+    loads = [Load(kind, events) for kind in HEALTHY]
     return [_endure(rig, load, letter) for load in loads for letter in LETTERS]
 
 

@@ -31,6 +31,10 @@ class Contender:
     log: str = ""
     """The value of `toolstream_log`; empty where it is not toolstream."""
     jsonl: bool = False
+    repair: str = ""
+    """The value of `toolstream_repair`."""
+    fault: str = ""
+    """The value of `toolstream_fault`."""
 
     @property
     def name(self) -> str:
@@ -43,6 +47,8 @@ CONTENDERS = {
     "b": Contender("b", "naive split + json.loads", _ADDONS / "naive.py"),
     "c": Contender("c", "toolstream calls", door_path(), "calls"),
     "d": Contender("d", "toolstream chunks + jsonl", door_path(), "chunks", jsonl=True),
+    "e": Contender("e", "toolstream calls, repair", door_path(), "calls", repair="safe"),
+    "f": Contender("f", "toolstream calls, fault", door_path(), "calls", fault="empty-id"),
 }
 
 
@@ -97,6 +103,10 @@ class Rig:
         options = {"ssl_insecure": "true"}
         if contender.log:
             options["toolstream_log"] = contender.log
+        if contender.repair:
+            options["toolstream_repair"] = contender.repair
+        if contender.fault:
+            options["toolstream_fault"] = contender.fault
         if contender.jsonl:
             options["toolstream_jsonl"] = str(jsonl)
         mode = f"reverse:{self.security.scheme}://127.0.0.1:{port or self.port}"

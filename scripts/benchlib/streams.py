@@ -28,11 +28,14 @@ class Kind(enum.StrEnum):
     """95 of 100 deltas are text; the rest, after them, the arguments of one call."""
     TOOL = "tool-heavy"
     """Every delta is a piece of the arguments of one call."""
+    BROKEN = "broken"
+    """Tool-heavy, and every piece carries `"id":""`: as a fault makes it, and what a repair rewrites event by event."""
 
 
+HEALTHY = (Kind.CONTENT, Kind.TOOL)
 _PADDING = "aB3xK9mQ2zT7"
 
-_AROUND = {Kind.CONTENT: 6, Kind.TOOL: 5}
+_AROUND = {Kind.CONTENT: 6, Kind.TOOL: 5, Kind.BROKEN: 5}
 """Events that are neither text nor a piece of arguments between the first and the last."""
 
 
@@ -81,7 +84,7 @@ class Load:
             yield _event({"tool_calls": [_HEADER]})
         else:
             yield _event({"role": "assistant", "content": None, "tool_calls": [_HEADER], "refusal": None})
-        yield from map(_argument_event, self.pieces)
+        yield from map(_broken_event if self.kind is Kind.BROKEN else _argument_event, self.pieces)
         yield _event({}, finish="tool_calls")
         yield b"data: [DONE]\n\n"
 
@@ -94,7 +97,7 @@ class Load:
     @property
     def _tokens(self) -> int:
         """How many pieces of arguments there are between the first and the last."""
-        if self.kind is Kind.TOOL:
+        if self.kind is not Kind.CONTENT:
             return self.events - _AROUND[self.kind]
         return max(1, self.events // 20)
 
@@ -145,6 +148,11 @@ def _event(delta: dict[str, object], finish: str | None = None, said: str = "") 
 @functools.lru_cache(64)
 def _argument_event(arguments: str) -> bytes:
     return _event({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}, said=arguments)
+
+
+@functools.lru_cache(64)
+def _broken_event(arguments: str) -> bytes:
+    return _event({"tool_calls": [{"index": 0, "id": "", "function": {"arguments": arguments}}]}, said=arguments)
 
 
 @functools.lru_cache(64)

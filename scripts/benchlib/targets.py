@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchlib.results import ratio
-from benchlib.streams import Kind
+from benchlib.streams import HEALTHY, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,13 +41,16 @@ def _throughput(results: Results) -> Iterator[Judged]:
         (Kind.TOOL, "c", "a", 1.4),
         (Kind.CONTENT, "c", "b", 1.0),
         (Kind.TOOL, "d", "a", 2.0),
+        (Kind.CONTENT, "e", "a", 1.5),
+        (Kind.TOOL, "e", "a", 1.5),
+        (Kind.BROKEN, "e", "a", 2.0),
     ):
         for scene, times in results.ratios(kind, letter, other).items():
             yield Judged(f"({letter}) <= {limit} x ({other})", scene, f"{times:.3f} x", times <= limit)
 
 
 def _latency(results: Results) -> Iterator[Judged]:
-    for kind in Kind:
+    for kind in HEALTHY:
         for letter in ("c", "d"):
             added = results.added(kind, letter)
             scene = f"{kind}, one event at a time"

@@ -7,15 +7,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchlib.client import Job
+from benchlib.streams import Kind, Load
 from benchlib.told import check_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from benchlib.rig import Rig, Running
-    from benchlib.streams import Load
 
-LETTERS = ("a", "b", "c", "d")
+LETTERS = {
+    Kind.CONTENT: ("a", "b", "c", "d", "e"),
+    Kind.TOOL: ("a", "b", "c", "d", "e", "f"),
+    Kind.BROKEN: ("a", "e"),
+}
+REWRITTEN = {("e", Kind.BROKEN): Kind.TOOL, ("f", Kind.TOOL): Kind.BROKEN}
+"""What another kind of stream becomes: the repair undoes what the fault does, byte by byte."""
 DIRECT = "-"
 """No proxy at all: how fast upstream and client are by themselves."""
 
@@ -57,8 +63,9 @@ def measure(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
 
 
 def _scene(rig: Rig, scene: Scene, rounds: int) -> list[Timed]:
-    timed = {letter: Timed(scene, letter) for letter in (*LETTERS, DIRECT)}
-    with rig.running(LETTERS) as contenders:
+    letters = LETTERS[scene.load.kind]
+    timed = {letter: Timed(scene, letter) for letter in (*letters, DIRECT)}
+    with rig.running(letters) as contenders:
         for contender in contenders:
             rig.fetch(_job(scene, contender), contender)
         for turn in range(rounds):
@@ -76,7 +83,10 @@ def _scene(rig: Rig, scene: Scene, rounds: int) -> list[Timed]:
 
 
 def _job(scene: Scene, contender: Running) -> Job:
-    return Job(contender.proxy.port, scene.load, scene.streams, contender.pid, mark=scene.load.events + 1)
+    load = scene.load
+    kind = REWRITTEN.get((contender.contender.letter, load.kind), load.kind)
+    comes = Load(kind, load.events)
+    return Job(contender.proxy.port, load, scene.streams, contender.pid, mark=load.events + 1, comes=comes)
 
 
 def _direct(rig: Rig, scene: Scene) -> Job:

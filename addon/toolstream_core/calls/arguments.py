@@ -85,6 +85,11 @@ class ArgumentText:
         self._tail = piece.rstrip()[-1:] or self._tail
         self._keep(piece)
 
+    def add_plain(self, text: str, last: str) -> None:
+        """Take fragments joined that begin and end nothing; `last` is the last of them."""
+        self.add(text)
+        self._last = last or self._last
+
     def text(self) -> str:
         """The fragments joined."""
         return "".join(self._blocks) + "".join(self._parts)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.calls.book import Heard
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Event, Exchange, Finding, Json, Severity
+    from toolstream_core.model import Event, Exchange, Finding, Json, Passed, Severity
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 
@@ -107,6 +107,14 @@ class Stage:
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """What goes on for `event`, whose fragments are in their calls: its own frame, others, or none yet."""
         raise NotImplementedError
+
+    def minds(self, call: OpenCall) -> bool:
+        """Whether events like the one taken last may matter, but for plain text in the midst of `call`'s arguments."""
+        del call
+        return True
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """Such events went by, and as the one before them did."""
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """What is still to come at the body's end; `clean` unless the connection broke."""

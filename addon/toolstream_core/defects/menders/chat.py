@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.model import Event, Fragment, Json, Passed
     from toolstream_core.wire.frame import Frame
 
 # An event goes through two phases. On arrival its fragments are judged against what came before (`_heard`), and each
@@ -76,7 +76,7 @@ class ChatMender(Mender):
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
         said = event.said
-        if len(heard) == 1 and not self._queue and not said.finishes and self._is_plain(heard[0], event):
+        if len(heard) == 1 and not self._queue and not said.finishes and self._is_plain(heard[0], event.frame):
             return self._plainly(heard[0], event)
         if self.over and event.frame.data is not None:
             gone = self.tell(DATA_AFTER_END, event.frame.number, "an event follows [DONE]")
@@ -92,6 +92,19 @@ class ChatMender(Mender):
         if said.end or said.error or len(self._queue) > MAX_WAITING:
             self._settle(None)
         return self._departures()
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        known = self._known.get(id(call))
+        if known is None or self._queue or self.over:
+            return True
+        return not (known.told and known.choice.finish is None and known.spelling.amid)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        known = self._known[id(call)]
+        known.event = self._ending.last = passed.first + passed.events - 1
+        known.spelling.went_by(passed.text, passed.last)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
@@ -143,24 +156,12 @@ class ChatMender(Mender):
         payload = {**head, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
         return self.context.writer.make(payload, number)
 
-    def _is_plain(self, one: Heard, event: Event) -> bool:
+    def _is_plain(self, one: Heard, frame: Frame) -> bool:
         """Nearly every fragment: bare arguments of a call that the client knows."""
-        fragment, call = one
-        known = self._known.get(id(call))
-        return (
-            known is not None
-            and known.told
-            and fragment.id is ABSENT
-            and fragment.name is ABSENT
-            and fragment.index == known.index == known.wire_index
-            and fragment.as_wanted
-            and fragment.phase is Phase.MORE
-            and fragment.choice == known.choice.number
-            and type(fragment.arguments) is str
-            and (fragment.type is ABSENT or bool(fragment.type))
-            and known.choice.finish is None
-            and not (self.over or (event.frame.parsed and self._other_id(event.frame.json)))
-        )
+        known = self._known.get(id(one.call))
+        if known is None or not known.goes_on_with(one.fragment):
+            return False
+        return not (self.over or (frame.parsed and self._other_id(frame.json)))
 
     def _plainly(self, one: Heard, event: Event) -> Iterable[Frame]:
         fragment, call = one

@@ -33,7 +33,7 @@ from toolstream_core.defects.menders.chat_edits import DROP, Edits
 from toolstream_core.defects.menders.names import may_grow, plain_name
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.row import NOTE
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, Phase
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -113,6 +113,21 @@ class KnownCall:
         if self.name_open:
             return self.mender.on(SPLIT_NAME)
         return not self.call.id and self.call.arguments.empty and self.mender.on(LATE_ID)
+
+    def goes_on_with(self, fragment: Fragment) -> bool:
+        """Whether a fragment is bare arguments, as the client expects the next ones."""
+        return (
+            self.told
+            and fragment.id is ABSENT
+            and fragment.name is ABSENT
+            and fragment.index == self.index == self.wire_index
+            and fragment.as_wanted
+            and fragment.phase is Phase.MORE
+            and fragment.choice == self.choice.number
+            and type(fragment.arguments) is str
+            and (fragment.type is ABSENT or bool(fragment.type))
+            and self.choice.finish is None
+        )
 
     def settle(self) -> None:
         """What has come is all that there is to go by."""

@@ -99,3 +99,11 @@ def is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def is_object(text: str) -> bool:
+    """Whether the text is a JSON object or list."""
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False

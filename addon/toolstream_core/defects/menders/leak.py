@@ -13,7 +13,7 @@ from toolstream_core.wire import look
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event
     from toolstream_core.wire.frame import Frame
 
@@ -53,6 +53,11 @@ class LeakMender(Mender):
         if not any(finish.reason for finish in said.finishes) and not said.end:
             return (frame,)
         return self._finished(event)
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`: arguments are no text of the answer's."""
+        del call
+        return False
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""

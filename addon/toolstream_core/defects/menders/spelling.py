@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import same_arguments
-from toolstream_core.defects.menders.escapes import ODD, Escapes, is_json, viable
+from toolstream_core.defects.menders.escapes import ODD, Escapes, is_json, is_object, viable
 from toolstream_core.defects.wording import (
     CUMULATIVE_ARGUMENTS,
     DOUBLE_ENCODED_ARGUMENTS,
@@ -123,6 +123,22 @@ class Spelling:
         told = Told("")
         told.text = self._finished(self._next(piece, told, judge, may_wait=may_wait), judge)
         return told
+
+    @property
+    def amid(self) -> bool:
+        """Whether an object is open of which nothing is special, so that plain text goes on as it is."""
+        special = (self._waiting, self._suspect, self._whole, self._cumulative, self._encoded)
+        return (
+            special == (None,) * 5
+            and self._head.lstrip().startswith("{")
+            and not (self._text.ended or self._spill or self._carry or self._escapes.open)
+            and not self._on(INVALID_ARGUMENTS)
+        )
+
+    def went_by(self, text: str, last: str) -> None:
+        """Take fragments without brackets, joined, that went on as they are; `last` is the last of them."""
+        self._size += len(text)
+        self._text.add_plain(text, last)
 
     def settle(self, judge: Judge | None = None) -> None:
         """Nothing more comes that could change what waits."""
@@ -255,7 +271,7 @@ class Spelling:
                 return ""
             self._encoded = None if not viable(text) else ""
             return text
-        if not isinstance(value, str) or not _is_object(value):
+        if not isinstance(value, str) or not is_object(value):
             self._encoded = None
             return text
         self._encoded, self._whole = None, value
@@ -272,13 +288,6 @@ class Spelling:
             if judge(SPLIT_SURROGATE, message):
                 text, self._carry = text[:-1], text[-1]
         return text
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict | list)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _short(text: str) -> str:

@@ -14,7 +14,7 @@ from toolstream_core.wire.write import SseWriter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Said
 
 # A keep-alive as data is no JSON, on which the clients that parse every event's data stop. As a comment it still
@@ -52,6 +52,11 @@ class SseMender(Mender):
         if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.said):
             return [*self.release(), self._commented(frame)]
         return [*self.release(), frame]
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        del call
+        return self._last is not None
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`: the last event gets its blank line; half an event stays half."""
