@@ -1,0 +1,106 @@
+"""aichat 0.30.0, Chat Completions: https://github.com/sigoden/aichat/issues/1495.
+
+Its key of a call is `id/index`, with nothing for an id that is absent or empty. Where a delta begins another
+call, the one before it is flushed; where no arguments have come by then, they are `{}`. The last call is
+flushed at `[DONE]`. Of several entries in one event it takes the first.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.e2e.clients.conversation import (
+    DONE,
+    Call,
+    Client,
+    CrashError,
+    Json,
+    Tools,
+    chunks,
+    entries,
+    in_chat,
+    missing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+type Starts = Callable[[str, str, str], bool]
+"""Whether a delta begins another call, by the key so far, its own key and its id."""
+
+
+class Handler:
+    """What the client keeps while it reads."""
+
+    def __init__(self, starts: Starts) -> None:
+        """`starts` is what its states differ in."""
+        self.calls: list[Call] = []
+        self._starts = starts
+        self._key = self._id = self._name = self._arguments = ""
+
+    def read(self, entry: Json) -> None:
+        """Take a delta's first entry."""
+        given = entry.get("id") or ""
+        key = f"{given}/{entry.get('index') or 0}"
+        if self._starts(self._key, key, given):
+            self.flush()
+            self._key, self._id, self._name, self._arguments = key, "", "", ""
+        function = entry.get("function", {})
+        name = function.get("name") or ""
+        self._name = name if name.startswith(self._name) else self._name + name
+        self._arguments += function.get("arguments") or ""
+        self._id = given or self._id
+
+    def flush(self) -> None:
+        """Take the call so far as whole."""
+        if not self._name:
+            return
+        text = self._arguments or "{}"
+        try:
+            json.loads(text)
+        except ValueError as error:
+            raise CrashError(f"Tool call '{self._name}' have non-JSON arguments '{text}'") from error
+        self.calls.append(Call(self._id, self._name, text))
+
+
+def _reader(starts: Starts) -> Callable[[Sequence[str]], list[Call]]:
+    def assemble(data: Sequence[str]) -> list[Call]:
+        handler = Handler(starts)
+        for chunk in chunks(data):
+            for entry in entries(chunk)[:1]:
+                handler.read(entry)
+        if "[DONE]" in data:
+            handler.flush()
+        return handler.calls
+
+    return assemble
+
+
+def run(call: Call, tools: Tools) -> str:
+    """A tool is a Python function `run`."""
+    if call.name not in tools:
+        raise CrashError(f"Unexpected call: {call.name} {call.arguments}")
+    lacking = missing(json.loads(call.arguments), tools[call.name])
+    if not lacking:
+        return DONE
+    plural = "s" if len(lacking) > 1 else ""
+    names = " and ".join(map(repr, lacking))
+    return f"run() missing {len(lacking)} required positional argument{plural}: {names}"
+
+
+def following(request: Json, calls: Sequence[Call], results: Sequence[str]) -> Json:
+    """As in the report, where `arguments` is an object."""
+    return in_chat(request, calls, results, [json.loads(call.arguments) for call in calls])
+
+
+def _client(state: str, starts: Starts) -> Client:
+    return Client(f"aichat, {state}", _reader(starts), run, following)
+
+
+PUBLISHED = _client("as published", lambda key, new, given: new != key and len(new) >= len(key))  # noqa: ARG005
+"""No key counts that is shorter than the one before it."""
+UNGUARDED = _client("without the guard", lambda key, new, given: new != key)  # noqa: ARG005
+"""As reported: every continuation without an id has another key."""
+FIXED = _client("fixed", lambda key, new, given: bool(given) and new != key)
+"""A call begins where an id is."""

@@ -1,0 +1,89 @@
+"""Spring AI's `OpenAiChatModel`: https://github.com/spring-projects/spring-ai/issues/6374.
+
+In 2.0.0-RC1 an id that is present begins a call, whatever it is, and an event has one entry. In 2.0.1 calls go
+by the index, which has to be there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tests.e2e.clients.conversation import (
+    DONE,
+    Call,
+    Client,
+    CrashError,
+    Json,
+    Tools,
+    chat_following,
+    chunks,
+    entries,
+    missing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DECODER = json.JSONDecoder()
+
+
+def by_id(data: Sequence[str]) -> list[Call]:
+    """2.0.0-RC1."""
+    calls: list[Call] = []
+    for chunk in chunks(data):
+        of_chunk = entries(chunk)
+        if calls and len(of_chunk) > 1:
+            raise CrashError("no more than one tool call per message currently supported")
+        for entry in of_chunk:
+            if entry.get("id") is not None or not calls:
+                calls.append(_call(entry))
+            else:
+                calls[-1] = replace(calls[-1], arguments=calls[-1].arguments + _call(entry).arguments)
+    return _built(calls)
+
+
+def by_index(data: Sequence[str]) -> list[Call]:
+    """2.0.1."""
+    calls: dict[int, Call] = {}
+    for chunk in chunks(data):
+        for entry in entries(chunk):
+            if entry.get("index") is None:
+                raise CrashError("`index` is not set")
+            known, more = calls.get(entry["index"]), _call(entry)
+            calls[entry["index"]] = _joined(known, more) if known else more
+    return _built(list(calls.values()))
+
+
+def _call(entry: Json) -> Call:
+    function = entry.get("function", {})
+    return Call(entry.get("id"), function.get("name"), function.get("arguments") or "")
+
+
+def _joined(known: Call, more: Call) -> Call:
+    return Call(known.id or more.id, known.name or more.name, known.arguments + more.arguments)
+
+
+def _built(calls: list[Call]) -> list[Call]:
+    if any(call.id is None or call.name is None for call in calls):
+        raise CrashError("No value present")
+    return calls
+
+
+def run(call: Call, tools: Tools) -> str:
+    """A tool is a Java method: what its arguments lack is null, and what follows the first object is not read."""
+    if not call.name:
+        raise CrashError("toolName cannot be null or empty")
+    if call.name not in tools:
+        raise CrashError(f"No ToolCallback found for tool name: {call.name}")
+    try:
+        given, _ = _DECODER.raw_decode(call.arguments or "{}")
+    except ValueError as error:
+        raise CrashError(f"Conversion from JSON failed: {call.arguments}") from error
+    lacking = missing(given, tools[call.name])
+    return f"run with {', '.join(f'{name}=null' for name in lacking)}" if lacking else DONE
+
+
+RC1 = Client("Spring AI 2.0.0-RC1", by_id, run, chat_following)
+FIXED = Client("Spring AI 2.0.1", by_index, run, chat_following)

@@ -1,0 +1,63 @@
+"""Answers of the least that a client looks at, and saved ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolstream_core.fixtures import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.e2e.clients.conversation import Json
+    from toolstream_core.fixtures import Fixture
+
+FLOWS = Path(__file__).resolve().parents[3] / "flows"
+END = b"data: [DONE]\n\n"
+
+
+def saved(name: str) -> list[Fixture]:
+    """The exchanges of a saved flow."""
+    return load(FLOWS / f"{name}.flow")
+
+
+def delta(arguments: str, index: int | None = 0, **said: str) -> Json:
+    """An entry of `tool_calls`; `said` may have its `id` and `name`."""
+    function = {"arguments": arguments, **({"name": said["name"]} if "name" in said else {})}
+    place = {} if index is None else {"index": index}
+    return {**place, **({"id": said["id"]} if "id" in said else {}), "type": "function", "function": function}
+
+
+def chat(*said: Json | Sequence[Json], end: bytes = END, message: Json | None = None) -> bytes:
+    """Chat Completions: an event with each entry, or with several; `message` is what the last event has besides."""
+    deltas: list[Json] = [{"tool_calls": [one] if isinstance(one, dict) else list(one)} for one in said]
+    choices: list[Json] = [{"index": 0, "delta": each, "finish_reason": None} for each in deltas]
+    more = {"message": message} if message else {}
+    choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls", **more})
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "model": "m"}
+    return b"".join(written({**head, "choices": [choice]}) for choice in choices) + end
+
+
+def self_contained(body: bytes) -> bytes:
+    """Responses: the call's arguments in one delta, which has the call's id and name besides."""
+    found = []
+    item: Json = {}
+    for block in body.split(b"\n\n"):
+        event = json.loads(block.partition(b"data: ")[2] or b"{}")
+        item = event.get("item", item)
+        if event.get("type") == "response.function_call_arguments.done":
+            kind = "response.function_call_arguments.delta"
+            place = {key: event[key] for key in ("item_id", "output_index", "sequence_number")}
+            whole = {"delta": event["arguments"], "call_id": item["call_id"], "name": item["name"]}
+            found.append(written({"type": kind, **place, **whole}))
+        if event and event["type"] != "response.function_call_arguments.delta":
+            found.append(written(event))
+    return b"".join(found)
+
+
+def written(event: Json) -> bytes:
+    """An event, with its name where it has a type."""
+    named = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{named}data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
