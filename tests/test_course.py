@@ -15,6 +15,7 @@ from toolstream_core.course import Courses, Way, way_of
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.likeness import Likeness
 from toolstream_core.model import Exchange
+from toolstream_core.record import Sink
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.frame import Frame
 
@@ -73,9 +74,15 @@ def stream(pieces: Sequence[str], identity: dict[str, object]) -> list[bytes]:
     ]
 
 
-def run(chunks: Sequence[bytes], settings: Settings) -> tuple[bytes, Record | None]:
+class Ear(Sink):
+    """Wants to be told of every event."""
+
+    live = each = True
+
+
+def run(chunks: Sequence[bytes], settings: Settings, *, watched: bool = False) -> tuple[bytes, Record | None]:
     """What leaves, and the record."""
-    body = Body(EXCHANGE, settings)
+    body = Body(EXCHANGE, settings, lambda _: [Ear()] if watched else [])
     out = b"".join(piece for chunk in chunks if chunk for piece in body.feed(chunk))
     out += b"".join(body.end())
     assert body.pipeline.error is None
@@ -96,18 +103,19 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
     identity=IDENTITIES,
     sizes=st.lists(st.integers(1, 700), max_size=12),
     repaired=st.booleans(),
+    watched=st.booleans(),
 )
 def test_nothing_differs_from_what_is_parsed(
-    pieces: list[str], identity: dict[str, object], sizes: list[int], repaired: bool
+    pieces: list[str], identity: dict[str, object], sizes: list[int], repaired: bool, watched: bool
 ) -> None:
     """The bytes that leave and the record, however the network cut the stream."""
     chunks = stream(['{"', "a", '":"', *pieces, '"}'], identity)
     settings = Settings(SAFE) if repaired else Settings()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Courses, "learn", lambda *_: None)
-        plain_out, plain = run(chunks, settings)
+        plain_out, plain = run(chunks, settings, watched=watched)
     for arrival in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
-        out, record = run(arrival, settings)
+        out, record = run(arrival, settings, watched=watched)
         assert out == plain_out
         assert record is not None
         assert plain is not None

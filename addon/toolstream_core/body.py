@@ -106,7 +106,7 @@ class Body:
             told = 1
         judges.insert(0, LeakMender(self._context(found=reader.found)))
         judge = self._chain(judges, heard, len(judges))
-        alike = len(stages) in {0, told} and not (faults or reader.wanted)
+        alike = len(stages) in {0, told} and not faults
         return Plan(
             [reader],
             self._chain(faults),
@@ -114,6 +114,7 @@ class Body:
             self._chain(stages, heard, told),
             (lambda: reader.told) if alike else None,
             marks,
+            watched=reader.wanted,
         )
 
     def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:

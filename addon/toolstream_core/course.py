@@ -7,7 +7,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.likeness import CLOSING, INTEGER, PLAIN_STRING
-from toolstream_core.model import Passed
+from toolstream_core.model import Event, Passed
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.likeness import Like, Likeness
-    from toolstream_core.model import Event
     from toolstream_core.plan import Plan
     from toolstream_core.wire.sse import SseFramer
 
@@ -145,6 +144,7 @@ class Courses:
         self._observers = plan.observers
         self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
         self._told = plan.told
+        self._watched = plan.watched
         self._seen: tuple[Like, Way, OpenCall] | None = None
         """What became of the event before, where the next one may go the same way."""
         self._course: Course | None = None
@@ -152,7 +152,7 @@ class Courses:
     def along(self, framer: SseFramer, chunk: bytes, send: Send) -> bytes:
         """Let the frames at the chunk's begin that go the course pass by; what is left to be looked at."""
         course, at = self._course, 0
-        if course is None:
+        if course is None or self._watched:
             return chunk
         while not framer.holding and (match := course.match(chunk, at)) is not None:
             new = course.take(chunk, at, match, framer.skip(1))
@@ -165,13 +165,20 @@ class Courses:
         return chunk[at:]
 
     def takes(self, frame: Frame) -> Frame | None:
-        """What goes on for a frame that goes the course, `None` where it does not."""
+        """What goes on for a frame that goes the course, `None` where it does not.
+
+        Where events are watched, observers are told of it as ever; stages are not.
+        """
         course = self._course
         match = None if course is None else course.match(frame.raw, 0)
         if course is None or match is None or match.stop != len(frame.raw) or frame.data is None or frame.trailing:
             self.hand_on()
             return None
         new = course.take(frame.raw, 0, match, frame.number)
+        if self._watched:
+            event = Event(frame, self._likeness.read)
+            for observer in self._observers:
+                observer(event)
         if len(course) == MANY:
             self.hand_on()
         return frame if new is None else Frame(new, frame.number, frame.data)
@@ -184,7 +191,7 @@ class Courses:
         first, events, size = course.first, len(course), course.size
         text, last = course.hand_on()
         passed = Passed(first, events, size, text, last, course.way != ALIKE)
-        for observer in self._observers:
+        for observer in () if self._watched else self._observers:
             observer.went_by(course.call, passed)
         for chain in self._chains:
             chain.went_by(course.call, passed)
@@ -197,7 +204,7 @@ class Courses:
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
         way, heard = way_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
-        if way is None or len(heard) != 1:
+        if way is None or len(heard) != 1 or (self._watched and way != ALIKE):
             return
         call = heard[0].call
         if any(chain.minds(call) for chain in self._chains):

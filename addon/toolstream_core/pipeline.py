@@ -251,9 +251,9 @@ class Pipeline(Intake):
         if self._decoder is None:
             self._direct = self._framer.feed
             each = any(observer.each for observer in self._observers) or self._wants_each
-            if isinstance(self._framer, SseFramer) and not each:
-                self._bulk = self._framer
-                self._courses = Courses(likeness, plan) if plan.told is not None else None
+            if isinstance(self._framer, SseFramer):
+                self._bulk = None if each else self._framer
+                self._courses = Courses(likeness, plan) if plan.told is not None and not self._wants_each else None
         pending, self._pending = self._pending, []
         self._pass(pending)
         if streamed and not self._wants_each:

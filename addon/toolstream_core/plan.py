@@ -39,10 +39,12 @@ class Plan:
     stages: Chain | None = None
     """What judges it, and mends and shapes it for the client."""
     told: Callable[[], Sequence[Heard]] | None = None
-    """The fragments of the event that was told last, where every stage goes by the calls of the stream as it came
-    and nobody wants to see its events one by one: they may then go by unparsed."""
+    """The fragments of the event that was told last, where every stage goes by the calls of the stream as it came:
+    such events may go by without them."""
     marks: Callable[[bytes], bool] = unmarked
     """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
+    watched: bool = False
+    """Whether somebody wants to be told of single events."""
 
 
 type Begin = Callable[[Dialect, Framer], Plan]
