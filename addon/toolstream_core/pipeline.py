@@ -40,6 +40,8 @@ class Pipeline(Intake):
     clean = True
     """Whether the body ends by its own end; said before the end is fed."""
     _error: Exception | None = None
+    _read_healthy: Callable[[Frame], Said]
+    """Reads what faults are going to break, which is another stream than the one that is told."""
     _holding = False
     """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
     _faults: Chain | None = None
@@ -130,21 +132,24 @@ class Pipeline(Intake):
         if read is None:
             self._pass_unrecognised(frames)
             return
-        quiet = self._quiet
+        quiet, faults = self._quiet, self._faults
         for frame in frames:
             raw = frame.raw
-            gone = None if self._courses is None else self._courses.takes(frame)
-            if gone is not None:
+            if faults is None and self._courses is not None and (gone := self._courses.takes(frame)) is not None:
                 self._send([gone])
             elif quiet(raw, 1) and frame.data is not None and not (frame.trailing or self._marks(raw) or self._holding):
                 for observer in self._observers:
                     observer.quiet(frame.number, 1, len(frame.raw))
                 self._send([frame])
-            elif self._faults is None:
+            elif faults is None:
                 self._tell(Event(frame, read))
             else:
-                for broken in self._faults.take(Event(frame, read)):
-                    self._tell(Event(broken, read))
+                for broken in faults.take(Event(frame, self._read_healthy)):
+                    gone = self._courses.takes(broken) if self._courses is not None else None
+                    if gone is None:
+                        self._tell(Event(broken, read))
+                    else:
+                        self._send([gone])
 
     def _tell(self, event: Event) -> None:
         """Let everybody see an event, and let go what becomes of it."""
@@ -180,7 +185,7 @@ class Pipeline(Intake):
 
     def _at_once(self, bulk: SseFramer, chunk: bytes) -> None:
         """Pass a chunk that begins where a frame does, most often; what cannot pass at once may do so in halves."""
-        if self._courses is not None:
+        if self._courses is not None and self._faults is None:
             chunk = self._courses.along(bulk, chunk, self._send_along)
         end = chunk.rfind(b"\n\n") + 2 if len(chunk) > MANY and not bulk.holding else 0
         if end < MANY:
@@ -241,7 +246,7 @@ class Pipeline(Intake):
         assert self._framer is not None
         streamed = not isinstance(self._framer, WholeFramer)
         self._dialect = dialect
-        likeness = Likeness(dialect.read)
+        likeness, self._read_healthy = Likeness(dialect.read), Likeness(dialect.read).read
         self._read = likeness.read if streamed else lambda frame: dialect.answer(frame.json)
         plan = self._begin(dialect, self._framer)
         self._observers = plan.observers
