@@ -1,0 +1,312 @@
+"""Five reported clients through the proxy: they fail as reported, and work with what is to mend it.
+
+A client fails the same way where the pattern is planted in a stream that it reads well.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx2
+import pytest
+
+from tests.e2e.clients import aichat, openclaw, pi_ai, ruby_llm, spring_ai
+from tests.e2e.clients.conversation import DONE, converse, text
+from tests.e2e.clients.conversation import events as data_of
+from tests.e2e.clients.streams import FLOWS, chat, delta, saved, self_contained
+from tests.e2e.harness.script import answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tests.e2e.clients.conversation import Client, Conversation, Json
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.upstream import Upstream
+
+pytestmark = pytest.mark.e2e
+
+type Made = tuple[str, str, Any]
+"""A call's id, its name, and its arguments."""
+
+ZONE = {"zone": "Africa/Nairobi"}
+WAY = {"from": "Oslo", "to": "Nairobi"}
+REPAIR, SHAPE, FAULT = "toolstream_repair", "toolstream_shape", "toolstream_fault"
+
+
+class Wire(NamedTuple):
+    """A question, the answer that calls, what it means, and the answer to the calls' results."""
+
+    path: str
+    request: Json
+    first: tuple[bytes, ...]
+    """As the chunks came."""
+    calls: tuple[Made, ...]
+    last: tuple[bytes, ...]
+
+
+@cache
+def recorded(name: str) -> Wire:
+    """A saved flow, and what somebody has written down that it means."""
+    exchanges = saved(name)
+    first, last = exchanges[0], exchanges[-1]
+    expected = json.loads((FLOWS / f"{name}.expect.json").read_text())[0]["calls"]
+    calls = tuple((call["id"], call["name"], json.loads(call["arguments"])) for call in expected)
+    pieces = tuple(chunk.data for chunk in first.chunks)
+    return Wire(first.path, first.request, pieces, calls, tuple(chunk.data for chunk in last.chunks))
+
+
+def instead(name: str, body: bytes, *calls: Made) -> Wire:
+    """A saved flow with another first answer."""
+    return recorded(name)._replace(first=(body,), calls=calls or recorded(name).calls)
+
+
+def parallel(second: int | None, later: str = "call_two", first: int | None = 0) -> Wire:
+    """Two whole calls, an event each; the index of each, and the second one's id."""
+    calls = (("call_one", "get_time", ZONE), (later, "get_distance", WAY))
+    entries = (
+        delta(json.dumps(arguments), index, id=given, name=name)
+        for index, (given, name, arguments) in zip((first, second), calls, strict=True)
+    )
+    return instead("openai-chat-parallel", chat(*entries), *calls)
+
+
+def final_message() -> Wire:
+    """The calls in the last event's `message`: some of the final chunks in the report on the Pi SDK."""
+    _, unstreamed, _ = saved("openrouter-no-deltas")
+    message = json.loads(unstreamed.body)["choices"][0]["message"]
+    [call] = message["tool_calls"]
+    function = call["function"]
+    made = (call["id"], function["name"], json.loads(function["arguments"]))
+    return instead("openrouter-no-deltas", chat(message=message), made)
+
+
+class Talk(NamedTuple):
+    """What the client made of it, and what the upstream was asked."""
+
+    conversation: Conversation
+    asked: tuple[Json, ...]
+
+
+def talk(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, options: Mapping[str, str]) -> Talk:
+    """A conversation through the proxy with these options."""
+    plans = [upstream.plan(answer(pieces)) for pieces in (wire.first, wire.last)]
+    waiting = iter(plans)
+    proxy = proxies.get(**options)
+    with httpx2.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:
+
+        def post(request: Json) -> bytes:
+            reply = http.post(f"{upstream.url}{wire.path}", json=request, headers=next(waiting).headers)
+            assert (reply.status_code, reply.headers["content-type"]) == (200, "text/event-stream")
+            return bytes(reply.content)
+
+        conversation = converse(client, wire.request, post)
+    first, last = plans
+    asked = [first, last] if conversation.following else [first]
+    return Talk(conversation, tuple(json.loads(plan.asked.body) for plan in asked))
+
+
+def works(talked: Talk, wire: Wire) -> bool:
+    """The calls are those that were meant, all tools ran, and the provider is told of its own calls."""
+    conversation = talked.conversation
+    assert conversation.crash is None
+    made = [(call.name, json.loads(call.arguments or "{}")) for call in conversation.calls]
+    assert made == [(name, arguments) for _, name, arguments in wire.calls]
+    assert set(conversation.results) == {DONE}
+    assert conversation.text == text(data_of(b"".join(wire.last))) != ""
+    said, gave = ids(talked.asked[1])
+    assert said == gave == [given for given, _, _ in wire.calls]
+    return True
+
+
+def ids(request: Json) -> tuple[list[str], list[str]]:
+    """The ids of the calls in a request, and those of their results."""
+    if "input" in request:
+        items = [(item.get("type"), item.get("call_id")) for item in request["input"]]
+        kinds = ("function_call", "function_call_output")
+        said, gave = ([given for kind, given in items if kind == one] for one in kinds)
+        return said, gave
+    messages = request["messages"]
+    calls = [call for message in messages for call in message.get("tool_calls", ())]
+    return [call["id"] for call in calls], [one["tool_call_id"] for one in messages if one["role"] == "tool"]
+
+
+class Report(NamedTuple):
+    """A client, what it was sent, and how that shows."""
+
+    name: str
+    client: Client
+    wire: Wire
+    crash: str | None = None
+    results: tuple[str, ...] = ()
+
+    def fails(self, talked: Talk) -> bool:
+        """As reported."""
+        return (talked.conversation.crash, talked.conversation.results) == (self.crash, self.results)
+
+
+MISSING = "run() missing 1 required positional argument: 'query'"
+NOT_JSON = f"Tool call 'get_timeget_distance' have non-JSON arguments '{json.dumps(ZONE)}{json.dumps(WAY)}'"
+NO_VALUE = "No value present"
+LOST = ("Missing: location", "Unknown tool", "Unknown tool")
+GLM = Report("aichat, GLM-5", aichat.UNGUARDED, recorded("glm-5"), results=(MISSING,))
+SHORTER = Report("aichat, a shorter id", aichat.PUBLISHED, parallel(1, "call_2"), crash=NOT_JSON)
+RUBY = Report("ruby_llm", ruby_llm.RESPONSES, recorded("ruby-llm-responses"), crash="unexpected token at '\"}'")
+OPENCLAW = Report("OpenClaw", openclaw.REPORTED, recorded("openclaw-empty-ids"), results=LOST)
+OPENCLAW_RC1 = Report(
+    "Spring AI RC1, OpenClaw's stream",
+    spring_ai.RC1,
+    recorded("openclaw-empty-ids"),
+    crash="toolName cannot be null or empty",
+)
+DEEPSEEK = Report("Spring AI RC1", spring_ai.RC1, recorded("deepseek-empty-id"), crash=NO_VALUE)
+REUSED = Report("Spring AI 2.0.1, one index", spring_ai.FIXED, parallel(0), results=(DONE,))
+UNINDEXED = Report("Spring AI 2.0.1, no index", spring_ai.FIXED, parallel(None, first=None), crash="`index` is not set")
+SILENT = Report("Pi SDK", pi_ai.REPORTED, recorded("openrouter-no-deltas"))
+MESSAGE = Report("Pi SDK, final message", pi_ai.REPORTED, final_message())
+REPORTS = (GLM, SHORTER, RUBY, OPENCLAW, OPENCLAW_RC1, DEEPSEEK, REUSED, UNINDEXED, SILENT, MESSAGE)
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
+def test_a_client_fails_as_reported(proxies: Proxies, secure: Upstream, report: Report) -> None:
+    """With nothing switched on, whatever the proxy tells of it."""
+    assert report.fails(talk(proxies, secure, report.client, report.wire, {}))
+
+
+def cases(remedies: Iterable[tuple[Report, str, Iterable[str]]]) -> Iterable[Any]:
+    """A case for each value."""
+    return [
+        pytest.param(report, {option: value}, id=f"{report.name}: {value}")
+        for report, option, values in remedies
+        for value in values
+    ]
+
+
+@pytest.mark.parametrize(
+    ("report", "options"),
+    cases(
+        [
+            (GLM, SHAPE, ("for:aichat", "whole-calls")),
+            (RUBY, SHAPE, ("for:ruby_llm", "self-contained-deltas")),
+            (OPENCLAW, SHAPE, ("for:openclaw", "whole-calls")),
+            (OPENCLAW_RC1, REPAIR, ("empty-id,empty-name", "safe")),
+            (DEEPSEEK, REPAIR, ("empty-id", "safe")),
+            (DEEPSEEK, SHAPE, ("for:spring-ai", "whole-calls")),
+            (REUSED, REPAIR, ("safe",)),
+            (REUSED, SHAPE, ("for:spring-ai",)),
+            (UNINDEXED, REPAIR, ("safe",)),
+            (UNINDEXED, SHAPE, ("for:spring-ai",)),
+            (MESSAGE, REPAIR, ("safe",)),
+            (MESSAGE, SHAPE, ("for:pi-ai",)),
+        ]
+    ),
+)
+def test_a_client_works(proxies: Proxies, secure: Upstream, report: Report, options: dict[str, str]) -> None:
+    """The stream that it failed at, with what is to mend it."""
+    assert works(talk(proxies, secure, report.client, report.wire, options), report.wire)
+
+
+def test_calls_that_never_came_are_not_made_up(proxies: Proxies, secure: Upstream) -> None:
+    """Without a second request nothing says what they would have been."""
+    assert SILENT.fails(talk(proxies, secure, SILENT.client, SILENT.wire, {SHAPE: "for:pi-ai"}))
+
+
+@pytest.mark.parametrize(
+    ("client", "wire", "fault", "crash", "results"),
+    [
+        pytest.param(
+            aichat.UNGUARDED,
+            instead(
+                "glm-5",
+                chat(delta('{"query":"ESP32"}', id="call_1", name="web_search")),
+                ("call_1", "web_search", {"query": "ESP32"}),
+            ),
+            "glm-5",
+            None,
+            (MISSING,),
+            id="aichat: glm-5",
+        ),
+        pytest.param(
+            ruby_llm.RESPONSES,
+            instead("ruby-llm-responses", self_contained(b"".join(recorded("ruby-llm-responses").first))),
+            "responses-item-id",
+            "unexpected token at '\"}'",
+            (),
+            id="ruby_llm: responses-item-id",
+        ),
+        pytest.param(spring_ai.RC1, recorded("openai-chat-single"), "deepseek", NO_VALUE, (), id="RC1: deepseek"),
+        pytest.param(
+            spring_ai.RC1,
+            recorded("openai-chat-single"),
+            "openclaw",
+            "toolName cannot be null or empty",
+            (),
+            id="RC1: openclaw",
+        ),
+        pytest.param(spring_ai.FIXED, parallel(1), "reused-index", None, (DONE,), id="2.0.1: reused-index"),
+        pytest.param(
+            spring_ai.FIXED, parallel(1), "missing-index", "`index` is not set", (), id="2.0.1: missing-index"
+        ),
+        pytest.param(
+            pi_ai.REPORTED,
+            recorded("openai-chat-single"),
+            "openrouter-no-deltas",
+            None,
+            (),
+            id="pi-ai: openrouter-no-deltas",
+        ),
+        pytest.param(
+            pi_ai.REPORTED, recorded("openai-chat-single"), "unstreamed-calls", None, (), id="pi-ai: unstreamed-calls"
+        ),
+        pytest.param(
+            openclaw.REPORTED,
+            instead(
+                "openclaw-empty-ids",
+                chat(delta('{"location":"Tokyo"}', id="call_1", name="get_weather")),
+            ),
+            "openclaw",
+            None,
+            LOST[:2],
+            id="OpenClaw: openclaw",
+        ),
+    ],
+)
+def test_a_client_fails_where_it_is_planted(
+    proxies: Proxies,
+    secure: Upstream,
+    client: Client,
+    wire: Wire,
+    fault: str,
+    crash: str | None,
+    results: tuple[str, ...],
+) -> None:
+    """It reads the stream well without the fault."""
+    assert works(talk(proxies, secure, client, wire, {}), wire)
+    broken = talk(proxies, secure, client, wire, {FAULT: fault}).conversation
+    assert (broken.crash, broken.results) == (crash, results)
+
+
+NEEDS = {
+    "aichat": (aichat.PUBLISHED, aichat.UNGUARDED, aichat.FIXED),
+    "ruby_llm": (ruby_llm.CHAT, ruby_llm.RESPONSES),
+    "openclaw": (openclaw.REPORTED, openclaw.AGGREGATING),
+    "spring-ai": (spring_ai.RC1, spring_ai.FIXED),
+    "pi-ai": (pi_ai.REPORTED,),
+}
+SAVED = sorted(path.stem for path in FLOWS.glob("*.flow"))
+PATHS = {ruby_llm.RESPONSES: "/responses"}
+
+
+@pytest.mark.parametrize(
+    ("client", "option"),
+    [pytest.param(client, f"for:{name}", id=client.name) for name, clients in NEEDS.items() for client in clients],
+)
+def test_a_client_reads_all_that_is_saved(proxies: Proxies, secure: Upstream, client: Client, option: str) -> None:
+    """With its own option: every saved answer with calls in its protocol."""
+    path = PATHS.get(client, "/chat/completions")
+    wires = [wire for wire in map(recorded, SAVED) if wire.path.endswith(path) and wire.calls]
+    assert len(wires) >= 4
+    for wire in wires:
+        assert works(talk(proxies, secure, client, wire, {SHAPE: option}), wire)
