@@ -22,7 +22,7 @@ def test_words() -> None:
     assert settings(Words(repair=["safe"])).repairs == SAFE
     assert settings(Words(repair=["empty-id,TS111"])).repairs == {"TS102", "TS111"}
     wanted = settings(Words(shape=["sequential", "for:aichat,sequential"]))
-    assert wanted.shapes == ("sequential", "whole-calls", "one-call-per-event")
+    assert wanted.shapes == ("sequential", "whole-calls", "one-call-per-event", "even-ids")
     assert wanted.repairs == SAFE
     assert settings(Words(repair=["-empty-id"], shape=["for:aichat"])).repairs == SAFE - {"TS102"}
     [(fault, budget)] = settings(Words(fault=["glm-5:times=2"])).faults

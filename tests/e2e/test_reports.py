@@ -189,6 +189,7 @@ def cases(remedies: Iterable[tuple[Report, str, Iterable[str]]]) -> Iterable[Any
     cases(
         [
             (GLM, SHAPE, ("for:aichat", "whole-calls")),
+            (SHORTER, SHAPE, ("for:aichat", "even-ids")),
             (RUBY, SHAPE, ("for:ruby_llm", "self-contained-deltas")),
             (OPENCLAW, SHAPE, ("for:openclaw", "whole-calls")),
             (OPENCLAW_RC1, REPAIR, ("empty-id,empty-name", "safe")),

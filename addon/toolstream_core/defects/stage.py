@@ -47,9 +47,12 @@ class Ids:
     sent: dict[str, str] = field(default_factory=dict)
     """By made-up id: the provider's own, perhaps `""`."""
 
-    def make(self, prefix: str, seed: str, original: str | None) -> str:
-        """The id for `seed`, always the same one; `original` is what the provider sent, `None` where nothing."""
-        made = prefix + hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:24]
+    def make(self, prefix: str, seed: str, original: str | None, length: int = 0) -> str:
+        """The id for `seed`, always the same one; `original` is what the provider sent, `None` where nothing.
+
+        `length` is the least that it has.
+        """
+        made = (prefix + hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:24]).ljust(length, "_")
         if original is not None:
             self.sent.pop(made, None)
             self.sent[made] = original

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.dialects.chat_edit import Piece, continuation
+from toolstream_core.dialects.chat_edit import Piece, continuation, with_entries
 from toolstream_core.shapes.chat_held import HeaderWithFirstFragment, Sequential, WholeCalls
 from toolstream_core.shapes.chat_shape import ChatShape
 from toolstream_core.shapes.gathered import TINY, tiny
@@ -12,9 +12,12 @@ from toolstream_core.shapes.gathered import TINY, tiny
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from toolstream_core.defects.stage import Stage
+    from toolstream_core.defects.stage import Context, Stage
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
+
+LONGEST: Final = 80
+"""Characters of an id that others are made as long as; longer ones stand alone."""
 
 
 class OneCallPerEvent(ChatShape):
@@ -99,6 +102,39 @@ class EmptyFragment(ChatShape):
         return self._spread(event, said)
 
 
+class EvenIds(ChatShape):
+    """No id is shorter than one before it; requests that follow have the provider's own ids again."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._longest = 0
+        self._given: dict[str, str] = {}
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        own = [piece.entry.get("id") for piece in found]
+        for piece, given in zip(found, own, strict=True):
+            if isinstance(given, str) and given:
+                piece.entry["id"] = self._given.get(given) or self._even(given)
+        if own == [piece.entry.get("id") for piece in found]:
+            return [event.frame]
+        payload = with_entries(event.frame.json, [(piece.choice, piece.entry) for piece in found])
+        return [self._context.writer.rewrite(event.frame, payload)]
+
+    def _even(self, own: str) -> str:
+        given = own
+        if _size(own) < self._longest:
+            given = self._context.ids.make("call_", f"{own}|{self._longest}", own, self._longest)
+        self._longest = min(max(self._longest, _size(given)), LONGEST)
+        self._given[own] = given
+        return given
+
+
+def _size(text: str) -> int:
+    """In bytes, as clients count that are written in Rust or Go."""
+    return len(text.encode("utf-8", "replace"))
+
+
 SHAPES: Final[dict[str, type[Stage]]] = {
     "whole-calls": WholeCalls,
     "one-call-per-event": OneCallPerEvent,
@@ -108,4 +144,5 @@ SHAPES: Final[dict[str, type[Stage]]] = {
     "tiny-fragments": TinyFragments,
     "empty-fragment": EmptyFragment,
     "late-brace": LateBrace,
+    "even-ids": EvenIds,
 }

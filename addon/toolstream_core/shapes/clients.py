@@ -25,9 +25,10 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         "aichat",
         "aichat",
         "0.30.0 and the states before its fix",
-        ("whole-calls", "one-call-per-event"),
+        ("whole-calls", "one-call-per-event", "even-ids"),
         ("safe",),
-        "keys calls by id and index of each delta, takes the first entry of an event only, and needs [DONE]",
+        "keys calls by id and index of each delta, passes over shorter keys and an event's further entries, "
+        "and needs [DONE]",
         "https://github.com/sigoden/aichat",
     ),
     ClientSet(

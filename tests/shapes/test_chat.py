@@ -1,0 +1,76 @@
+"""Shapes of Chat Completions calls, as far as the laws of all shapes do not hold them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.body import Body
+from toolstream_core.model import Exchange
+from toolstream_core.settings import Settings
+from toolstream_core.shapes.chat import LONGEST
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.stage import Ids
+
+PATH = "/v1/chat/completions"
+
+
+def written(*entries: dict[str, Any]) -> bytes:
+    """An event each."""
+    chunks = ({"choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]} for entry in entries)
+    return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+
+
+def entry(index: int, call_id: str | None, arguments: str = "{}") -> dict[str, Any]:
+    """The start of a call, or with no id more of it."""
+    function = {"name": "ping", "arguments": arguments} if call_id is not None else {"arguments": arguments}
+    return {"index": index, **({"id": call_id} if call_id is not None else {}), "function": function}
+
+
+def shaped(body: bytes) -> tuple[bytes, Ids]:
+    """What goes on, and the ids that were made up for it."""
+    exchange = Exchange(path=PATH, content_type="text/event-stream", request={})
+    line = Body(exchange, Settings(shapes=("even-ids",)))
+    out = b"".join([*line.feed(body), *line.end()])
+    assert line.pipeline.error is None
+    return out, line.ids
+
+
+def ids(body: bytes) -> list[str | None]:
+    """The id of each entry."""
+    payloads = (json.loads(block.removeprefix(b"data: ")) for block in body.split(b"\n\n") if block)
+    return [payload["choices"][0]["delta"]["tool_calls"][0].get("id") for payload in payloads]
+
+
+def test_even_ids_lengthen_what_is_shorter() -> None:
+    """Made-up ids are as long as the longest before them, and it is known what they stand for."""
+    long = "call_0123456789012345678901234567890123456789"
+    body = written(entry(0, "call_1"), entry(1, long), entry(2, "call_3"), entry(3, "call_4"), entry(3, None, ""))
+    out, made = shaped(body)
+    first, second, third, fourth, fifth = ids(out)
+    assert (first, second, fifth) == ("call_1", long, None)
+    assert third is not None
+    assert fourth is not None
+    assert third != fourth
+    assert len(third) == len(fourth) == len(long)
+    assert made.sent == {third: "call_3", fourth: "call_4"}
+
+
+def test_even_ids_repeat_what_they_have_given() -> None:
+    """Each of a call's entries has the same id, also where a longer one came between them."""
+    body = written(
+        entry(0, "a", "{"), entry(1, "call_b", "{"), entry(2, "c", "{"), entry(0, "a", "}"), entry(2, "c", "}")
+    )
+    out, _ = shaped(body)
+    found = ids(out)
+    assert found[:2] == ["a", "call_b"]
+    assert (found[0], found[2]) == (found[3], found[4])
+
+
+def test_even_ids_leave_what_is_long_enough() -> None:
+    """Not a byte changes; empty ids are none, and nothing is as long as an id beyond all measure."""
+    even = written(entry(0, "a1"), entry(1, "b2"), entry(2, "c33"), entry(3, ""))
+    assert shaped(even)[0] == even
+    endless = written(entry(0, "x" * 1000), entry(1, "y" * LONGEST))
+    assert shaped(endless)[0] == endless
