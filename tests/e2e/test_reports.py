@@ -20,11 +20,12 @@ from tests.e2e.clients.streams import FLOWS, chat, delta, saved, self_contained
 from tests.e2e.harness.script import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from tests.e2e.clients.conversation import Client, Conversation, Json
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Options
 
 pytestmark = pytest.mark.e2e
 
@@ -90,11 +91,11 @@ class Talk(NamedTuple):
     asked: tuple[Json, ...]
 
 
-def talk(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, options: Mapping[str, str]) -> Talk:
+def talk(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, options: Options) -> Talk:
     """A conversation through the proxy with these options."""
     plans = [upstream.plan(answer(pieces)) for pieces in (wire.first, wire.last)]
     waiting = iter(plans)
-    proxy = proxies.get(**options)
+    proxy = proxies.get("regular", **options)
     with httpx2.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:
 
         def post(request: Json) -> bytes:
@@ -150,6 +151,7 @@ class Report(NamedTuple):
 MISSING = "run() missing 1 required positional argument: 'query'"
 NOT_JSON = f"Tool call 'get_timeget_distance' have non-JSON arguments '{json.dumps(ZONE)}{json.dumps(WAY)}'"
 NO_VALUE = "No value present"
+NAMELESS = "toolName cannot be null or empty"
 LOST = ("Missing: location", "Unknown tool", "Unknown tool")
 GLM = Report("aichat, GLM-5", aichat.UNGUARDED, recorded("glm-5"), results=(MISSING,))
 SHORTER = Report("aichat, a shorter id", aichat.PUBLISHED, parallel(1, "call_2"), crash=NOT_JSON)
@@ -159,7 +161,7 @@ OPENCLAW_RC1 = Report(
     "Spring AI RC1, OpenClaw's stream",
     spring_ai.RC1,
     recorded("openclaw-empty-ids"),
-    crash="toolName cannot be null or empty",
+    crash=NAMELESS,
 )
 DEEPSEEK = Report("Spring AI RC1", spring_ai.RC1, recorded("deepseek-empty-id"), crash=NO_VALUE)
 REUSED = Report("Spring AI 2.0.1, one index", spring_ai.FIXED, parallel(0), results=(DONE,))
@@ -214,79 +216,33 @@ def test_calls_that_never_came_are_not_made_up(proxies: Proxies, secure: Upstrea
     assert SILENT.fails(talk(proxies, secure, SILENT.client, SILENT.wire, {SHAPE: "for:pi-ai"}))
 
 
-@pytest.mark.parametrize(
-    ("client", "wire", "fault", "crash", "results"),
-    [
-        pytest.param(
-            aichat.UNGUARDED,
-            instead(
-                "glm-5",
-                chat(delta('{"query":"ESP32"}', id="call_1", name="web_search")),
-                ("call_1", "web_search", {"query": "ESP32"}),
-            ),
-            "glm-5",
-            None,
-            (MISSING,),
-            id="aichat: glm-5",
-        ),
-        pytest.param(
-            ruby_llm.RESPONSES,
-            instead("ruby-llm-responses", self_contained(b"".join(recorded("ruby-llm-responses").first))),
-            "responses-item-id",
-            "unexpected token at '\"}'",
-            (),
-            id="ruby_llm: responses-item-id",
-        ),
-        pytest.param(spring_ai.RC1, recorded("openai-chat-single"), "deepseek", NO_VALUE, (), id="RC1: deepseek"),
-        pytest.param(
-            spring_ai.RC1,
-            recorded("openai-chat-single"),
-            "openclaw",
-            "toolName cannot be null or empty",
-            (),
-            id="RC1: openclaw",
-        ),
-        pytest.param(spring_ai.FIXED, parallel(1), "reused-index", None, (DONE,), id="2.0.1: reused-index"),
-        pytest.param(
-            spring_ai.FIXED, parallel(1), "missing-index", "`index` is not set", (), id="2.0.1: missing-index"
-        ),
-        pytest.param(
-            pi_ai.REPORTED,
-            recorded("openai-chat-single"),
-            "openrouter-no-deltas",
-            None,
-            (),
-            id="pi-ai: openrouter-no-deltas",
-        ),
-        pytest.param(
-            pi_ai.REPORTED, recorded("openai-chat-single"), "unstreamed-calls", None, (), id="pi-ai: unstreamed-calls"
-        ),
-        pytest.param(
-            openclaw.REPORTED,
-            instead(
-                "openclaw-empty-ids",
-                chat(delta('{"location":"Tokyo"}', id="call_1", name="get_weather")),
-            ),
-            "openclaw",
-            None,
-            LOST[:2],
-            id="OpenClaw: openclaw",
-        ),
-    ],
+FLOW = recorded("openai-chat-single")
+ONE_EVENT = instead("openclaw-empty-ids", chat(delta('{"location":"Tokyo"}', id="call_1", name="get_weather")))
+SEARCH = ("call_1", "web_search", {"query": "ESP32"})
+WHOLE = instead("glm-5", chat(delta(json.dumps(SEARCH[2]), id=SEARCH[0], name=SEARCH[1])), SEARCH)
+CONTAINED = instead("ruby-llm-responses", self_contained(b"".join(recorded("ruby-llm-responses").first)))
+PLANTED = (
+    Report("glm-5", aichat.UNGUARDED, WHOLE, results=(MISSING,)),
+    Report("responses-item-id", ruby_llm.RESPONSES, CONTAINED, crash="unexpected token at '\"}'"),
+    Report("openclaw", openclaw.REPORTED, ONE_EVENT, results=LOST[:2]),
+    Report("openclaw", spring_ai.RC1, FLOW, crash=NAMELESS),
+    Report("deepseek", spring_ai.RC1, FLOW, crash=NO_VALUE),
+    Report("reused-index", spring_ai.FIXED, parallel(1), results=(DONE,)),
+    Report("missing-index", spring_ai.FIXED, parallel(1), crash="`index` is not set"),
+    Report("openrouter-no-deltas", pi_ai.REPORTED, FLOW),
+    Report("unstreamed-calls", pi_ai.REPORTED, FLOW),
 )
-def test_a_client_fails_where_it_is_planted(
-    proxies: Proxies,
-    secure: Upstream,
-    client: Client,
-    wire: Wire,
-    fault: str,
-    crash: str | None,
-    results: tuple[str, ...],
-) -> None:
-    """It reads the stream well without the fault."""
-    assert works(talk(proxies, secure, client, wire, {}), wire)
-    broken = talk(proxies, secure, client, wire, {FAULT: fault}).conversation
-    assert (broken.crash, broken.results) == (crash, results)
+"""By the fault; without it the client reads the stream well."""
+
+
+@pytest.mark.parametrize("report", PLANTED, ids=lambda report: f"{report.client.name}: {report.name}")
+def test_a_client_fails_where_it_is_planted(proxies: Proxies, secure: Upstream, report: Report) -> None:
+    """One proxy plants each fault in the streams of its own path."""
+    faults = sorted({f"{one.name}:path=/{one.name}/*" for one in PLANTED})
+    healthy = report.wire._replace(path=f"/healthy{report.wire.path}")
+    assert works(talk(proxies, secure, report.client, healthy, {FAULT: faults}), report.wire)
+    broken = report.wire._replace(path=f"/{report.name}{report.wire.path}")
+    assert report.fails(talk(proxies, secure, report.client, broken, {FAULT: faults}))
 
 
 NEEDS = {

@@ -32,7 +32,7 @@ class Proxies:
         self._taps: dict[str, Tap] = {}
         self._stack = ExitStack()
 
-    def get(self, mode: str = "regular", **options: str) -> Mitmdump:
+    def get(self, mode: str = "regular", **options: str | Sequence[str]) -> Mitmdump:
         """The running mitmdump of this configuration."""
         key = " ".join((mode, *(f"{name}={value}" for name, value in sorted(options.items()))))
         if key not in self._started:
@@ -41,7 +41,7 @@ class Proxies:
 
     def make(
         self,
-        options: Mapping[str, str] | None = None,
+        options: Mapping[str, str | Sequence[str]] | None = None,
         *,
         mode: str = "regular",
         env: Mapping[str, str] | None = None,
