@@ -122,7 +122,7 @@ class Body:
         stages: list[Stage] = []
         plants = PLANTS.get(self._dialect.name, {})
         shapes = SHAPES.get(self._dialect.name, {})
-        asked = request.model(self.exchange.request)
+        asked = asked_read.model_of(self.exchange.path, self.exchange.request)
         turn = asked_read.turn(self.exchange.request)
         for place, (fault, budget) in enumerate(self.settings.faults):
             if not fault.reaches(host=self.exchange.host, path=self.exchange.path, model=asked, turn=turn):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.dialects.asked import Form, read
+from toolstream_core.dialects.asked import Form, model_of, read
 
 KEYS = st.sampled_from(
     [
@@ -134,6 +134,13 @@ def test_a_model_in_the_path(path: str, model: str) -> None:
     asked = read(path, {"contents": []})
     assert asked
     assert asked.model == model
+
+
+def test_the_model_in_the_body_comes_first() -> None:
+    """The path's is a deployment's name then."""
+    assert model_of("/openai/deployments/mine/chat/completions", {"model": "m"}) == "m"
+    assert model_of("/v1beta/models/gemini-x:generateContent?key=k", {"contents": []}) == "gemini-x"
+    assert model_of("/v1/chat/completions", {"messages": HI}) is None
 
 
 def test_a_model_in_an_azure_path() -> None:

@@ -59,12 +59,17 @@ def read(path: str, request: Json) -> Asked | None:
         return None
     return Asked(
         dialect=dialect,
-        model=model(request) or _model_in(path),
+        model=model_of(path, request),
         form=_form(dialect, path, request),
         tools=frozenset(tools(request)),
         results=turn(request),
         words=_words(request),
     )
+
+
+def model_of(path: str, request: Json) -> str | None:
+    """The model asked for: the one in the body, else the one in the path."""
+    return model(request) or _model_in(path)
 
 
 def turn(request: Json) -> int:
