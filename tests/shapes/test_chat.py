@@ -28,10 +28,10 @@ def entry(index: int, call_id: str | None, arguments: str = "{}") -> dict[str, A
     return {"index": index, **({"id": call_id} if call_id is not None else {}), "function": function}
 
 
-def shaped(body: bytes) -> tuple[bytes, Ids]:
+def shaped(body: bytes, shape: str = "even-ids") -> tuple[bytes, Ids]:
     """What goes on, and the ids that were made up for it."""
     exchange = Exchange(path=PATH, content_type="text/event-stream", request={})
-    line = Body(exchange, Settings(shapes=("even-ids",)))
+    line = Body(exchange, Settings(shapes=(shape,)))
     out = b"".join([*line.feed(body), *line.end()])
     assert line.pipeline.error is None
     return out, line.ids
@@ -74,3 +74,12 @@ def test_even_ids_leave_what_is_long_enough() -> None:
     assert shaped(even)[0] == even
     endless = written(entry(0, "x" * 1000), entry(1, "y" * LONGEST))
     assert shaped(endless)[0] == endless
+
+
+def test_whole_calls_lose_nothing_that_comes_later() -> None:
+    """What follows a finish in a call's midst goes on as it came."""
+    finish = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}\n\n'
+    body = written(entry(0, "call_1", '{"a":')) + finish + written(entry(0, None, "1}"), entry(0, None, ""))
+    out, _ = shaped(body, "whole-calls")
+    assert out.index(b"call_1") < out.index(b'"finish_reason": "tool_calls"') < out.index(b'"1}"')
+    assert out.count(b'"tool_calls":') == 2

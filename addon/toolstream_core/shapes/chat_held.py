@@ -75,6 +75,7 @@ class WholeCalls(_Holding):
             return [event.frame]
         rest = self._rest(event, found)
         out: list[Frame] = []
+        payload, number = event.frame.json, event.frame.number
         for piece in found:
             if piece.opening:
                 out.extend(self._complete(piece.call))
@@ -82,7 +83,9 @@ class WholeCalls(_Holding):
             if gathered is not None:
                 gathered.parts.append(piece.arguments)
             elif piece.opening:
-                self._open[id(piece.call)] = _Gathered(piece, event.frame.json, event.frame.number)
+                self._open[id(piece.call)] = _Gathered(piece, payload, number)
+            elif piece.arguments:  # more of a call that has gone on: after an early finish, or a first `{}`
+                out.append(self._context.writer.make(entry_chunk(payload, piece.choice, piece.entry), number))
         if any(finish.reason for finish in event.said.finishes):
             out.extend(self._gone())
         return [*out, *rest]
