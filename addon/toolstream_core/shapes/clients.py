@@ -62,9 +62,10 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         "pi-ai",
         "Pi SDK",
         "0.51.1",
-        (),
+        ("sequential",),
         ("safe",),
-        "reads deltas only: calls that come in the final message are streamed before the finish",
+        "reads deltas only, so calls of the final message are streamed before the finish; "
+        "takes a delta without an id for more of the last call",
         "https://github.com/earendil-works/pi",
     ),
 )
