@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.defects import strict
+from tests.defects.healthy import streams
 from tests.e2e.clients import aichat, openclaw, pi_ai, ruby_llm, spring_ai
 from tests.e2e.clients.conversation import DONE, Call, CrashError, Json, converse, events
+from tests.e2e.clients.sets import SETS
 from tests.e2e.clients.streams import chat, delta, saved, self_contained, written
+from toolstream_core.body import Body
+from toolstream_core.defects.plants import PLANTS
+from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
+    from tests.defects.healthy import Healthy
     from tests.e2e.clients.conversation import Client, Tools
 
 ROME, OSLO = '{"city":"Rome"}', '{"city":"Oslo"}'
@@ -243,6 +251,49 @@ def test_the_report_on_aichat() -> None:
     assert said["tool_calls"] == [{"id": "call_95df1cc8dabc4b959bbbc431", "type": "function", "function": call}]
     assert gave["content"] == "run() missing 1 required positional argument: 'query'"
     assert conversation.text == "Most use the console component of ESP-IDF."
+
+
+AT_ONCE = (aichat.UNGUARDED, openclaw.REPORTED)
+"""They need each call in one event, which it cannot be where the finish comes in its midst."""
+HEALTHY = {
+    dialect: [one for one in streams() if one.dialect == dialect] for dialect in ("openai-chat", "openai-responses")
+}
+
+
+def through(body: bytes, healthy: Healthy, words: Words) -> bytes:
+    """What goes on of an answer to the healthy one's request."""
+    line = Body(healthy.exchange, settings(words))
+    return b"".join([*line.feed(body), *line.end()])
+
+
+@pytest.mark.parametrize(
+    ("name", "client"),
+    [pytest.param(name, client, id=client.name) for name, clients in SETS.items() for client in clients],
+)
+def test_what_a_client_needs_is_enough(name: str, client: Client) -> None:
+    """What the strictest client reads of a broken stream once it is mended, this one reads with its own set."""
+    dialect = "openai-responses" if client is ruby_llm.RESPONSES else "openai-chat"
+    read = 0
+    for healthy in HEALTHY[dialect]:
+        meant = strict.calls(dialect, healthy.body, healthy.exchange)
+        for fault in [None, *PLANTS[dialect]]:
+            broken = through(healthy.body, healthy, Words(fault=[fault])) if fault else healthy.body
+            mended = through(broken, healthy, Words(repair=["safe"]))
+            if read_strictly(mended, healthy) != meant or (fault == "early-finish" and client in AT_ONCE):
+                continue
+            calls = client.assemble(events(through(broken, healthy, Words(shape=[f"for:{name}"]))))
+            made = [(call.name, json.loads(call.arguments or "{}")) for call in calls]
+            assert sorted(made, key=repr) == sorted(meant, key=repr), (healthy.name, fault)
+            read += 1
+    assert read >= 100
+
+
+def read_strictly(body: bytes, healthy: Healthy) -> object:
+    """The calls, or the error of the strictest client."""
+    try:
+        return strict.calls(healthy.dialect, body, healthy.exchange)
+    except (AssertionError, LookupError, ValueError) as error:
+        return error
 
 
 def test_an_unknown_tool() -> None:

@@ -16,6 +16,7 @@ import pytest
 from tests.e2e.clients import aichat, openclaw, pi_ai, ruby_llm, spring_ai
 from tests.e2e.clients.conversation import DONE, converse, text
 from tests.e2e.clients.conversation import events as data_of
+from tests.e2e.clients.sets import SETS
 from tests.e2e.clients.streams import FLOWS, chat, delta, saved, self_contained
 from tests.e2e.harness.script import answer
 
@@ -245,20 +246,13 @@ def test_a_client_fails_where_it_is_planted(proxies: Proxies, secure: Upstream, 
     assert report.fails(talk(proxies, secure, report.client, broken, {FAULT: faults}))
 
 
-NEEDS = {
-    "aichat": (aichat.PUBLISHED, aichat.UNGUARDED, aichat.FIXED),
-    "ruby_llm": (ruby_llm.CHAT, ruby_llm.RESPONSES),
-    "openclaw": (openclaw.REPORTED, openclaw.AGGREGATING),
-    "spring-ai": (spring_ai.RC1, spring_ai.FIXED),
-    "pi-ai": (pi_ai.REPORTED,),
-}
 SAVED = sorted(path.stem for path in FLOWS.glob("*.flow"))
 PATHS = {ruby_llm.RESPONSES: "/responses"}
 
 
 @pytest.mark.parametrize(
     ("client", "option"),
-    [pytest.param(client, f"for:{name}", id=client.name) for name, clients in NEEDS.items() for client in clients],
+    [pytest.param(client, f"for:{name}", id=client.name) for name, clients in SETS.items() for client in clients],
 )
 def test_a_client_reads_all_that_is_saved(proxies: Proxies, secure: Upstream, client: Client, option: str) -> None:
     """With its own option: every saved answer with calls in its protocol."""
