@@ -49,6 +49,8 @@ class Body:
     ids: Ids = field(default_factory=Ids)
     number: int = 0
     """Which stream of its run it is: faults are drawn by it."""
+    transit: Sequence[Picker] = ()
+    """Faults of time that act on it further on, to be told with the others."""
 
     def __post_init__(self) -> None:
         """Build the pipeline."""
@@ -85,7 +87,7 @@ class Body:
     def _plan(self, reader: Reader, menders: Sequence[type[Mender]]) -> Plan:
         """Who has to do with the events of an answer that streams."""
         faults = self._faults(reader.mended)
-        reader.faults = self._pickers
+        reader.faults = [*self._pickers, *self.transit]
         repairs = self.settings.repairs
         heard = _told_by(reader)
         judges: list[Stage] = []

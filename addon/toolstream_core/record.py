@@ -112,6 +112,11 @@ class Reader:
         """Whether anybody wants to be told of single events."""
         return bool(self._live)
 
+    @property
+    def whole(self) -> bool:
+        """Whether the answer's end was seen, and all of its calls."""
+        return self._record.ended and all(call.complete for call in self._calls.resolved())
+
     def found(self, finding: Finding) -> None:
         """Take a finding, and tell it; the same one only once, whoever found it."""
         key = (finding.code, finding.event, finding.call)

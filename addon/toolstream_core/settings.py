@@ -12,6 +12,8 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.faults.spec import Fault, FaultError, parse_fault
 from toolstream_core.shapes import SHAPES
 from toolstream_core.shapes.clients import CLIENTS
+from toolstream_core.transit import TRANSIT, TransitFault, transit_of
+from toolstream_core.transit.rows import TransitError, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +24,8 @@ FOR: Final = "for:"
 PARTS: Final = {preset.name: preset.parts for preset in PRESETS}
 SHAPE_NAMES: Final = frozenset(name for shapes in SHAPES.values() for name in shapes)
 PLANT_NAMES: Final = frozenset(name for plants in PLANTS.values() for name in plants)
+
+FAULT_NAMES: Final = PLANT_NAMES | PARTS.keys() | SHAPE_NAMES | {row.name for row in TRANSIT}
 
 
 class SettingsError(ValueError):
@@ -38,12 +42,14 @@ class Settings:
     """Names of shapes, in the order in which they are applied."""
     faults: tuple[tuple[Fault, Budget], ...] = ()
     """Faults, in the order in which they are applied, each with how often it may still act."""
+    transit: tuple[tuple[TransitFault, Fault, Budget], ...] = ()
+    """Faults of time and of the connection, in the order in which they are applied."""
     seed: int = 0
 
     @property
     def rewrites(self) -> bool:
         """Whether any stream may leave otherwise than it came."""
-        return bool(self.repairs or self.shapes or self.faults)
+        return bool(self.repairs or self.shapes or self.faults or self.transit)
 
 
 NOTHING: Final = Settings()
@@ -74,11 +80,17 @@ def settings(words: Words) -> Settings:
             raise SettingsError(f"{word!r} names no shape; known are {_shapes()}")
     try:
         codes = frozenset(row.code for row in repairs(asked))
-        faults = tuple(parse_fault(text, PLANT_NAMES | PARTS.keys() | SHAPE_NAMES) for text in words.fault)
-    except (UnknownDefectError, FaultError) as error:
+        given = [(one := parse_fault(text, FAULT_NAMES, keys_of), Budget(one.times)) for text in words.fault]
+        transit = [(transit_of(fault.name, dict(fault.own)), fault, budget) for fault, budget in given]
+    except (UnknownDefectError, FaultError, TransitError) as error:
         raise SettingsError(str(error)) from error
-    unique = tuple(dict.fromkeys(shapes))
-    return Settings(codes, unique, tuple((fault, Budget(fault.times)) for fault in faults), words.seed)
+    return Settings(
+        codes,
+        tuple(dict.fromkeys(shapes)),
+        tuple((fault, budget) for one, fault, budget in transit if one is None),
+        tuple((one, fault, budget) for one, fault, budget in transit if one is not None),
+        words.seed,
+    )
 
 
 def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -25,12 +25,12 @@ TRUNCATED_STREAM: Final = Row(
     "reports a broken stream; runs nothing that is not whole",
 )  # fmt: skip
 CUT_OFF_CALL: Final = Row(
-    "TS302", "cut-off-call", "ending", ERROR, None, ALL_DIALECTS,
+    "TS302", "cut-off-call", "ending", ERROR, SAFE, ALL_DIALECTS,
     "a call's arguments are not whole",
     "does not run the call",
 )  # fmt: skip
 UNTERMINATED_BODY: Final = Row(
-    "TS303", "unterminated-body", "ending", ERROR, None, ALL_DIALECTS,
+    "TS303", "unterminated-body", "ending", ERROR, SAFE, ALL_DIALECTS,
     "the connection broke after everything was said",
     "takes the answer, which is whole",
 )  # fmt: skip
@@ -50,7 +50,7 @@ WRONG_FINISH: Final = Row(
     _RUNS,
 )  # fmt: skip
 MISSING_CALLS: Final = Row(
-    "TS307", "missing-calls", "ending", ERROR, None, (CHAT, ANTHROPIC),
+    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, ANTHROPIC),
     "the finish reason says tool calls and none came",
     "says so or asks again; never waits for a result of nothing",
 )  # fmt: skip

@@ -29,6 +29,10 @@ class Safety(enum.StrEnum):
 SAFE, UNSAFE = Safety.SAFE, Safety.UNSAFE
 
 
+LIVE: Final = frozenset({"TS302", "TS303", "TS307"})
+"""Codes of the rows whose repair takes the connection itself, or another request: only the proxy can do that."""
+
+
 class Row(NamedTuple):
     """A defect. Its code is never used for another; its name is the bad pattern."""
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container, Sequence
 
 
 class FaultError(ValueError):
@@ -36,6 +36,8 @@ class Fault:
     """How likely each call (or each stream, where the fault concerns it as a whole) is to be hit."""
     times: int | None = None
     """How often in all, over all streams."""
+    own: tuple[tuple[str, str], ...] = ()
+    """Keys that only this fault has, with their values as they were written."""
 
     def reaches(self, *, host: str, path: str, model: str | None, turn: int) -> bool:
         """Whether a stream is among the targets."""
@@ -53,7 +55,7 @@ class Fault:
     @property
     def spec(self) -> str:
         """The specification, in its shortest form."""
-        said = [f"{key}={_said(value)}" for key, value in self._said() if value is not None]
+        said = [f"{key}={_said(value)}" for key, value in (*self.own, *self._said()) if value is not None]
         return f"{self.name}:{','.join(said)}" if said else self.name
 
     def _said(self) -> list[tuple[str, object]]:
@@ -61,25 +63,34 @@ class Fault:
         return [(key, getattr(self, key)) for key in KEYS if getattr(self, key) != getattr(usual, key)]
 
 
-KEYS: Final = tuple(one.name for one in fields(Fault) if one.name != "name")
+KEYS: Final = tuple(one.name for one in fields(Fault) if one.name not in {"name", "own"})
 _COUNTS = {"turn": 0, "nth": 1, "times": 0}
 """Keys whose value is a whole number, and the least one."""
 
 
-def parse_fault(text: str, known: Container[str]) -> Fault:
-    """The fault that `text` means; `known` has the names that may be asked for. Raises `FaultError`."""
+def parse_fault(text: str, known: Container[str], own: Callable[[str], Sequence[str]] = lambda name: ()) -> Fault:  # noqa: ARG005
+    """The fault that `text` means. Raises `FaultError`.
+
+    `known` has the names that may be asked for, `own` gives the keys that only a fault of that name has.
+    """
     name, colon, rest = text.strip().partition(":")
     if name not in known:
         raise FaultError(f"{name!r} names no fault; `toolstream list` shows those that there are")
+    mine = own(name)
+    keys = ", ".join((*mine, *KEYS))
     if colon and not rest:
-        raise FaultError(f"{text!r}: after the colon come key=value pairs, of the keys {', '.join(KEYS)}")
+        raise FaultError(f"{text!r}: after the colon come key=value pairs, of the keys {keys}")
     values: dict[str, object] = {}
+    said: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        if key not in KEYS or not equals or not value:
-            raise FaultError(f"{part.strip()!r} in {text!r} is no key=value pair; keys are {', '.join(KEYS)}")
-        values[key] = _value(key, value, text)
-    return Fault(name=name, **values)  # type: ignore[arg-type]
+        if key not in (*mine, *KEYS) or not equals or not value:
+            raise FaultError(f"{part.strip()!r} in {text!r} is no key=value pair; keys are {keys}")
+        if key in mine:
+            said[key] = value
+        else:
+            values[key] = _value(key, value, text)
+    return Fault(name=name, own=tuple(said.items()), **values)  # type: ignore[arg-type]
 
 
 def _value(key: str, value: str, text: str) -> object:

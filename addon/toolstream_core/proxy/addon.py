@@ -17,9 +17,10 @@ from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.proxy.changes import readable, relabel, restore
-from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed
+from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
+from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.watch import Watch, request_json
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
@@ -54,6 +55,7 @@ class ToolstreamAddon:
         self._paint = plain
         self._settings = NOTHING
         self._ids = Ids()
+        self._timing = Timing(lambda flow_id: self._watches.pop(flow_id, None))
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
@@ -75,6 +77,9 @@ class ToolstreamAddon:
             self._configure_provider(ctx.options.toolstream_provider)
         if updated & CHANGES:
             self._configure_changes()
+        if updated & (CHANGES | {"toolstream_provider", "toolstream_speed"}):
+            speed = speed_of(ctx.options.toolstream_speed)
+            self._timing.configure(self._settings, speed if self._provider is not None else 0.0)
 
     def running(self) -> None:
         """Find out where lines go, once mitmproxy's own addons are there."""
@@ -82,11 +87,14 @@ class ToolstreamAddon:
         self._out = terminal(event_log=event_log)
         shown = not event_log and wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ))
         self._paint = colour if shown else plain
+        self._timing.run()
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
         if self._settings.rewrites or self._ids.sent:
             self._prepare(flow)
+        if flow.response is None and self._settings.transit and self._filtered(flow) and self._timing.refuses(flow):
+            return
         if self._provider is not None and flow.response is None:
             self._provider.answer(flow)
 
@@ -105,16 +113,21 @@ class ToolstreamAddon:
         passing = streamed or (claimed and wants_stream(flow.request.path, request))
         self._bodies += 1
         settings = self._settings if passing and readable(flow.response) else NOTHING
-        watch = Watch(flow, request, self._sinks, self._failed, settings, self._ids, self._bodies)
+        faults = self._timing.drawn(flow, request, self._bodies) if settings.transit else ()
+        picks = [pick for _, pick in faults]
+        watch = Watch(flow, request, self._sinks, self._failed, settings, self._ids, self._bodies, picks)
         self._watches[flow.id] = watch
         if passing:
-            if watch.rewrites:
+            if self._timing.begin(flow, watch, faults) or watch.rewrites:
                 relabel(flow)
             flow.response.stream = _through(watch, flow.response.stream)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Read an answer that was not streamed through us: `stream: false`, or one that an addon made."""
+        if self._timing.provides(flow):
+            return
         watch = self._watches.pop(flow.id, None)
+        self._timing.forget(flow)
         if watch is None or watch.over:
             return
         assert flow.response is not None
@@ -130,6 +143,7 @@ class ToolstreamAddon:
     def error(self, flow: http.HTTPFlow) -> None:
         """Tell an answer that broke off: the final, empty chunk never comes then."""
         watch = self._watches.pop(flow.id, None)
+        self._timing.forget(flow)
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
 
@@ -147,6 +161,9 @@ class ToolstreamAddon:
     def _watched(self, flow: http.HTTPFlow) -> bool:
         if ctx.options.toolstream_log == "off" and self._jsonl is None and not self._settings.rewrites:
             return False
+        return self._filtered(flow)
+
+    def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
 
     def _sinks(self, watch: Watch, dialect: Dialect) -> Sequence[Sink]:
@@ -180,7 +197,7 @@ class ToolstreamAddon:
 
     def _prepare(self, flow: http.HTTPFlow) -> None:
         """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""
-        if self._filter is not None and not flowfilter.match(self._filter, flow):
+        if not self._filtered(flow):
             return
         restore(flow.request, self._ids)
         if self._settings.rewrites and looks_like_llm(request_json(flow.request)):

@@ -18,6 +18,7 @@ OURS = (
     "toolstream_filter",
     "toolstream_jsonl",
     "toolstream_provider",
+    "toolstream_speed",
     "toolstream_repair",
     "toolstream_shape",
     "toolstream_fault",
@@ -45,6 +46,12 @@ def declare(loader: Loader) -> None:
         "Saved flows (files or folders) that answer LLM requests in the provider's place.",
     )
     loader.add_option(
+        "toolstream_speed",
+        str,
+        "1",
+        "How many times as fast as they were recorded saved flows answer; 0 is at once.",
+    )
+    loader.add_option(
         "toolstream_repair",
         Sequence[str],
         [],
@@ -68,6 +75,18 @@ def declare(loader: Loader) -> None:
         0,
         "Faults of a probability are drawn from this number, so that a run can be repeated.",
     )
+
+
+def speed_of(text: str) -> float:
+    """The value of `toolstream_speed`. Raises `OptionsError`."""
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1.0
+    if not 0 <= speed < float("inf"):
+        message = f"toolstream_speed: {text!r} is no number from 0 on; 1 is as recorded, 0 at once"
+        raise OptionsError(message)
+    return speed
 
 
 def malformed(options: Options) -> Iterator[str]:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from toolstream_core.body import Body
+from toolstream_core.defects.ending import CUT_OFF_CALL, UNTERMINATED_BODY
 from toolstream_core.defects.stage import Ids
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import redacted, request_secrets
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.dialects import Dialect
+    from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json
     from toolstream_core.record import Record, Sink
 
@@ -35,14 +37,16 @@ class Watch:
         settings: Settings = NOTHING,
         ids: Ids | None = None,
         number: int = 0,
+        transit: Sequence[Picker] = (),
     ) -> None:
         """`request` is the request's JSON body or `ABSENT`; `failed` is told of a bug of ours, at most once.
 
-        `ids` remembers the ids that repairs make up, for the client's following requests.
+        `ids` remembers the ids that repairs make up, for the client's following requests. `transit` has the faults
+        of time that act on the answer behind this.
         """
         assert flow.response is not None
         self.flow = flow
-        self._failed = failed
+        self._on_failure = failed
         self._over = False
         self._started = flow.request.timestamp_start
         self._now = self._started
@@ -54,10 +58,19 @@ class Watch:
         self.rewrites = settings.rewrites
         """Whether the bytes may leave otherwise than they came."""
         self._body = Body(
-            self.exchange, settings, lambda dialect: sinks(self, dialect), ids=ids or Ids(), number=number
+            self.exchange,
+            settings,
+            lambda dialect: sinks(self, dialect),
+            ids=ids or Ids(),
+            number=number,
+            transit=transit,
         )
         self._pipeline = self._body.pipeline
         self._secrets: tuple[str, ...] | None = None
+        self._repairs = settings.repairs
+        self._forgiven: str | None = None
+        self.half = False
+        """Whether the answer is over in the midst of a call, and its end is to be no clean one."""
 
     @property
     def over(self) -> bool:
@@ -83,8 +96,13 @@ class Watch:
             try:
                 self._schedule(chunk)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-                self._tell(error)
+                self.failed(error)
         return chunk
+
+    def through(self, chunk: bytes) -> list[bytes]:
+        """As `stream`, always a list."""
+        out = self.stream(chunk)
+        return [out] if isinstance(out, bytes) else out
 
     def finish(self, *, broken: str | None = None) -> Record | None:
         """The answer is over; `broken` says how, where it was not by its own end."""
@@ -95,11 +113,25 @@ class Watch:
             self._catch_up()
             self._last = self._body.end(broken=broken)
             if self._pipeline.error is not None:
-                self._tell(self._pipeline.error)
-            return self._body.record(broken=broken)
+                self.failed(self._pipeline.error)
+            record = self._body.record(broken=broken or self._forgiven)
+            self.half = record is not None and self._is_half(record)
         except Exception as error:  # noqa: BLE001 - telling must not break what is told
-            self._tell(error)
-        return None
+            self.failed(error)
+            return None
+        return record
+
+    def forgives(self, message: str) -> bool:
+        """Whether the connection's break is no matter to the client: everything was said, and it may be mended."""
+        reader = self._body.reader
+        if UNTERMINATED_BODY.code not in self._repairs or self._over or reader is None or not reader.whole:
+            return False
+        self._forgiven = message
+        return True
+
+    def _is_half(self, record: Record) -> bool:
+        cut = any(finding.code == CUT_OFF_CALL.code for finding in record.findings)
+        return cut and CUT_OFF_CALL.code in self._repairs and not record.ended
 
     def elapsed(self) -> int:
         """Milliseconds from the request's begin to the arrival of what is read now."""
@@ -120,10 +152,10 @@ class Watch:
         try:
             out = self._body.feed(chunk)
         except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
-            self._tell(error)
+            self.failed(error)
             return [chunk]
         if self._pipeline.error is not None:
-            self._tell(self._pipeline.error)
+            self.failed(self._pipeline.error)
         return out
 
     def _schedule(self, chunk: bytes) -> None:
@@ -146,17 +178,17 @@ class Watch:
         try:
             self._pipeline.feed(data)
         except Exception as error:  # noqa: BLE001 - mitmproxy's event loop is no place for it
-            self._tell(error)
+            self.failed(error)
         if self._pipeline.error is not None:
-            self._tell(self._pipeline.error)
+            self.failed(self._pipeline.error)
 
-    def _tell(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
         """Tell a bug of ours, once, and read no more."""
         self._waiting.clear()
         self._collect = None
         if not self._given_up:
             self._given_up = True
-            self._failed(self, error)
+            self._on_failure(self, error)
 
 
 def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:

@@ -1,0 +1,266 @@
+"""Time inside mitmproxy: one stream waits, breaks, or ends otherwise, while all others flow.
+
+The one file that knows mitmproxy's inside: its layers, which are no stable interface. `missing` says what this
+version lacks of what is used here.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from mitmproxy import ctx, flow, http
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
+from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
+
+from toolstream_core.transit import How
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    type Commands = Generator[commands.Command, Any, None]
+
+# `flow.response.stream` is a plain function: a sleep in it stops the whole proxy, and nothing can be sent later.
+# mitmproxy itself waits for addons in one way, by a hook that a layer yields: that layer is paused until every addon
+# has had its say, and no other. So streams that have a passage are run by a subclass of mitmproxy's `HttpStream`
+# that yields a hook of its own wherever the passage wants to wait.
+
+
+class Break:
+    """The client's connection breaks here."""
+
+    def __init__(self, how: How, why: str) -> None:
+        """`why` is what the flow's error says."""
+        self.how = how
+        self.why = why
+
+
+class End:
+    """The body ends here in order."""
+
+
+type Step = bytes | Break | End | None
+"""What comes next: bytes go, the stream breaks, it ends; `None`: nothing more for what was offered."""
+
+
+class Passage(Protocol):
+    """One answer's way to the client, step by step."""
+
+    paced: bool
+    """Whether it has a say in every piece, not only in how the answer ends."""
+
+    def offer_headers(self) -> None:
+        """The headers are about to go."""
+        ...
+
+    def offer(self, piece: bytes | None) -> None:
+        """A piece of the body is about to go; `None` is the body's end."""
+        ...
+
+    def advance(self) -> bool:
+        """Find the next step; whether that needs no waiting. What it is stands in `step`."""
+        ...
+
+    async def wait(self) -> None:
+        """Wait until `advance` may be asked again."""
+        ...
+
+    @property
+    def step(self) -> Step:
+        """The step that `advance` found."""
+        ...
+
+    def left(self) -> None:
+        """The client has gone: nothing is worth waiting for."""
+        ...
+
+    def forgives(self, message: str) -> bool:
+        """Whether the answer is whole, although upstream's connection broke so."""
+        ...
+
+
+@dataclass
+class ToolstreamGateHook(commands.StartHook):
+    """A stream waits. mitmproxy hangs on hooks of other shapes than one flow."""
+
+    flow: http.HTTPFlow
+
+
+class GatedStream(HttpStream):
+    """One request and its answer, the answer by way of its passage where it has one."""
+
+    gate: Gate
+    _passage: Passage | None = None
+    _over = False
+
+    def handle_event(self, event: events.Event) -> Commands:
+        """As ever; a client that leaves ends what is waited for."""
+        if self._passage is not None and isinstance(event, _events.RequestProtocolError):
+            self._passage.left()
+        return super().handle_event(event)
+
+    def start_response_stream(self) -> Commands:
+        """As ever, with the passage that the flow has got by now."""
+        self._passage = self.gate.passage(self.flow)
+        inner: Commands = super().start_response_stream()
+        return self._by_passage(inner, self._passage) if self._passage is not None and self._passage.paced else inner
+
+    def state_stream_response_body(self, event: events.Event) -> Commands:
+        """As ever, by way of the passage."""
+        inner: Commands = super().state_stream_response_body(event)
+        passage = self._passage
+        if passage is None or not (passage.paced or isinstance(event, _events.ResponseEndOfMessage)):
+            return inner
+        return self._by_passage(inner, passage)
+
+    def send_response(self, already_streamed: bool = False) -> Commands:  # noqa: FBT001, FBT002 - mitmproxy's form
+        """As ever; an answer that an addon made goes by way of its passage too."""
+        inner: Commands = super().send_response(already_streamed)
+        if already_streamed:
+            return inner
+        self._passage = self.gate.passage(self.flow)
+        return inner if self._passage is None else self._by_passage(inner, self._passage)
+
+    def handle_protocol_error(self, event: _events.RequestProtocolError | _events.ResponseProtocolError) -> Commands:
+        """As ever, unless the answer was whole when upstream's connection broke."""
+        streaming = self.server_state == self.state_stream_response_body
+        broken = isinstance(event, _events.ResponseProtocolError) and streaming
+        if broken and self._passage is not None and self._passage.forgives(event.message):
+            return self.state_stream_response_body(_events.ResponseEndOfMessage(self.stream_id))
+        inner: Commands = super().handle_protocol_error(event)
+        return inner
+
+    def _by_passage(self, inner: Commands, passage: Passage) -> Commands:
+        """Let what would go to the client go step by step."""
+        reply: object = None
+        while True:
+            try:
+                command = inner.send(reply)
+            except StopIteration:
+                return
+            reply = None
+            said = command.event if isinstance(command, SendHttp) else None
+            if isinstance(said, _events.ResponseData):
+                passage.offer(said.data)
+            elif isinstance(said, _events.ResponseHeaders):
+                passage.offer_headers()
+            elif isinstance(command, HttpResponseHook | DropStream) and not self._over and self._ends(command):
+                self._over = True
+                passage.offer(None)
+            else:
+                reply = yield command
+                continue
+            if not (yield from self._steps(passage)):
+                inner.close()
+                return
+            if not isinstance(said, _events.ResponseData):
+                reply = yield command
+
+    def _ends(self, command: commands.Command) -> bool:
+        """Whether the body's end is due before `command`: the response hook of a stream, the last word otherwise."""
+        streamed = bool(self.server_state == self.state_stream_response_body)
+        return streamed == isinstance(command, HttpResponseHook)
+
+    def _steps(self, passage: Passage) -> Generator[commands.Command, Any, bool]:
+        """Take the passage's steps; whether the stream goes on."""
+        while True:
+            while not passage.advance():
+                yield ToolstreamGateHook(self.flow)
+            step = passage.step
+            if step is None:
+                return True
+            if isinstance(step, bytes):
+                yield SendHttp(_events.ResponseData(self.stream_id, step), self.context.client)
+            elif isinstance(step, Break):
+                yield from self._break(step)
+                return False
+            else:
+                yield from self._leave_upstream("the answer was ended")
+                yield from super().send_response(already_streamed=True)
+                return False
+
+    def _break(self, step: Break) -> Commands:
+        """Break the client's connection, or its stream, and tell everybody."""
+        self.flow.error = flow.Error(step.why)
+        yield HttpErrorHook(self.flow)
+        if step.how is How.RESET:
+            reset_soon(self.flow)
+        if step.how is How.CLOSE and self.flow.request.is_http2:
+            yield commands.CloseConnection(self.context.client)
+        else:
+            gone = _events.ResponseProtocolError(self.stream_id, step.why, _events.ErrorCode.KILL)
+            yield SendHttp(gone, self.context.client)
+        yield from self._leave_upstream(step.why)
+        self.flow.live = False
+        self.client_state = self.server_state = self.state_errored
+
+    def _leave_upstream(self, why: str) -> Commands:
+        """Upstream need not say the rest."""
+        if self.server_state == self.state_stream_response_body:
+            gone = _events.RequestProtocolError(self.stream_id, why, _events.ErrorCode.CANCEL)
+            yield SendHttp(gone, self.context.server)
+
+
+class GatedLayer(HttpLayer):
+    """An HTTP connection whose streams can have passages."""
+
+    gate: Gate
+
+    def make_stream(self, stream_id: int) -> Commands:
+        """As ever, of our kind."""
+        stream = GatedStream(self.context.fork(), stream_id)
+        stream.gate = self.gate
+        self.streams[stream_id] = stream
+        yield from self.event_to_child(stream, events.Start())
+
+
+class Gate:
+    """The addon that makes HTTP layers gated; is there only while something needs it."""
+
+    name = "toolstream-gate"
+
+    def __init__(self, passage: Callable[[http.HTTPFlow], Passage | None]) -> None:
+        """`passage` gives the passage of a flow whose answer is about to go."""
+        self.passage = passage
+
+    def next_layer(self, nextlayer: layer.NextLayer) -> None:
+        """Let mitmproxy decide, then see to it that streams are of our kind."""
+        ctx.master.addons.get("nextlayer").next_layer(nextlayer)
+        for one in nextlayer.context.layers:
+            if type(one) is HttpLayer:
+                one.__class__ = GatedLayer
+                cast("GatedLayer", one).gate = self
+
+    async def toolstream_gate(self, flow: http.HTTPFlow) -> None:
+        """Wait as long as the flow's passage wants to."""
+        passage = self.passage(flow)
+        if passage is not None:
+            await passage.wait()
+
+
+def reset_soon(flow: http.HTTPFlow) -> None:
+    """Let the client's TCP connection end with a reset, where it has a socket of its own."""
+    for handler in ctx.master.addons.get("proxyserver").connections.values():
+        if handler.client is flow.client_conn and not flow.request.is_http2:
+            writer = handler.transports[flow.client_conn].writer
+            taken = writer.get_extra_info("socket") if writer is not None else None
+            if taken is not None:
+                taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def missing() -> str | None:
+    """What this version of mitmproxy lacks, `None` where it has everything."""
+    wanted = {
+        HttpStream: ("state_stream_response_body", "send_response", "start_response_stream", "handle_protocol_error"),
+        HttpLayer: ("make_stream", "event_to_child"),
+    }
+    for owner, names in wanted.items():
+        for name in names:
+            if not callable(getattr(owner, name, None)):
+                return f"{owner.__name__}.{name}"
+    if ctx.master.addons.get("nextlayer") is None:
+        return "the addon nextlayer"
+    return None

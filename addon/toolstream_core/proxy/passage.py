@@ -1,0 +1,184 @@
+"""One answer's way to the client in time: what is sent, when, and how it ends. Knows asyncio's clock."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from typing import TYPE_CHECKING
+
+from toolstream_core.proxy.gate import Break, End
+from toolstream_core.transit import Cut, Finish, Hold, How, Place, Send, Wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.fixtures import Chunk
+    from toolstream_core.pace import Pace
+    from toolstream_core.proxy.gate import Step
+    from toolstream_core.proxy.watch import Watch
+    from toolstream_core.transit import Action
+
+_NOWHERE = Place(0, 0, counts=False)
+_HEARTBEAT = b": keep-alive\n\n"
+
+
+class WatchedPassage:
+    """The way of an answer that is watched."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        pace: Pace | None = None,
+        saved: Sequence[Chunk] | None = None,
+        speed: float = 1.0,
+        closed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`pace` has the faults, `saved` the chunks of an answer that goes in its own time, `speed` times as fast.
+
+        `closed` is called when the answer is over.
+        """
+        self.paced = pace is not None or saved is not None
+        self.step: Step = None
+        self._watch = watch
+        self._pace = pace
+        self._saved = deque(saved or ())
+        self.provided = saved is not None
+        """Whether the body comes from saved chunks, and not from the piece that is offered."""
+        self._providing = self.provided
+        self._speed = speed
+        self._closed = closed
+        self._queue: deque[Action] = deque()
+        self._due: float | None = None
+        self._begun: float | None = None
+        self._gone = asyncio.Event()
+        self._last = False
+
+    def offer_headers(self) -> None:
+        """As `Passage`."""
+        if self._pace is not None:
+            self._queue.extend(self._pace.begin())
+
+    def offer(self, piece: bytes | None) -> None:
+        """As `Passage`: of an answer that is provided, its chunks come in the place of the one piece that it is."""
+        if piece is None:
+            self._last = True
+            if not self.provided:
+                self._say_last()
+        elif not self.provided:
+            self._say(piece)
+
+    def advance(self) -> bool:
+        """As `Passage`."""
+        self.step = None
+        if self._gone.is_set():
+            self._queue.clear()
+            self._saved.clear()
+            return self._is_over()
+        while True:
+            if self._due is not None and self._due > _now():
+                return False
+            self._due = None
+            if self._queue:
+                if self._does(self._queue.popleft()):
+                    return True
+            elif not self._next_chunk():
+                return self._is_over()
+
+    async def wait(self) -> None:
+        """As `Passage`."""
+        if self._due is None:
+            return
+        seconds = None if math.isinf(self._due) else max(0.0, self._due - _now())
+        try:
+            await asyncio.wait_for(self._gone.wait(), seconds)
+        except TimeoutError:
+            return
+
+    def left(self) -> None:
+        """As `Passage`."""
+        self._gone.set()
+
+    def forgives(self, message: str) -> bool:
+        """As `Passage`."""
+        return bool(self._watch.forgives(message))
+
+    def _is_over(self) -> bool:
+        if self._last:
+            self._closed()
+        return True
+
+    def _does(self, action: Action) -> bool:
+        """Begin an action; whether it is a step that the gate takes."""
+        match action:
+            case Send(raw):
+                self.step = raw
+                return bool(raw)
+            case Wait(seconds):
+                self._due = _now() + seconds
+            case Cut(how):
+                self.step = Break(how, "cut by toolstream_fault")
+            case Finish():
+                self._watch.finish(broken="ended by toolstream_fault")
+                self._closed()
+                self.step = End()
+            case Hold():
+                return self._holds(action)
+        return self.step is not None
+
+    def _holds(self, hold: Hold) -> bool:
+        """Wait for the next heartbeat, or for the end of it all."""
+        if hold.seconds is not None and hold.seconds <= 0:
+            return False
+        heartbeat = hold.heartbeat or math.inf
+        pause = min(heartbeat, math.inf if hold.seconds is None else hold.seconds)
+        left = None if hold.seconds is None else hold.seconds - pause
+        self._due = _now() + pause
+        self._queue.append(Hold(left, hold.heartbeat))
+        if hold.heartbeat is not None and pause == heartbeat:
+            self._queue.appendleft(Send(_HEARTBEAT, _NOWHERE))
+        return False
+
+    def _next_chunk(self) -> bool:
+        """Let the next chunk of a provided answer come when it is due; whether there is one."""
+        if not self._providing:
+            return False
+        if self._begun is None:
+            self._begun = _now()
+        if not self._saved:
+            self._providing = False
+            for piece in self._watch.through(b""):
+                self._say(piece)
+            self._say_last()
+            return bool(self._queue)
+        chunk = self._saved[0]
+        due = self._begun + chunk.after / 1000 / self._speed
+        if due > _now():
+            self._due = due
+            return True
+        self._saved.popleft()
+        for piece in self._watch.through(chunk.data) if chunk.data else ():
+            self._say(piece)
+        return True
+
+    def _say(self, piece: bytes) -> None:
+        """Let a piece go by way of the faults; `b""` is the end."""
+        if self._pace is not None:
+            try:
+                self._queue.extend(self._pace.feed(piece))
+            except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
+                self._pace = None
+                self._watch.failed(error)
+            else:
+                return
+        if piece:
+            self._queue.append(Send(piece, _NOWHERE))
+
+    def _say_last(self) -> None:
+        self._say(b"")
+        if self._watch.half:
+            self._queue.append(Cut(How.CLOSE))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,150 @@
+"""Which answers go in their own time, and the gate that lets them. Knows mitmproxy's flow and its addons."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import mitmproxy.version
+from mitmproxy import ctx, http
+
+from toolstream_core.defects.row import LIVE
+from toolstream_core.dialects import DIALECTS, asked, request
+from toolstream_core.faults.picker import Picker
+from toolstream_core.fixtures import Chunk
+from toolstream_core.pace import Pace
+from toolstream_core.proxy.gate import Gate, missing
+from toolstream_core.proxy.passage import WatchedPassage
+from toolstream_core.proxy.watch import request_json
+from toolstream_core.settings import NOTHING
+from toolstream_core.transit.errors import error_body
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.proxy.watch import Watch
+    from toolstream_core.settings import Settings
+    from toolstream_core.transit import TransitFault
+
+logger = logging.getLogger(__name__)
+
+type Drawn = Sequence[tuple[TransitFault, Picker]]
+
+
+class Timing:
+    """The passages of the answers that are on their way."""
+
+    def __init__(self, closed: Callable[[str], object]) -> None:
+        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its answer is over."""
+        self._closed = closed
+        self._settings = NOTHING
+        self._speed = 0.0
+        self._passages: dict[str, WatchedPassage] = {}
+        self._gate: Gate | None = None
+        self._running = self._told = False
+        self._requests = 0
+
+    def configure(self, settings: Settings, speed: float) -> None:
+        """What is to be done; `speed` is 0 where saved answers come at once, or there are none."""
+        self._settings, self._speed = settings, speed
+        if self._running:
+            self._install()
+
+    def run(self) -> None:
+        """The proxy's own addons are there."""
+        self._running = True
+        self._install()
+
+    def refuses(self, flow: http.HTTPFlow) -> bool:
+        """Answer with an error, where a fault says so."""
+        self._requests += 1
+        body = request_json(flow.request)
+        if not request.looks_like_llm(body):
+            return False
+        for fault, pick in self._draw(flow, body, self._requests, early=True):
+            dialect = next((one.name for one in DIALECTS if one.claims(flow.request.path)), "openai-chat")
+            status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
+            said = json.dumps(error_body(dialect, status)).encode()
+            headers = {"content-type": "application/json", **({"retry-after": str(later)} if later else {})}
+            flow.response = http.Response.make(status, said, headers)
+            flow.comment = f"answered by fault {pick.fault.spec}"
+            return True
+        return False
+
+    def drawn(self, flow: http.HTTPFlow, body: Json, number: int) -> Drawn:
+        """The faults that act on an answer."""
+        return self._draw(flow, body, number, early=False)
+
+    def begin(self, flow: http.HTTPFlow, watch: Watch, faults: Drawn) -> bool:
+        """Give an answer a passage where it needs one; whether it comes in its own time from saved chunks."""
+        saved = _saved(flow) if self._speed else None
+        if self._gate is None or not (faults or saved or self._settings.repairs & LIVE):
+            return False
+        pace = Pace(replace(watch.exchange, content_encoding=""), faults) if faults else None
+        self._passages[flow.id] = WatchedPassage(watch, pace, saved, self._speed or 1.0, lambda: self._close(flow.id))
+        return saved is not None
+
+    def provides(self, flow: http.HTTPFlow) -> bool:
+        """Whether the answer is said chunk by chunk from here on."""
+        passage = self._passages.get(flow.id)
+        return passage is not None and passage.provided
+
+    def forget(self, flow: http.HTTPFlow) -> None:
+        """The answer is over, however."""
+        self._passages.pop(flow.id, None)
+
+    def _close(self, flow_id: str) -> None:
+        self._passages.pop(flow_id, None)
+        self._closed(flow_id)
+
+    def _draw(self, flow: http.HTTPFlow, body: Json, number: int, *, early: bool) -> Drawn:
+        out: list[tuple[TransitFault, Picker]] = []
+        for place, (one, fault, budget) in enumerate(self._settings.transit):
+            if (one.row.make is None) != early or not fault.reaches(
+                host=flow.request.pretty_host,
+                path=flow.request.path,
+                model=request.model(body),
+                turn=asked.turn(body),
+            ):
+                continue
+            pick = Picker(fault, f"{self._settings.seed}|{number}|transit{place}", budget)
+            if pick.stream():
+                out.append((one, pick))
+        return out
+
+    def _install(self) -> None:
+        """Have a gate while something needs it."""
+        timed = any(one.row.make is not None for one, _, _ in self._settings.transit)
+        needed = bool(timed or self._speed or self._settings.repairs & LIVE)
+        if needed and self._gate is None:
+            lack = missing()
+            if lack is None:
+                self._gate = Gate(lambda flow: self._passages.get(flow.id))
+                ctx.master.addons.add(self._gate)
+            elif not self._told:
+                self._told = True
+                logger.error(
+                    "toolstream: mitmproxy %s has no %s: faults of time, and repairs that take the connection, are off",
+                    mitmproxy.version.VERSION,
+                    lack,
+                )
+        elif not needed and self._gate is not None:
+            ctx.master.addons.remove(self._gate)
+            self._gate = None
+
+
+def _saved(flow: http.HTTPFlow) -> list[Chunk] | None:
+    """The chunks of an answer that a provider of ours has set, `None` of any other."""
+    table = look.items(look.get(flow.metadata, "toolstream", "chunks"))
+    if flow.response is None or not table or not flow.response.raw_content:
+        return None
+    chunks: list[Chunk] = []
+    at = 0
+    for after, size in table:
+        chunks.append(Chunk(after, flow.response.raw_content[at : at + size]))
+        at += size
+    return chunks

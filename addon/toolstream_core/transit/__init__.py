@@ -1,0 +1,18 @@
+"""Faults of time and of the connection: what no rewriting of events can cause."""
+
+from toolstream_core.transit.actions import Action, Cut, Finish, Hold, How, Place, Send, Wait
+from toolstream_core.transit.rows import TRANSIT, TransitFault, transit_of
+
+__all__ = [
+    "TRANSIT",
+    "Action",
+    "Cut",
+    "Finish",
+    "Hold",
+    "How",
+    "Place",
+    "Send",
+    "TransitFault",
+    "Wait",
+    "transit_of",
+]

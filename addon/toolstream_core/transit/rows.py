@@ -1,0 +1,151 @@
+"""The table of transit faults: names, what they do, their keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.transit import faults
+from toolstream_core.transit.actions import How
+from toolstream_core.transit.errors import ERRORS
+from toolstream_core.transit.points import FORMS, Point, point
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from toolstream_core.transit.faults import Stage, Way
+
+type Value = int | str | Point | bool
+
+
+class Key(NamedTuple):
+    """A key of a transit fault."""
+
+    name: str
+    read: Callable[[str], Value | None]
+    right: str
+    """What its values are."""
+    usual: Value | None
+    """Its value where nothing is said; `None` where something has to be."""
+
+
+class TransitRow(NamedTuple):
+    """One transit fault."""
+
+    name: str
+    meaning: str
+    keys: tuple[Key, ...]
+    make: Callable[[Way], Stage] | None
+    """`None` where the answer is made up before upstream is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransitFault:
+    """A transit fault as it was asked for."""
+
+    row: TransitRow
+    values: Mapping[str, Value]
+
+
+def _number(least: int, most: int = 86_400_000) -> Callable[[str], int | None]:
+    def read(text: str) -> int | None:
+        fits = text.isascii() and text.isdigit() and len(text) < 10  # noqa: PLR2004
+        return int(text) if fits and least <= int(text) <= most else None
+
+    return read
+
+
+def _one_of(*words: str) -> Callable[[str], str | None]:
+    return lambda text: text if text in words else None
+
+
+_HOW = tuple(how.value for how in How)
+_DISTRIBUTIONS = ("uniform", "normal", "exponential")
+_AT = Key("at", point, FORMS, Point("in-arguments"))
+_JITTER = Key("jitter", _number(0), "milliseconds", 0)
+_DIST = Key("dist", _one_of(*_DISTRIBUTIONS), ", ".join(_DISTRIBUTIONS), "uniform")
+
+
+def _ms(usual: int | None) -> Key:
+    return Key("ms", _number(0), "milliseconds", usual)
+
+
+TRANSIT: Final[tuple[TransitRow, ...]] = (
+    TransitRow(
+        "first-byte-delay",
+        "the answer's headers and first byte come late",
+        (_ms(1000), _JITTER, _DIST),
+        faults.FirstByteDelay,
+    ),
+    TransitRow("stall", "nothing comes for a while", (_ms(1000), _JITTER, _DIST, _AT), faults.Stall),
+    TransitRow("drip", "each event comes late", (_ms(50), _JITTER, _DIST), faults.Drip),
+    TransitRow(
+        "cut",
+        "the connection breaks",
+        (Key("how", _one_of(*_HOW), " or ".join(_HOW), "close"), _AT),
+        faults.CutOff,
+    ),
+    TransitRow(
+        "recut",
+        "the same bytes come in other pieces",
+        (
+            Key("bytes", _number(1, 1_000_000), "bytes of a piece", 0),
+            Key("events", _number(1, 1000), "events of a piece", 0),
+            Key("utf8", _one_of("yes"), "yes: each piece ends inside a character, where there is one", ""),
+        ),
+        faults.Recut,
+    ),
+    TransitRow(
+        "http-error",
+        "the request is answered with an error",
+        (
+            Key("status", _number(400, 599), "an HTTP status from 400 to 599", 529),
+            Key("retry-after", _number(0), "seconds", 0),
+        ),
+        None,
+    ),
+    TransitRow(
+        "error-event",
+        "an error comes in the stream, which ends",
+        (Key("error", _one_of(*ERRORS), ", ".join(ERRORS), "overloaded"), _AT),
+        faults.ErrorEvent,
+    ),
+    TransitRow(
+        "hold-open",
+        "everything comes, and the connection stays open",
+        (_ms(0), Key("heartbeat", _number(1), "milliseconds between comments", 0)),
+        faults.HoldOpen,
+    ),
+    TransitRow("duplicate-event", "an event comes twice", (_AT,), faults.DuplicateEvent),
+    TransitRow("drop-event", "an event does not come", (_AT,), faults.DropEvent),
+    TransitRow("swap-events", "an event comes after the one behind it", (_AT,), faults.SwapEvents),
+)
+
+_BY_NAME = {row.name: row for row in TRANSIT}
+
+
+class TransitError(ValueError):
+    """A key or value that means nothing; the message says what would."""
+
+
+def transit_of(name: str, given: Mapping[str, str]) -> TransitFault | None:
+    """The transit fault of that name, `None` where it is none. Raises `TransitError`."""
+    row = _BY_NAME.get(name)
+    if row is None:
+        return None
+    values: dict[str, Value] = {}
+    for key in row.keys:
+        said = given.get(key.name)
+        value = key.usual if said is None else key.read(said)
+        if value is None:
+            raise TransitError(f"{key.name}={said}: {key.name} of {name} is {key.right}")
+        values[key.name] = value
+    if name == "recut" and sum(bool(values[key]) for key in ("bytes", "events", "utf8")) != 1:
+        raise TransitError("recut wants one of bytes=N, events=N and utf8=yes")
+    return TransitFault(row, values)
+
+
+def keys_of(name: str) -> tuple[str, ...]:
+    """The keys of a transit fault; none for any other name."""
+    row = _BY_NAME.get(name)
+    return tuple(key.name for key in row.keys) if row else ()

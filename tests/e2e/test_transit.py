@@ -1,0 +1,212 @@
+"""Faults of time and of the connection, through the real proxy: what arrives, when, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.client import BrokenOffError
+from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.samples import openai_chat
+from tests.e2e.harness.script import answer
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.samples import Sample
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+CHAT = openai_chat("call_1", "Bern")
+WHOLE = b"".join(CHAT.pieces)
+EARLY, LATE = 0.01, 0.4
+"""Seconds by which something may come before its time (clocks differ) and after it (machines are shared)."""
+SPECS = {
+    "first": "first-byte-delay:ms=300",
+    "stall": "stall:ms=300,at=event:2",
+    "inside": "stall:ms=300",
+    "drip": "drip:ms=40",
+    "close": "cut:at=event:3",
+    "reset": "cut:how=reset",
+    "byte": "cut:at=byte:200",
+    "done": "cut:at=before-done",
+    "bytes": "recut:bytes=7",
+    "events": "recut:events=3",
+    "utf8": "recut:utf8=yes",
+    "error": "error-event:at=event:3,error=rate-limit",
+    "hold": "hold-open:ms=300",
+    "beat": "hold-open:ms=350,heartbeat=100",
+    "twice": "duplicate-event:at=event:2",
+    "drop": "drop-event:at=event:2",
+    "swap": "swap-events:at=event:2",
+    "http": "http-error:status=429,retry-after=7",
+}
+VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
+
+
+@pytest.fixture(scope="module")
+def proxy(proxies: Proxies) -> Mitmdump:
+    """A proxy with every fault, each for requests of one model."""
+    return proxies.get(toolstream_fault=[f"{spec},model={name}" for name, spec in SPECS.items()])
+
+
+class Arrived:
+    """What came of an answer."""
+
+    def __init__(self, proxy: Mitmdump, upstream: Upstream, version: str, name: str, sample: Sample = CHAT) -> None:
+        """Ask for it under the fault `name`."""
+        asked = json.dumps(json.loads(sample.body) | {"model": name}).encode()
+        plan = upstream.plan(answer(sample.pieces))
+        self.pieces: list[tuple[float, bytes]] = []
+        self.broken: str | None = None
+        self.start = time.monotonic()
+        with client(version, way(proxy, upstream)) as connection:
+            reply = connection.request(sample.path, asked, plan.headers)
+            self.head = time.monotonic() - self.start
+            self.status, self.headers = reply.status, reply.headers
+            try:
+                while piece := reply.piece():
+                    self.pieces.append((time.monotonic() - self.start, piece))
+            except BrokenOffError as error:
+                self.broken = str(error)
+            self.end = time.monotonic() - self.start
+
+    @property
+    def body(self) -> bytes:
+        """All that came."""
+        return b"".join(piece for _, piece in self.pieces)
+
+
+def near(seconds: float, wanted: float) -> bool:
+    """Whether something came when it was due."""
+    return wanted - EARLY <= seconds <= wanted + LATE
+
+
+@VERSIONS
+def test_nothing_comes_before_its_time(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """The headers wait, or an event in the middle does, and all else comes at once."""
+    late = Arrived(proxy, secure, version, "first")
+    assert near(late.head, 0.3)
+    assert (late.body, late.broken) == (WHOLE, None)
+    for name, events in (("stall", 2), ("inside", None)):
+        stalled = Arrived(proxy, secure, version, name)
+        assert stalled.body == WHOLE
+        assert stalled.head < LATE
+        before = [at for at, _ in stalled.pieces if at < 0.28]
+        assert before
+        assert all(near(at, 0.3) for at, _ in stalled.pieces[len(before) :])
+        if events is not None:
+            assert sum(piece.count(b"data:") for at, piece in stalled.pieces if at < 0.28) == events
+
+
+@VERSIONS
+def test_events_drip(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """Each a while after the one before."""
+    dripped = Arrived(proxy, secure, version, "drip")
+    assert dripped.body == WHOLE
+    assert near(dripped.end, 0.04 * len(CHAT.pieces))
+    gaps = [after - before for (before, _), (after, _) in zip(dripped.pieces, dripped.pieces[1:], strict=False)]
+    assert sorted(gaps)[len(gaps) // 2] >= 0.04 - EARLY
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("name", "came"),
+    [
+        ("close", b"".join(CHAT.pieces[:3])),
+        ("byte", WHOLE[:200]),
+        ("done", WHOLE.removesuffix(b"data: [DONE]\n\n")),
+    ],
+)
+def test_the_connection_breaks(proxy: Mitmdump, secure: Upstream, version: str, name: str, came: bytes) -> None:
+    """Exactly there, and as a break; the proxy serves on."""
+    cut = Arrived(proxy, secure, version, name)
+    assert cut.body == came
+    assert cut.broken is not None
+    assert Arrived(proxy, secure, version, "none").body == WHOLE
+
+
+@VERSIONS
+def test_the_connection_is_reset(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """Inside the arguments; a reset may take what the client has not read yet with it."""
+    cut = Arrived(proxy, secure, version, "reset")
+    assert cut.broken is not None
+    assert WHOLE.startswith(cut.body)
+    assert cut.body.count(b"tool_calls") < WHOLE.count(b"tool_calls")
+    if version == "h1":
+        assert "reset" in cut.broken.lower()
+
+
+@VERSIONS
+def test_the_same_bytes_in_other_pieces(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """A few bytes at a time, several events at once, or broken off inside characters."""
+    small, large = Arrived(proxy, secure, version, "bytes"), Arrived(proxy, secure, version, "events")
+    said = CHAT.pieces[0].replace(b'"content": null', '"content": "è 😀"'.encode())
+    assert said != CHAT.pieces[0]
+    other = replace(CHAT, pieces=(said, *CHAT.pieces[1:]))
+    utf8 = Arrived(proxy, secure, version, "utf8", other)
+    assert small.body == large.body == WHOLE
+    assert utf8.body == b"".join(other.pieces)
+    if version == "h1":
+        assert max(len(piece) for _, piece in small.pieces) <= 7
+        assert [piece.count(b"data:") for _, piece in large.pieces][:-1] == [3] * (len(CHAT.pieces) // 3)
+        assert any(piece[0] & 0xC0 == 0x80 for _, piece in utf8.pieces)
+
+
+@VERSIONS
+def test_an_error_ends_the_stream(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """In the protocol's own form, behind what came before, with a clean end; or before anything came."""
+    error = Arrived(proxy, secure, version, "error")
+    assert error.broken is None
+    assert error.body.startswith(b"".join(CHAT.pieces[:3]))
+    said = json.loads(error.body.removeprefix(b"".join(CHAT.pieces[:3])).removeprefix(b"data: "))
+    assert said["error"]["type"] == "rate_limit_exceeded"
+    refused = Arrived(proxy, secure, version, "http")
+    assert (refused.status, refused.headers["retry-after"]) == (429, "7")
+    assert json.loads(refused.body)["error"]["message"] == "Rate limit reached"
+
+
+@VERSIONS
+def test_the_connection_stays_open(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """Behind everything, with comments or without."""
+    held, beaten = Arrived(proxy, secure, version, "hold"), Arrived(proxy, secure, version, "beat")
+    assert held.body == WHOLE
+    assert near(held.end, 0.3)
+    assert held.pieces[-1][0] < 0.28
+    assert beaten.body == WHOLE + b": keep-alive\n\n" * 3
+    assert near(beaten.end, 0.35)
+
+
+@VERSIONS
+def test_events_come_otherwise(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """Twice, not at all, or in another order."""
+    first, second, third, fourth, *rest = CHAT.pieces
+    tail = b"".join(rest)
+    assert Arrived(proxy, secure, version, "twice").body == first + second + third + third + fourth + tail
+    assert Arrived(proxy, secure, version, "drop").body == first + second + fourth + tail
+    assert Arrived(proxy, secure, version, "swap").body == first + second + fourth + third + tail
+
+
+def test_others_flow_while_one_waits(proxy: Mitmdump, secure: Upstream) -> None:
+    """Also on the same proxy, many at once."""
+    waiting = threading.Thread(target=Arrived, args=(proxy, secure, "h1", "first"))
+    waiting.start()
+    done = 0
+    while waiting.is_alive():
+        other = Arrived(proxy, secure, "h2" if done % 2 else "h1", "none")
+        assert other.body == WHOLE
+        assert other.end < 0.25
+        done += 1
+    assert done > 1
+
+
+def test_what_was_done_is_told(proxy: Mitmdump, secure: Upstream) -> None:
+    """In the log, with the fault as it was asked for."""
+    Arrived(proxy, secure, "h1", "close")
+    proxy.wait_for("fault cut:at=event:3,model=close: 1 change")
