@@ -152,7 +152,7 @@ class Audited(Stage):
         if not self._held and len(frames) == 1 and frames[0] is event.frame:
             return frames
         self._held.append(event.frame)
-        if not self._inner.holding:
+        if frames or not self._inner.holding:
             self._told(event.frame.number, frames)
         return frames
 
