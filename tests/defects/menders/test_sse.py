@@ -39,6 +39,17 @@ def test_what_keeps_alive_becomes_a_comment(block: bytes, row: str, comment: byt
     assert seen(went.out, CHAT).told == []
 
 
+@pytest.mark.parametrize("block", [b"data: : keepalive\n\n", b"event: keepalive\ndata:\n\n"])
+def test_what_keeps_alive_becomes_a_blank_line_in_gemini(block: bytes) -> None:
+    """Google's own client takes a comment for the text of an error."""
+    gemini = exchange("gemini")
+    body = next(one.body for one in streams() if str(one) == "gemini, two")
+    first, second = body[: (at := body.index(b"\n\n") + 2)], body[at:]
+    went = mended(first + block + second, gemini)
+    assert went.out == first + b"\n" + second
+    assert seen(went.out, gemini).told == []
+
+
 @pytest.mark.parametrize("block", [b": ping\n\n", b"event: ping\n\n", b"id: 1\n\n", b"\n\n"])
 def test_a_block_without_data_is_lawful(block: bytes) -> None:
     """The standard does not dispatch it."""

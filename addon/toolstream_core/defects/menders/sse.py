@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
+from toolstream_core.defects.row import GEMINI
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.model import ABSENT
 from toolstream_core.wire.frame import Frame
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 # A keep-alive as data is no JSON, on which the clients that parse every event's data stop. As a comment it still
 # keeps the connection alive, and no reader dispatches it. An event whose name alone says something (`event: error`
-# with empty data) is none.
+# with empty data) is none. Google's own Gemini client stops at each line that does not begin with `data: `, at
+# comments too, but passes over blank lines (google-genai 3.4.0, `HttpResponse._iter_response_stream`).
 
 
 class SseMender(Mender):
@@ -78,7 +80,7 @@ class SseMender(Mender):
         return [] if last is None else [last]
 
     def _commented(self, frame: Frame) -> Frame:
-        """The block as a comment; its id and retry lines stay, for reconnecting goes by them."""
+        """The block as a comment, in Gemini as a blank line; id and retry lines stay, for reconnecting goes by them."""
         if (frame.data or b"").strip():
             mend = self.tell(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
         else:
@@ -87,7 +89,8 @@ class SseMender(Mender):
             return frame
         newline = self._newline
         lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
-        out = Frame(newline.join(lines) + newline + newline, frame.number, None)
+        comment = newline.join(lines) + newline + newline
+        out = Frame(newline if self._context.dialect == GEMINI else comment, frame.number, None)
         self.audit(frame.number, [frame], [out])
         return out
 
