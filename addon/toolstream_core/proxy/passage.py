@@ -45,7 +45,8 @@ class WatchedPassage:
         self._saved = deque(saved or ())
         self.provided = saved is not None
         """Whether the body comes from saved chunks, and not from the piece that is offered."""
-        self._providing = self.provided
+        self._providing = False
+        """Whether the headers have gone and saved chunks are still to come."""
         self._speed = speed
         self._closed = closed
         self._queue: deque[Action] = deque()
@@ -61,6 +62,8 @@ class WatchedPassage:
 
     def offer(self, piece: bytes | None) -> None:
         """As `Passage`: of an answer that is provided, its chunks come in the place of the one piece that it is."""
+        if not self._last and self.provided:
+            self._providing = self._begun is None
         if piece is None:
             self._last = True
             if not self.provided:
