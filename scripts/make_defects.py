@@ -41,6 +41,16 @@ def table() -> Iterator[str]:
     yield "## Shapes"
     shapes = [(_code(one["name"]), ", ".join(one["dialects"]), one["meaning"]) for one in document["shapes"]]
     yield from _rows(("shape", "dialects", "what it does"), shapes)
+    yield "## Faults of time and of the connection"
+    transit = [
+        (
+            _code(one["name"]),
+            one["meaning"],
+            "; ".join(f"{_code(key['name'])}: {key['values']}" for key in one["keys"]),
+        )
+        for one in document["transit"]
+    ]
+    yield from _rows(("fault", "what happens", "keys"), transit)
     yield "## Presets"
     presets = [
         (_code(one["name"]), ", ".join(map(_code, one["parts"])), f"[{one['meaning']}]({one['source']})")

@@ -22,6 +22,7 @@ from toolstream_core.faults.presets import PRESETS  # noqa: E402
 from toolstream_core.settings import PLANT_NAMES  # noqa: E402
 from toolstream_core.shapes import SHAPES  # noqa: E402
 from toolstream_core.shapes.clients import CLIENTS  # noqa: E402
+from toolstream_core.transit import TRANSIT  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,6 +45,7 @@ def main() -> int:
     for name, rows in (
         ("shapes", _shapes()),
         ("clients", _clients()),
+        ("transit", _transit()),
         ("presets", _presets()),
         ("defects", _defects()),
     ):
@@ -105,6 +107,13 @@ def _clients() -> str:
         for row in CLIENTS
     ]
     return _table(("name", "client", "shapes and repairs"), rows)
+
+
+def _transit() -> str:
+    rows = [
+        (f"`{row.name}`", row.meaning, "; ".join(f"`{key.name}`: {key.right}" for key in row.keys)) for row in TRANSIT
+    ]
+    return _table(("fault", "what happens", "keys"), rows)
 
 
 def _presets() -> str:

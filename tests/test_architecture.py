@@ -18,7 +18,7 @@ CORE = ROOT / "addon" / "toolstream_core"
 # Who may import whom: a name reaches what stands to its left, or beside it where that makes no circle.
 LAYERS = (
     "wire, model, redact ← calls ← dialects ← defects, shapes, faults, transit, clients"
-    " ← chain, plan, intake, pipeline, likeness, course, rewriting, verdict, record, settings, body"
+    " ← chain, plan, intake, pipeline, likeness, course, rewriting, verdict, record, settings, body, pace"
     " ← report, fixtures, sources ← proxy, cli, pytest_plugin"
 )
 # Who alone may import these at all.
@@ -44,6 +44,10 @@ UNMIRRORED = {
     "faults/presets.py": "tests/test_settings.py",
     "body.py": "tests/defects/test_laws.py",
     "plan.py": "tests/test_pipeline.py",
+    "transit/": "tests/test_pace.py",
+    "proxy/gate.py": "tests/e2e/test_transit.py",
+    "proxy/passage.py": "tests/e2e/test_transit.py",
+    "proxy/timing.py": "tests/e2e/test_transit.py",
     "intake.py": "tests/test_pipeline.py",
     "cli/explain.py": "tests/cli/test_catalogue.py",
     "cli/list.py": "tests/cli/test_catalogue.py",

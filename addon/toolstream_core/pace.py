@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.chain import hearing
-from toolstream_core.dialects import DIALECTS, request
+from toolstream_core.dialects import DIALECTS, asked, request
+from toolstream_core.faults.picker import Picker
 from toolstream_core.intake import Intake
 from toolstream_core.model import Event
 from toolstream_core.transit import Cut, Finish, Hold, Place, Send
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.chain import Hear
     from toolstream_core.dialects import Dialect
-    from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Exchange
+    from toolstream_core.settings import Settings
     from toolstream_core.transit import Action, TransitFault
     from toolstream_core.transit.faults import Stage
     from toolstream_core.wire.frame import Frame, Framer
+
+type Drawn = Sequence[tuple[TransitFault, Picker]]
+"""Transit faults that were drawn for an answer."""
 
 # It sees what goes to the client: decoded, and rewritten where that was asked for. Frames go on when they are whole.
 
@@ -32,7 +36,7 @@ _FINISH_ENDS = frozenset({"gemini", "ollama"})
 class Pace(Intake):
     """The actions of one answer."""
 
-    def __init__(self, exchange: Exchange, faults: Sequence[tuple[TransitFault, Picker]]) -> None:
+    def __init__(self, exchange: Exchange, faults: Drawn) -> None:
         """`faults` in the order in which they act."""
         super().__init__(exchange)
         self._ways = [
@@ -102,6 +106,7 @@ class Pace(Intake):
         if frame is None or self._dialect is None or self._hear is None or frame.data is None:
             return Place(0 if frame is None else frame.number, start, counts=False)
         before = [call for call in self._calls.values() if _amid(call)]
+        told = {key for key, call in self._calls.items() if not call.arguments.empty}
         event = Event(frame, self._dialect.read)
         heard = self._hear(event)
         opened = [one.call for one in heard if id(one.call) not in self._calls]
@@ -114,7 +119,8 @@ class Pace(Intake):
             opens=tuple(call.position for call in opened),
             tools=tuple(call.name for call in (*before, *touched.values())),
             amid=bool(before),
-            inside=not before and any(not call.arguments.empty and not _amid(call) for call in opened),
+            inside=not before
+            and any(key not in told and not call.arguments.empty and not _amid(call) for key, call in touched.items()),
             ends=event.said.end or (finished and self._dialect.name in _FINISH_ENDS),
         )
 
@@ -129,11 +135,24 @@ class Pace(Intake):
             self.over = isinstance(action, Cut | Finish | Hold)
 
 
+def drawn(settings: Settings, exchange: Exchange, number: int, *, early: bool = False) -> Drawn:
+    """The faults that act on an answer; `early` ones act before upstream is asked. `number`: as for `Body`."""
+    out: list[tuple[TransitFault, Picker]] = []
+    model, turn = request.model(exchange.request), asked.turn(exchange.request)
+    for place, (one, fault, budget) in enumerate(settings.transit):
+        reached = fault.reaches(host=exchange.host, path=exchange.path, model=model, turn=turn)
+        if reached and (one.row.make is None) == early:
+            pick = Picker(fault, f"{settings.seed}|{number}|transit{place}", budget)
+            if pick.stream():
+                out.append((one, pick))
+    return out
+
+
 def _amid(call: OpenCall) -> bool:
     arguments = call.arguments
     return not (arguments.empty or arguments.whole)
 
 
-def body(actions: Iterable[Action]) -> bytes:
+def bytes_of(actions: Iterable[Action]) -> bytes:
     """The bytes that go, whenever they do."""
     return b"".join(action.raw for action in actions if isinstance(action, Send))

@@ -113,5 +113,5 @@ def test_what_cannot_be_repaired_is_refused(word: str) -> None:
 def test_a_finding_has_its_rows_words() -> None:
     """And its own place and message."""
     found = CUT_OFF_CALL.found(7, "it stops", 2)
-    assert found == Finding("TS302", "cut-off-call", Severity.ERROR, 7, 2, "it stops", None)
+    assert found == Finding("TS302", "cut-off-call", Severity.ERROR, 7, 2, "it stops", "safe")
     assert CUT_OFF_CALL.found(7, "it stops", severity=Severity.NOTE).severity == "note"

@@ -11,6 +11,7 @@ from toolstream_core.defects.rows import ROWS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.shapes import SHAPES
 from toolstream_core.shapes.clients import CLIENTS
+from toolstream_core.transit.rows import TRANSIT, TransitRow
 
 VERSION: Final = 1
 
@@ -21,7 +22,7 @@ def document() -> dict[str, Any]:
         "version": VERSION,
         "defects": [defect(row) for row in ROWS],
         "shapes": shapes(),
-        "transit": [],
+        "transit": [transit(row) for row in TRANSIT],
         "presets": [
             {"name": one.name, "meaning": one.meaning, "parts": list(one.parts), "source": one.source}
             for one in PRESETS
@@ -39,6 +40,12 @@ def document() -> dict[str, Any]:
             for one in CLIENTS
         ],
     }
+
+
+def transit(row: TransitRow) -> dict[str, Any]:
+    """A row of the table of transit faults."""
+    keys = [{"name": key.name, "values": key.right, "usual": str(key.usual or "")} for key in row.keys]
+    return {"name": row.name, "meaning": row.meaning, "keys": keys}
 
 
 def defect(row: Row) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from toolstream_core.defects.rows import ROWS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.settings import FOR, SHAPE_NAMES
 from toolstream_core.shapes.clients import CLIENTS
+from toolstream_core.transit import TRANSIT
 
 if TYPE_CHECKING:
     import argparse
@@ -44,6 +45,12 @@ def explained(name: str) -> str | None:
     if name in SHAPE_NAMES:
         shape = next(one for one in catalogue.shapes() if one["name"] == name)
         return f"# {name}\n\nA shape. {shape['meaning']} In {', '.join(shape['dialects'])}.\n"
+    for one in map(catalogue.transit, TRANSIT):
+        if one["name"] == name:
+            keys = "".join(
+                f"* `{key['name']}`: {key['values']}; usually {key['usual'] or 'not'}\n" for key in one["keys"]
+            )
+            return f"# {name}\n\nA fault of time or of the connection: {one['meaning']}.\n\n{keys}"
     for preset in PRESETS:
         if preset.name == name:
             return f"# {name}\n\nA preset: {preset.meaning}. Made of {', '.join(preset.parts)}.\n\n* {preset.source}\n"

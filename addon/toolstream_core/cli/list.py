@@ -41,6 +41,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield "shapes (toolstream_shape):"
     for one in document["shapes"]:
         yield f"  {one['name']:<34} {one['meaning']}  [{', '.join(one['dialects'])}]"
+    yield "faults of time and of the connection (toolstream_fault):"
+    for one in document["transit"]:
+        yield f"  {one['name']:<34} {one['meaning']}  [{', '.join(key['name'] for key in one['keys'])}]"
     yield "presets (toolstream_fault):"
     for one in document["presets"]:
         yield f"  {one['name']:<34} {one['meaning']}  [{', '.join(one['parts'])}]"

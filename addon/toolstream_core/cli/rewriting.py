@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.body import Body
 from toolstream_core.cli.inspect import request_file
 from toolstream_core.model import ABSENT
+from toolstream_core.pace import Pace, bytes_of, drawn
 from toolstream_core.record import Sink
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import printable, word
@@ -79,9 +80,14 @@ class Rewriting(Sink):
     def body(self, saved: Saved) -> bytes:
         """The answer's new body."""
         self._hide = lambda text: redacted(text, saved.secrets)
-        body = Body(saved.exchange, self.settings, lambda dialect: [self], number=self._answers + 1)  # noqa: ARG005
+        faults = drawn(self.settings, saved.exchange, self._answers + 1)
+        picks = [pick for _, pick in faults]
+        body = Body(saved.exchange, self.settings, lambda _: [self], number=self._answers + 1, transit=picks)
         out = [piece for chunk in saved.chunks if chunk for piece in body.feed(chunk)]
         out += body.end(broken=saved.broken)
+        if faults:
+            pace = Pace(replace(saved.exchange, content_encoding=""), faults)
+            out = [bytes_of(action for piece in (*out, b"") for action in pace.feed(piece))]
         record = body.record(broken=saved.broken)
         if record is not None:
             self._answers += 1

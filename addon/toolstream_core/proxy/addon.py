@@ -16,12 +16,13 @@ from toolstream_core.defects.stage import Ids
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
+from toolstream_core.pace import drawn
 from toolstream_core.proxy.changes import readable, relabel, restore
 from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.timing import Timing
-from toolstream_core.proxy.watch import Watch, request_json
+from toolstream_core.proxy.watch import Watch, exchange_of, request_json
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
@@ -113,7 +114,7 @@ class ToolstreamAddon:
         passing = streamed or (claimed and wants_stream(flow.request.path, request))
         self._bodies += 1
         settings = self._settings if passing and readable(flow.response) else NOTHING
-        faults = self._timing.drawn(flow, request, self._bodies) if settings.transit else ()
+        faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
         picks = [pick for _, pick in faults]
         watch = Watch(flow, request, self._sinks, self._failed, settings, self._ids, self._bodies, picks)
         self._watches[flow.id] = watch

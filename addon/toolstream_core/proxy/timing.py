@@ -11,10 +11,10 @@ import mitmproxy.version
 from mitmproxy import ctx, http
 
 from toolstream_core.defects.row import LIVE
-from toolstream_core.dialects import DIALECTS, asked, request
-from toolstream_core.faults.picker import Picker
+from toolstream_core.dialects import DIALECTS, request
 from toolstream_core.fixtures import Chunk
-from toolstream_core.pace import Pace
+from toolstream_core.model import Exchange
+from toolstream_core.pace import Drawn, Pace, drawn
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.passage import WatchedPassage
 from toolstream_core.proxy.watch import request_json
@@ -23,16 +23,12 @@ from toolstream_core.transit.errors import error_body
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from toolstream_core.model import Json
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.settings import Settings
-    from toolstream_core.transit import TransitFault
 
 logger = logging.getLogger(__name__)
-
-type Drawn = Sequence[tuple[TransitFault, Picker]]
 
 
 class Timing:
@@ -65,7 +61,8 @@ class Timing:
         body = request_json(flow.request)
         if not request.looks_like_llm(body):
             return False
-        for fault, pick in self._draw(flow, body, self._requests, early=True):
+        exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=body)
+        for fault, pick in drawn(self._settings, exchange, self._requests, early=True):
             dialect = next((one.name for one in DIALECTS if one.claims(flow.request.path)), "openai-chat")
             status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
             said = json.dumps(error_body(dialect, status)).encode()
@@ -74,10 +71,6 @@ class Timing:
             flow.comment = f"answered by fault {pick.fault.spec}"
             return True
         return False
-
-    def drawn(self, flow: http.HTTPFlow, body: Json, number: int) -> Drawn:
-        """The faults that act on an answer."""
-        return self._draw(flow, body, number, early=False)
 
     def begin(self, flow: http.HTTPFlow, watch: Watch, faults: Drawn) -> bool:
         """Give an answer a passage where it needs one; whether it comes in its own time from saved chunks."""
@@ -100,21 +93,6 @@ class Timing:
     def _close(self, flow_id: str) -> None:
         self._passages.pop(flow_id, None)
         self._closed(flow_id)
-
-    def _draw(self, flow: http.HTTPFlow, body: Json, number: int, *, early: bool) -> Drawn:
-        out: list[tuple[TransitFault, Picker]] = []
-        for place, (one, fault, budget) in enumerate(self._settings.transit):
-            if (one.row.make is None) != early or not fault.reaches(
-                host=flow.request.pretty_host,
-                path=flow.request.path,
-                model=request.model(body),
-                turn=asked.turn(body),
-            ):
-                continue
-            pick = Picker(fault, f"{self._settings.seed}|{number}|transit{place}", budget)
-            if pick.stream():
-                out.append((one, pick))
-        return out
 
     def _install(self) -> None:
         """Have a gate while something needs it."""

@@ -24,8 +24,7 @@ class Point:
     number: int = 0
     """All count from 0, as the log does."""
 
-    @property
-    def text(self) -> str:
+    def __str__(self) -> str:
         """As it is written."""
         return f"{self.kind}:{self.number}" if self.kind in {"event", "byte", "call"} else self.kind
 
