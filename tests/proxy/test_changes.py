@@ -70,13 +70,13 @@ def test_only_what_can_be_decoded_is_rewritten(coding: str, *, known: bool) -> N
     [
         ("HTTP/1.1", "HTTP/1.1", True, True),
         ("HTTP/1.1", "HTTP/2.0", True, True),
-        ("HTTP/1.1", "HTTP/1.1", False, False),
+        ("HTTP/1.1", "HTTP/1.1", False, True),
         ("HTTP/1.1", "HTTP/1.0", True, False),
         ("HTTP/2.0", "HTTP/1.1", True, False),
     ],
 )
 def test_the_client_is_still_told_when_it_is_over(asked: str, answered: str, *, length: bool, chunked: bool) -> None:
-    """Not by the connection's end, where a length was there and chunks may be."""
+    """Not by the connection's end, where chunks may be."""
     flow = tflow.tflow(resp=tutils.tresp(headers=((b"content-length", b"7"),) if length else ()))
     assert flow.response
     flow.request.http_version, flow.response.http_version = asked, answered

@@ -34,14 +34,13 @@ def unlabel(response: http.Response) -> None:
 
 
 def relabel(flow: http.HTTPFlow) -> None:
-    """As `unlabel`, of an answer on its way; where its length told the client when it is over, chunks do.
+    """As `unlabel`, of an answer on its way; chunks tell the client when it is over.
 
-    Without either, HTTP/1.1 has only the connection's end for it, and a stream that broke off looks like a whole one.
+    Without them HTTP/1.1 has only the connection's end for it, and a stream that broke off looks like a whole one.
     """
     assert flow.response is not None
-    measured = "content-length" in flow.response.headers
     unlabel(flow.response)
-    if measured and flow.request.is_http11 and not flow.response.is_http10:
+    if flow.request.is_http11 and not flow.response.is_http10:
         flow.response.headers["transfer-encoding"] = "chunked"
 
 

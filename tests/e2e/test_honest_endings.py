@@ -1,0 +1,118 @@
+"""Answers that end as they should not: half a call never ends in order, and a whole answer always does."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from typing import TYPE_CHECKING
+
+import httpx2
+import openai
+import pytest
+
+from tests.e2e.harness.client import BrokenOffError
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import openai_chat
+from tests.e2e.harness.script import Answer, Break, Framing, Send, answer
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.script import Step
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+CHAT = openai_chat("call_1", "Bern")
+HALF = CHAT.pieces[:3]
+CARRIERS = pytest.mark.parametrize("version", ["h1", "h2"])
+
+
+@pytest.fixture(scope="module")
+def mending(proxies: Proxies) -> Mitmdump:
+    """A proxy that mends what is safe to mend."""
+    return proxies.get(toolstream_repair="safe")
+
+
+def read(proxy: Mitmdump, upstream: Upstream, version: str, planned: Answer) -> tuple[bytes, bool]:
+    """What comes of an answer, and whether it ends in order."""
+    plan = upstream.plan(planned)
+    with client(version, way(proxy, upstream)) as connection:
+        reply = connection.request(CHAT.path, CHAT.body, plan.headers)
+        came = b""
+        try:
+            while piece := reply.piece():
+                came += piece
+        except BrokenOffError:
+            return came, False
+        return came, True
+
+
+@CARRIERS
+@pytest.mark.parametrize("framing", [Framing.CHUNKED, Framing.LENGTH, Framing.CLOSE])
+def test_half_a_call_ends_as_a_break(
+    proxies: Proxies, mending: Mitmdump, secure: Upstream, version: str, framing: Framing
+) -> None:
+    """Upstream ended in order inside the arguments: so does the client's stream without the repair, and not with it."""
+    planned = answer(HALF, framing=framing)
+    assert read(proxies.get(), secure, version, planned) == (b"".join(HALF), True)
+    assert read(mending, secure, version, planned) == (b"".join(HALF), False)
+    assert read(mending, secure, version, answer(CHAT.pieces)) == (b"".join(CHAT.pieces), True)
+
+
+@CARRIERS
+@pytest.mark.parametrize("how", Break)
+@pytest.mark.parametrize("framing", [Framing.CHUNKED, Framing.LENGTH])
+def test_a_whole_answer_ends_in_order(
+    proxies: Proxies, mending: Mitmdump, secure: Upstream, version: str, how: Break, framing: Framing
+) -> None:
+    """Upstream broke behind the last event."""
+    steps: list[Step] = [*map(Send, CHAT.pieces), how]
+    planned = Answer(tuple(steps), framing=framing)
+    came, whole = read(proxies.get(), secure, version, planned)
+    assert not whole
+    if how is Break.CLOSE:
+        assert came == b"".join(CHAT.pieces)
+        assert read(mending, secure, version, planned) == (b"".join(CHAT.pieces), True)
+        mending.wait_for("TS303 unterminated-body")
+
+
+@CARRIERS
+def test_what_was_not_whole_stays_broken(mending: Mitmdump, secure: Upstream, version: str) -> None:
+    """Upstream broke inside the call."""
+    steps: list[Step] = [*map(Send, HALF), Break.CLOSE]
+    assert read(mending, secure, version, Answer(tuple(steps))) == (b"".join(HALF), False)
+
+
+def test_an_sdk_that_does_the_wrong_thing(proxies: Proxies, mending: Mitmdump, secure: Upstream) -> None:
+    """The openai SDK takes half a call for an answer where the stream ends in order, and raises where it breaks."""
+
+    def ask(proxy: Mitmdump, planned: Answer) -> object:
+        plan = secure.plan(planned)
+        context = ssl.create_default_context(cafile=proxy.ca)
+        with httpx2.Client(proxy=proxy.url, verify=context) as http:
+            sdk = openai.OpenAI(
+                api_key="none",
+                base_url=f"{secure.url}/v1",
+                http_client=http,
+                max_retries=0,
+                default_headers=plan.headers,
+            )
+            chunks = sdk.chat.completions.create(
+                model="gpt-test", messages=[{"role": "user", "content": "weather?"}], stream=True
+            )
+            calls = [
+                call.function.arguments or ""
+                for chunk in chunks
+                for call in chunk.choices[0].delta.tool_calls or []
+                if call.function
+            ]
+            return "".join(calls)
+
+    half = ask(proxies.get(), answer(HALF))
+    assert isinstance(half, str)
+    with pytest.raises(ValueError, match="line 1"):
+        json.loads(half)
+    with pytest.raises((httpx2.HTTPError, openai.APIError)):
+        ask(mending, answer(HALF))
+    broken = Answer((*map(Send, CHAT.pieces), Break.CLOSE))
+    assert ask(mending, broken) == '{"city": "Bern"}'
