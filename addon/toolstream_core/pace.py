@@ -9,8 +9,9 @@ from toolstream_core.dialects import DIALECTS, asked, request
 from toolstream_core.faults.picker import Picker
 from toolstream_core.intake import Intake
 from toolstream_core.model import Event
-from toolstream_core.transit import Cut, Finish, Hold, Place, Send
+from toolstream_core.transit import Ask, Cut, Finish, Hold, Place, Send
 from toolstream_core.transit.faults import Way
+from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +30,8 @@ type Drawn = Sequence[tuple[TransitFault, Picker]]
 
 # It sees what goes to the client: decoded, and rewritten where that was asked for. Frames go on when they are whole.
 
+_CALLED = frozenset({"tool_calls", "tool_use"})
+"""Finish reasons that say so."""
 _FINISH_ENDS = frozenset({"gemini", "ollama"})
 """Protocols whose finish reason is in the last event."""
 
@@ -36,9 +39,12 @@ _FINISH_ENDS = frozenset({"gemini", "ollama"})
 class Pace(Intake):
     """The actions of one answer."""
 
-    def __init__(self, exchange: Exchange, faults: Drawn) -> None:
-        """`faults` in the order in which they act."""
+    def __init__(self, exchange: Exchange, faults: Drawn, *, asks: bool = False) -> None:
+        """`faults` in the order in which they act; `asks`: whether calls that never came are asked for again."""
         super().__init__(exchange)
+        self._asks = asks
+        self._index = -1
+        self._event: Event | None = None
         self._ways = [
             Way(fault.values, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted) for fault, pick in faults
         ]
@@ -90,7 +96,19 @@ class Pace(Intake):
     def _frame(self, frame: Frame) -> None:
         if self._dialect is None and frame.data is not None:
             self._recognise(frame)
-        self._through([Send(frame.raw, self._place(frame.raw, frame))], 0)
+        place, event = self._place(frame.raw, frame), self._event
+        if self._asks and event is not None and event.frame is frame and self._lacks_calls(event):
+            self._asks = False
+            self._through([Ask(event, self._index + 1)], 0)
+        else:
+            self._through([Send(frame.raw, place)], 0)
+
+    def _lacks_calls(self, event: Event) -> bool:
+        """Whether an event says that calls were made, and none came."""
+        if event.frame.parsed:
+            index = look.integer(look.get(event.frame.json, "index"))
+            self._index = max(self._index, index) if isinstance(index, int) else self._index
+        return not self._calls and any(finish.reason in _CALLED for finish in event.said.finishes)
 
     def _recognise(self, frame: Frame) -> None:
         payload = frame.json
@@ -107,7 +125,7 @@ class Pace(Intake):
             return Place(0 if frame is None else frame.number, start, counts=False)
         before = [call for call in self._calls.values() if _amid(call)]
         told = {key for key, call in self._calls.items() if not call.arguments.empty}
-        event = Event(frame, self._dialect.read)
+        event = self._event = Event(frame, self._dialect.read)
         heard = self._hear(event)
         opened = [one.call for one in heard if id(one.call) not in self._calls]
         self._calls.update((id(call), call) for call in opened)

@@ -50,7 +50,7 @@ WRONG_FINISH: Final = Row(
     _RUNS,
 )  # fmt: skip
 MISSING_CALLS: Final = Row(
-    "TS307", "missing-calls", "ending", ERROR, None, (CHAT, ANTHROPIC),
+    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, ANTHROPIC),
     "the finish reason says tool calls and none came",
     "says so or asks again; never waits for a result of nothing",
 )  # fmt: skip

@@ -29,8 +29,8 @@ class Safety(enum.StrEnum):
 SAFE, UNSAFE = Safety.SAFE, Safety.UNSAFE
 
 
-LIVE: Final = frozenset({"TS302", "TS303"})
-"""Codes of the rows whose repair takes the connection itself: only the proxy can do that."""
+LIVE: Final = frozenset({"TS302", "TS303", "TS307"})
+"""Codes of the rows whose repair takes the connection itself, or another request: only the proxy can do that."""
 
 
 class Row(NamedTuple):

@@ -17,6 +17,7 @@ from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.pace import drawn
+from toolstream_core.proxy import gate
 from toolstream_core.proxy.changes import readable, relabel, restore
 from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
@@ -92,10 +93,11 @@ class ToolstreamAddon:
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
-        if self._settings.rewrites or self._ids.sent:
-            self._prepare(flow)
-        if flow.response is None and self._settings.transit and self._filtered(flow) and self._timing.refuses(flow):
-            return
+        if gate.AGAIN not in flow.metadata:
+            if self._settings.rewrites or self._ids.sent:
+                self._prepare(flow)
+            if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
+                return
         if self._provider is not None and flow.response is None:
             self._provider.answer(flow)
 
@@ -106,7 +108,7 @@ class ToolstreamAddon:
         claimed = any(dialect.claims(flow.request.path) for dialect in DIALECTS)
         if streamed and not flow.response.stream:
             flow.response.stream = True
-        if not self._watched(flow):
+        if not self._watched(flow) or gate.AGAIN in flow.metadata:
             return
         request = request_json(flow.request)
         if not (streamed or claimed or looks_like_llm(request)):

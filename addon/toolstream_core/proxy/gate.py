@@ -6,12 +6,14 @@ version lacks of what is used here.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mitmproxy import ctx, flow, http
+from mitmproxy.addons.clientplayback import ReplayHandler
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 # mitmproxy itself waits for addons in one way, by a hook that a layer yields: that layer is paused until every addon
 # has had its say, and no other. So streams that have a passage are run by a subclass of mitmproxy's `HttpStream`
 # that yields a hook of its own wherever the passage wants to wait.
+
+
+AGAIN = "toolstream_again"
+"""Key in the metadata of flows that are asked for by ourselves."""
 
 
 class Break:
@@ -239,6 +245,28 @@ class Gate:
         passage = self.passage(flow)
         if passage is not None:
             await passage.wait()
+
+
+async def ask(flow: http.HTTPFlow, content: bytes, seconds: float) -> http.Response:
+    """Make a flow's request once more with other content, through mitmproxy's own way upstream.
+
+    Raises `TimeoutError` after `seconds`, and `ConnectionError` where no answer came.
+    """
+    again = flow.copy()
+    again.response = again.error = None
+    again.request.content = content
+    again.metadata = {AGAIN: True}
+    handler = ReplayHandler(again, ctx.options)
+    try:
+        await asyncio.wait_for(handler.replay(), seconds)
+    finally:
+        for one in handler.transports.values():
+            if one.handler is not None:
+                one.handler.cancel()
+    if again.response is None:
+        raise ConnectionError(again.error.msg if again.error else "no answer")
+    response: http.Response = again.response
+    return response
 
 
 def reset_soon(flow: http.HTTPFlow) -> None:

@@ -8,10 +8,11 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from toolstream_core.proxy.gate import Break, End
-from toolstream_core.transit import Cut, Finish, Hold, How, Place, Send, Wait
+from toolstream_core.transit import Ask, Cut, Finish, Hold, How, Place, Send, Wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import Any
 
     from toolstream_core.fixtures import Chunk
     from toolstream_core.pace import Pace
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.transit import Action
 
+ASKING = 60.0
+"""Seconds after which the client gets the stream as it was."""
+BEAT = 5.0
+"""Seconds between comments while the client waits for a second answer."""
 _NOWHERE = Place(0, 0, counts=False)
 _HEARTBEAT = b": keep-alive\n\n"
 
@@ -33,10 +38,12 @@ class WatchedPassage:
         saved: Sequence[Chunk] | None = None,
         speed: float = 1.0,
         closed: Callable[[], None] = lambda: None,
+        again: Callable[[Ask], Coroutine[Any, Any, bytes]] | None = None,
     ) -> None:
         """`pace` has the faults, `saved` the chunks of an answer that goes in its own time, `speed` times as fast.
 
-        `closed` is called when the answer is over.
+        `closed` is called when the answer is over; `again` gives what goes in the place of the finish of an answer
+        whose calls never came.
         """
         self.paced = pace is not None or saved is not None
         self.step: Step = None
@@ -49,10 +56,15 @@ class WatchedPassage:
         """Whether the headers have gone and saved chunks are still to come."""
         self._speed = speed
         self._closed = closed
+        self._again = again
+        self._asked: asyncio.Task[bytes] | None = None
         self._queue: deque[Action] = deque()
         self._due: float | None = None
         self._begun: float | None = None
         self._gone = asyncio.Event()
+        self._wake = asyncio.Event()
+        """Set when there is no more reason to wait, or something has come that was waited for."""
+        self._waited = False
         self._last = False
 
     def offer_headers(self) -> None:
@@ -94,13 +106,19 @@ class WatchedPassage:
             return
         seconds = None if math.isinf(self._due) else max(0.0, self._due - _now())
         try:
-            await asyncio.wait_for(self._gone.wait(), seconds)
+            await asyncio.wait_for(self._wake.wait(), seconds)
         except TimeoutError:
             return
+        if not self._gone.is_set():
+            self._wake.clear()
+            self._due = None
 
     def left(self) -> None:
         """As `Passage`."""
         self._gone.set()
+        self._wake.set()
+        if self._asked is not None:
+            self._asked.cancel()
 
     def forgives(self, message: str) -> bool:
         """As `Passage`."""
@@ -127,6 +145,8 @@ class WatchedPassage:
                 self.step = End()
             case Hold():
                 return self._holds(action)
+            case Ask():
+                return self._waits_for(action)
         return self.step is not None
 
     def _holds(self, hold: Hold) -> bool:
@@ -141,6 +161,25 @@ class WatchedPassage:
         if hold.heartbeat is not None and pause == heartbeat:
             self._queue.appendleft(Send(_HEARTBEAT, _NOWHERE))
         return False
+
+    def _waits_for(self, ask: Ask) -> bool:
+        """Wait for the second answer, with a comment now and then."""
+        if self._asked is None:
+            assert self._again is not None
+            self._asked = asyncio.create_task(self._again(ask))
+            self._asked.add_done_callback(lambda _: self._wake.set())
+        if self._asked.done():
+            error = self._asked.exception()
+            if isinstance(error, Exception):
+                self._watch.failed(error)
+            self.step = ask.event.frame.raw if error is not None else self._asked.result()
+            return True
+        self._due = _now() + BEAT
+        self._queue.appendleft(ask)
+        if self._waited:
+            self.step = _HEARTBEAT
+        self._waited = True
+        return self.step is not None
 
     def _next_chunk(self) -> bool:
         """Let the next chunk of a provided answer come when it is due; whether there is one."""

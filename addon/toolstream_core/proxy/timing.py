@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 import mitmproxy.version
 from mitmproxy import ctx, http
 
+from toolstream_core import recovery
+from toolstream_core.defects.ending import MISSING_CALLS
 from toolstream_core.defects.row import LIVE
+from toolstream_core.defects.stage import Mended
 from toolstream_core.dialects import DIALECTS, request
-from toolstream_core.fixtures import Chunk
+from toolstream_core.fixtures import Chunk, content_of
 from toolstream_core.model import Exchange
 from toolstream_core.pace import Drawn, Pace, drawn
+from toolstream_core.proxy import gate
 from toolstream_core.proxy.gate import Gate, missing
-from toolstream_core.proxy.passage import WatchedPassage
+from toolstream_core.proxy.passage import ASKING, WatchedPassage
 from toolstream_core.proxy.watch import request_json
 from toolstream_core.settings import NOTHING
 from toolstream_core.transit.errors import error_body
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.settings import Settings
+    from toolstream_core.transit import Ask
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +62,8 @@ class Timing:
 
     def refuses(self, flow: http.HTTPFlow) -> bool:
         """Answer with an error, where a fault says so."""
+        if not self._settings.transit:
+            return False
         self._requests += 1
         body = request_json(flow.request)
         if not request.looks_like_llm(body):
@@ -77,8 +84,16 @@ class Timing:
         saved = _saved(flow) if self._speed else None
         if self._gate is None or not (faults or saved or self._settings.repairs & LIVE):
             return False
-        pace = Pace(replace(watch.exchange, content_encoding=""), faults) if faults else None
-        self._passages[flow.id] = WatchedPassage(watch, pace, saved, self._speed or 1.0, lambda: self._close(flow.id))
+        asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites
+        pace = Pace(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
+        self._passages[flow.id] = WatchedPassage(
+            watch,
+            pace,
+            saved,
+            self._speed or 1.0,
+            lambda: self._close(flow.id),
+            lambda ask: self._ask(flow, watch, ask),
+        )
         return saved is not None
 
     def provides(self, flow: http.HTTPFlow) -> bool:
@@ -89,6 +104,24 @@ class Timing:
     def forget(self, flow: http.HTTPFlow) -> None:
         """The answer is over, however."""
         self._passages.pop(flow.id, None)
+
+    async def _ask(self, flow: http.HTTPFlow, watch: Watch, ask: Ask) -> bytes:
+        """What goes in the place of the finish of an answer whose calls never came; the finish itself, if need be."""
+        before = ask.event.frame.raw
+        exchange = watch.exchange
+        dialect = next(one.name for one in DIALECTS if one.recognise(ask.event.frame.name, ask.event.frame.json))
+        try:
+            content = json.dumps(recovery.again(exchange.request), ensure_ascii=False).encode()
+            answer = await gate.ask(flow, content, ASKING)
+            whole = replace(exchange, content_type="application/json", content_encoding="")
+            got = recovery.recovered(ask, whole, dialect, content_of(answer))
+        except (TimeoutError, ConnectionError, recovery.NothingRecoveredError) as error:
+            why = f"nothing came within {ASKING:g} s" if isinstance(error, TimeoutError) else str(error)
+            logger.warning("toolstream asked again for flow %s, in vain: %s", flow.id, watch.hide(why))
+            return before
+        watch.mended(Mended((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
+        logger.info("toolstream asked again for flow %s: %s calls, usage %s", flow.id, got.calls, got.usage)
+        return got.frames
 
     def _close(self, flow_id: str) -> None:
         self._passages.pop(flow_id, None)

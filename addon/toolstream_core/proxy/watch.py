@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
+    from toolstream_core.defects.stage import Mended
     from toolstream_core.dialects import Dialect
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json
@@ -120,6 +121,11 @@ class Watch:
             self.failed(error)
             return None
         return record
+
+    def mended(self, change: Mended) -> None:
+        """Tell of a change that was made behind this."""
+        if self._body.reader is not None:
+            self._body.reader.mended(change)
 
     def forgives(self, message: str) -> bool:
         """Whether the connection's break is no matter to the client: everything was said, and it may be mended."""

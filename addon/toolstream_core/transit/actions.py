@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Event
 
 
 class How(enum.StrEnum):
@@ -73,4 +77,13 @@ class Hold:
     """Seconds between comments, where any go."""
 
 
-type Action = Send | Wait | Cut | Finish | Hold
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The provider is asked again, before the event that says the finish goes: calls were said and none came."""
+
+    event: Event
+    index: int
+    """The next free index of a content block."""
+
+
+type Action = Send | Wait | Cut | Finish | Hold | Ask

@@ -43,6 +43,10 @@ class Plan:
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
     arrived: Future[Asked] = field(default_factory=Future)
     """The request."""
+    second: Answer | None = None
+    """What those get who come again."""
+    came_again: Future[Asked] = field(default_factory=Future)
+    """The second request."""
     gone: Gate = field(default_factory=Gate)
     """Opens when the peer leaves before the answer is over."""
 
@@ -60,6 +64,9 @@ class Plan:
         """The request has come; a plan may be asked for again."""
         if not self.arrived.done():
             self.arrived.set_result(asked)
+        elif self.second is not None and not self.came_again.done():
+            self.answer = self.second
+            self.came_again.set_result(asked)
 
     def settle(self, task: asyncio.Task[None]) -> None:
         """The answer is over; an error of the upstream's own is not lost."""

@@ -45,7 +45,7 @@ def _chat(one: Promotion) -> list[Frame]:
         {**each, "finish_reason": "tool_calls"} if look.get(each, "finish_reason") == "stop" else each
         for each in look.items(payload.get("choices"))
     ]
-    return [*out, one.writer.rewrite(one.event.frame, {**payload, "choices": choices})]
+    return [*out, _finished(one, {**payload, "choices": choices})]
 
 
 def _anthropic(one: Promotion) -> list[Frame]:
@@ -63,7 +63,7 @@ def _anthropic(one: Promotion) -> list[Frame]:
         )
     delta = payload["delta"]
     changed = {**delta, "stop_reason": "tool_use"} if delta.get("stop_reason") == "end_turn" else delta
-    return [*out, one.writer.rewrite(one.event.frame, {**payload, "delta": changed})]
+    return [*out, _finished(one, {**payload, "delta": changed})]
 
 
 def _responses(one: Promotion) -> list[Frame]:
@@ -107,6 +107,12 @@ def _ollama(one: Promotion) -> list[Frame]:
     message = {"role": "assistant", "content": "", "tool_calls": calls}
     line = {"model": payload.get("model"), "message": message, "done": False}
     return [one.writer.make(line, one.event.frame.number), one.event.frame]
+
+
+def _finished(one: Promotion, payload: Payload) -> Frame:
+    """The event that says the finish, as it came where it says the right one."""
+    frame = one.event.frame
+    return frame if payload == frame.json else one.writer.rewrite(frame, payload)
 
 
 def _made(one: Promotion, *payloads: Payload) -> list[Frame]:

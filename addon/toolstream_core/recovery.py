@@ -1,0 +1,51 @@
+"""Calls that never came: what to ask again, and how the answer's calls go into the stream. Knows no connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.body import read_body
+from toolstream_core.defects.ending import MISSING_CALLS
+from toolstream_core.defects.leaks.promote import PROMOTE, Promotion
+from toolstream_core.defects.leaks.scanner import Leaked
+from toolstream_core.wire import look
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import SseWriter
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Exchange, Json
+    from toolstream_core.transit import Ask
+
+_NOT_AGAIN = frozenset({"stream", "stream_options"})
+
+
+class Recovered(NamedTuple):
+    """What a second answer brought."""
+
+    frames: bytes
+    """The calls as events, and the event that says the finish."""
+    calls: int
+    usage: Json
+
+
+class NothingRecoveredError(ValueError):
+    """The second answer has no calls either, or is none; the message says which."""
+
+
+def again(request: Json) -> Json:
+    """The request without a stream, everything else as it was."""
+    kept = {key: value for key, value in request.items() if key not in _NOT_AGAIN}
+    return {**kept, "stream": False}
+
+
+def recovered(ask: Ask, exchange: Exchange, dialect: str, answer: bytes) -> Recovered:
+    """The stream's finish with the calls of a whole answer before it. Raises `NothingRecoveredError`."""
+    record = read_body([answer], exchange)
+    calls = [] if record is None else [call for call in record.calls if call.complete and call.name]
+    if not calls:
+        raise NothingRecoveredError("the answer has no calls" if record is not None else "no answer of an LLM came")
+    made = [
+        (call.id or f"call_{at}", Leaked(MISSING_CALLS, call.name, call.arguments)) for at, call in enumerate(calls)
+    ]
+    frames = PROMOTE[dialect](Promotion(ask.event, made, ask.index, SseWriter()))
+    return Recovered(b"".join(frame.raw for frame in frames), len(calls), look.get(parse(answer), "usage"))

@@ -1,0 +1,143 @@
+"""Calls that never came: the provider is asked again, once, and the client's stream has them before its finish."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.samples import JSON, anthropic, openai_chat
+from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, answer
+from toolstream_core.body import read_body
+from toolstream_core.model import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.e2e.harness.plan import Plan
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.samples import Sample
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+CHAT = openai_chat("call_1", "Bern")
+TEXT = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"So:"}}]}\n\n'
+EMPTY = (TEXT, *(piece for piece in CHAT.pieces if b'"tool_calls": [' not in piece))
+"""The finish says calls, and none came."""
+SAMPLES = {
+    "openai-chat": (CHAT, EMPTY),
+    "anthropic": (
+        anthropic("toolu_1", "Bern"),
+        tuple(piece for piece in anthropic("toolu_1", "Bern").pieces if b"content_block" not in piece),
+    ),
+}
+VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
+
+
+@pytest.fixture(scope="module")
+def mending(proxies: Proxies) -> Mitmdump:
+    """A proxy that asks again."""
+    return proxies.get(toolstream_repair="safe,missing-calls")
+
+
+def whole(sample: Sample) -> Answer:
+    """The same answer without a stream."""
+    return Answer((Send(sample.whole_body),), content_type=JSON)
+
+
+def planned(upstream: Upstream, pieces: Sequence[bytes], second: Answer) -> Plan:
+    """A stream, and what comes to those who ask again."""
+    plan = upstream.plan(answer(pieces))
+    plan.second = second
+    return plan
+
+
+def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, plan: Plan) -> bytes:
+    """The body of the client's answer."""
+    asked = json.dumps(sample.request | {"stream_options": {"include_usage": True}}).encode()
+    with client(version, way(proxy, upstream)) as connection:
+        return connection.request(sample.path, asked, plan.headers | {"authorization": "Bearer sk-1"}).rest()
+
+
+@VERSIONS
+@pytest.mark.parametrize("dialect", SAMPLES)
+def test_the_calls_come_before_the_finish(mending: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
+    """The same request but for its stream; the calls of its answer; one request more and no other."""
+    sample, empty = SAMPLES[dialect]
+    plan = planned(secure, empty, whole(sample))
+    came = fetch(mending, secure, version, sample, plan)
+    record = read_body([came], Exchange(path=sample.path, content_type=sample.content_type))
+    assert record is not None
+    assert [(call.name, json.loads(call.arguments)) for call in record.calls] == [("get_weather", {"city": "Bern"})]
+    assert record.findings == []
+    assert came.startswith(empty[0])
+    again = plan.came_again.result(30)
+    assert json.loads(again.body) == sample.request | {"stream": False}
+    assert again.header("authorization") == "Bearer sk-1"
+    mending.wait_for("asked again for flow")
+
+
+@VERSIONS
+def test_it_happens_only_where_it_is_named(proxies: Proxies, secure: Upstream, version: str) -> None:
+    """Safe repairs do not, and a stream that had calls is never asked for again."""
+    plan = planned(secure, EMPTY, whole(CHAT))
+    assert fetch(proxies.get(toolstream_repair="safe"), secure, version, CHAT, plan) == b"".join(EMPTY)
+    assert not plan.came_again.done()
+    healthy = planned(secure, CHAT.pieces, whole(CHAT))
+    named = proxies.get(toolstream_repair="safe,missing-calls")
+    assert fetch(named, secure, version, CHAT, healthy) == b"".join(CHAT.pieces)
+    assert not healthy.came_again.done()
+
+
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        (Answer((Send(b'{"choices": []}'),), content_type=JSON), "no calls|no answer"),
+        (Answer((Send(b"overloaded"),), status=529, content_type="text/plain"), "no calls"),
+        (Answer((Send(b"{"), Break.CLOSE), content_type=JSON), "in vain"),
+    ],
+)
+def test_in_vain(mending: Mitmdump, secure: Upstream, second: Answer, why: str) -> None:
+    """The stream goes on as it was, and the log says why."""
+    plan = planned(secure, EMPTY, second)
+    seen = len(mending.output)
+    assert fetch(mending, secure, "h1", CHAT, plan) == b"".join(EMPTY)
+    line = mending.wait_for(lambda line: "in vain" in line, after=seen)
+    assert any(word in line for word in why.split("|")), line
+
+
+def test_a_client_that_leaves_ends_the_second_request(mending: Mitmdump, secure: Upstream) -> None:
+    """Nobody waits for it any more."""
+    never = Gate()
+    plan = planned(secure, EMPTY, Answer((Send(b"{"), Wait(never)), content_type=JSON))
+    with client("h1", way(mending, secure)) as connection:
+        reply = connection.request(CHAT.path, CHAT.body, plan.headers)
+        assert reply.piece() == EMPTY[0]
+        plan.came_again.result(30)
+        reply.leave()
+    plan.gone.wait()
+    never.open()
+
+
+def test_the_client_is_kept_waiting_with_comments(proxies: Proxies, secure: Upstream) -> None:
+    """So that it does not give up; the stream is whole afterwards."""
+    slow = Gate()
+    plan = planned(secure, EMPTY, replace(whole(CHAT), steps=(Wait(slow), *whole(CHAT).steps)))
+    with client("h1", way(proxies.get(toolstream_repair="safe,missing-calls"), secure)) as connection:
+        reply = connection.request(CHAT.path, CHAT.body, plan.headers)
+        start = time.monotonic()
+        came = b""
+        while b": keep-alive" not in came:
+            came += reply.piece()
+        assert 4 < time.monotonic() - start < 15
+        slow.open()
+        came += reply.rest()
+    record = read_body([came], Exchange(path=CHAT.path, content_type="text/event-stream"))
+    assert record is not None
+    assert [call.complete for call in record.calls] == [True]

@@ -1,0 +1,59 @@
+"""What is asked again, and how its calls go into the stream."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.defects.healthy import streams
+from toolstream_core.body import read_body
+from toolstream_core.model import Exchange
+from toolstream_core.pace import Pace
+from toolstream_core.recovery import NothingRecoveredError, again, recovered
+from toolstream_core.transit import Ask, Send
+
+CHAT = "openai-chat"
+FINISH = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'
+EXCHANGE = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request={"messages": []})
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
+WHOLE = {"object": "chat.completion", "choices": [{"index": 0, "message": {"tool_calls": [CALL]}}], "usage": {"n": 3}}
+
+
+def asked() -> Ask:
+    """What a finish without calls makes."""
+    [ask] = Pace(EXCHANGE, (), asks=True).feed(FINISH)
+    assert isinstance(ask, Ask)
+    return ask
+
+
+def test_the_request_is_the_same_but_for_its_stream() -> None:
+    """Nothing that only a stream may have."""
+    request = {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "seed": 7}
+    assert again(request) == {"model": "m", "stream": False, "seed": 7}
+
+
+def test_the_calls_come_before_the_finish() -> None:
+    """Which stays as it came; the usage is told."""
+    got = recovered(asked(), Exchange(path=EXCHANGE.path), CHAT, json.dumps(WHOLE).encode())
+    assert got.frames.endswith(FINISH)
+    assert (got.calls, got.usage) == (1, {"n": 3})
+    record = read_body([got.frames], EXCHANGE)
+    assert record is not None
+    assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "f", '{"a":1}')]
+
+
+@pytest.mark.parametrize(("answer", "why"), [(b'{"choices":[]}', "no calls"), (b"<html>", "no answer")])
+def test_nothing_is_made_up(answer: bytes, why: str) -> None:
+    """An answer without calls is none."""
+    path = EXCHANGE.path if why == "no calls" else "/"
+    with pytest.raises(NothingRecoveredError, match=why):
+        recovered(asked(), Exchange(path=path), CHAT, answer)
+
+
+def test_healthy_streams_are_never_asked_for_again() -> None:
+    """Whatever they say."""
+    for healthy in streams():
+        pace = Pace(healthy.exchange, (), asks=True)
+        actions = [*pace.feed(healthy.body), *pace.feed(b"")]
+        assert {type(action) for action in actions} == {Send}
