@@ -34,7 +34,7 @@ WANTED = '{"city":"Lisbon","unit":"celsius"}'
     ("option", "value", "right"),
     [
         ("toolstream_repair", "empty-di", r"'empty-di' names no defect that can be repaired; .*empty-id.*safe"),
-        ("toolstream_repair", "missing-calls", r"missing-calls cannot be repaired; .*missing-finish"),
+        ("toolstream_repair", "lost-arguments", r"lost-arguments cannot be repaired; .*missing-finish"),
         ("toolstream_shape", "tiny", r"'tiny' names no shape; known are .*tiny-fragments.*for:aichat"),
         ("toolstream_shape", "for:nobody", r"for:nobody names no client; known are .*for:aichat"),
         ("toolstream_fault", "empty-di", r"'empty-di' names no fault; `toolstream list`"),
