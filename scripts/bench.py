@@ -16,7 +16,7 @@ import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "addon")]
 
-from benchlib import core, endurance, latency, throughput  # noqa: E402 - the checkout's own addon is measured
+from benchlib import core, endurance, latency, provided, throughput  # noqa: E402 - the checkout's own addon is measured
 from benchlib.results import Results  # noqa: E402
 from benchlib.rig import rig  # noqa: E402
 from benchlib.security import Security, secure  # noqa: E402
@@ -26,7 +26,7 @@ from benchlib.tables import report  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECTIONS = ("throughput", "latency", "memory", "core")
+SECTIONS = ("throughput", "latency", "memory", "core", "provided")
 ABOUT = """\
 One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
@@ -41,9 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.quick:
         options.rounds, options.events, options.pings, options.memory_events = 1, 400, 100, 4000
+        options.provided = 20
     results, load = Results(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         _measure(options, Path(folder), results)
+        if "provided" in options.only:
+            results.provided = [provided.measure(Path(folder), options.provided, 40 if options.quick else 250)]
     if "core" in options.only:
         sizes = [200] if options.quick else [200, 2000, 20_000] if options.full else [200, 2000]
         results.core = core.measure(sizes, options.rounds)
@@ -83,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--events", type=int, default=20_000, help="of one stream; 50 at once have a tenth each")
     parser.add_argument("--pings", type=int, default=2000, help="events of the latency section")
     parser.add_argument("--memory-events", type=int, default=1_000_000, help="of the one long stream")
+    parser.add_argument("--provided", type=int, default=200, help="provided streams at once")
     parser.add_argument("--full", action="store_true", help="50 streams of --events each, SDKs at 20000 events")
     parser.add_argument("--quick", action="store_true", help="tiny numbers: does it work at all?")
     parser.add_argument("--tls", action="store_true", help="TLS on both sides of the proxy")

@@ -47,6 +47,7 @@ UNMIRRORED = {
     "transit/": "tests/test_pace.py",
     "proxy/gate.py": "tests/e2e/test_transit.py",
     "proxy/passage.py": "tests/e2e/test_transit.py",
+    "proxy/steps.py": "tests/e2e/test_transit.py",
     "proxy/timing.py": "tests/e2e/test_transit.py",
     "intake.py": "tests/test_pipeline.py",
     "cli/explain.py": "tests/cli/test_catalogue.py",

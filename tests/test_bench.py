@@ -81,4 +81,5 @@ def test_every_number_is_kept(run: tuple[str, dict[str, list[object]]]) -> None:
         "latency": 8,
         "memory": 4,
         "core": 6,
+        "provided": 1,
     }

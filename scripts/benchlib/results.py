@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from benchlib.core import Raced
     from benchlib.endurance import Endured
     from benchlib.latency import Delays
+    from benchlib.provided import Lateness
     from benchlib.streams import Kind
     from benchlib.throughput import Timed
 
@@ -22,6 +23,7 @@ class Results:
     latency: list[Delays] = field(default_factory=list)
     memory: list[Endured] = field(default_factory=list)
     core: list[Raced] = field(default_factory=list)
+    provided: list[Lateness] = field(default_factory=list)
 
     def ratios(self, kind: Kind, letter: str, other: str) -> dict[str, float]:
         """How many times as long as `other` a contender takes, in each scene of that kind."""

@@ -34,6 +34,9 @@ def report(results: Results) -> Iterator[str]:
     if results.core:
         yield "## Reading alone, no proxy\n"
         yield _table("stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _races(results))
+    if results.provided:
+        yield "## Saved streams in their own time, 50 events/s each\n"
+        yield _table("streams at once | events of each | late p50 ms | late p99 ms | late max ms", _lateness(results))
     yield "## Targets\n"
     yield _table("target | where | measured | met?", _judgements(results))
 
@@ -88,6 +91,12 @@ def _races(results: Results) -> Iterator[Row]:
             f"{ratio(raced.sdk, raced.ours):.1f}",
             f"{ours * 1e6 / raced.load.events:.2f}",
         )
+
+
+def _lateness(results: Results) -> Iterator[Row]:
+    for one in results.provided:
+        late = (one.percentile(50), one.percentile(99), max(one.milliseconds))
+        yield f"{one.streams}", f"{one.events}", *(f"{value:.1f}" for value in late)
 
 
 def _judgements(results: Results) -> Iterator[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,3 +198,24 @@ def test_models_are_listed(http: httpx2.Client) -> None:
     theirs = anthropic.Anthropic(api_key="none", http_client=http)
     assert "gpt-4.1-mini" in ids(ours.models.list)
     assert "claude-sonnet-4-6" in ids(theirs.models.list)
+
+
+def test_answers_come_in_their_own_time(proxies: Proxies) -> None:
+    """Each chunk when it was recorded, twice as slow where that was asked for, at once with 0."""
+    saved = load(FLOWS / "glm-5.flow")[0]
+    recorded = [chunk.after / 1000 for chunk in saved.chunks if chunk.data]
+    assert recorded[-1] > 0.1
+    for speed in ("1", "0.25", "0"):
+        slow = proxies.get(toolstream_provider=str(FLOWS / "glm-5.flow"), toolstream_speed=speed, **OPTIONS)
+        due = [seconds / float(speed) if speed != "0" else 0.0 for seconds in recorded]
+        with httpx2.Client(proxy=slow.url, verify=ssl.create_default_context(cafile=slow.ca)) as http:
+            came: list[float] = []
+            url = f"https://{saved.host}{saved.path}"
+            with http.stream("POST", url, json=saved.request) as reply:
+                for piece in reply.iter_raw():
+                    came += [time.monotonic()] * piece.count(b"\n\n")
+        since = [seconds - came[0] for seconds in came]
+        assert len(since) == saved.body.count(b"\n\n")
+        assert abs(since[-1] - (due[-1] - due[0])) < 0.3
+        if speed == "0.25":
+            assert all(seconds >= wanted - due[0] - 0.05 for seconds, wanted in zip(since, due, strict=False))

@@ -10,7 +10,7 @@ import asyncio
 import socket
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mitmproxy import ctx, flow, http
 from mitmproxy.addons.clientplayback import ReplayHandler
@@ -18,10 +18,13 @@ from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
 
+from toolstream_core.proxy.steps import Break
 from toolstream_core.transit import How
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+
+    from toolstream_core.proxy.steps import Passage
 
     type Commands = Generator[commands.Command, Any, None]
 
@@ -35,57 +38,8 @@ AGAIN = "toolstream_again"
 """Key in the metadata of flows that are asked for by ourselves."""
 
 
-class Break:
-    """The client's connection breaks here."""
-
-    def __init__(self, how: How, why: str) -> None:
-        """`why` is what the flow's error says."""
-        self.how = how
-        self.why = why
-
-
-class End:
-    """The body ends here in order."""
-
-
-type Step = bytes | Break | End | None
-"""What comes next: bytes go, the stream breaks, it ends; `None`: nothing more for what was offered."""
-
-
-class Passage(Protocol):
-    """One answer's way to the client, step by step."""
-
-    paced: bool
-    """Whether it has a say in every piece, not only in how the answer ends."""
-
-    def offer_headers(self) -> None:
-        """The headers are about to go."""
-        ...
-
-    def offer(self, piece: bytes | None) -> None:
-        """A piece of the body is about to go; `None` is the body's end."""
-        ...
-
-    def advance(self) -> bool:
-        """Find the next step; whether that needs no waiting. What it is stands in `step`."""
-        ...
-
-    async def wait(self) -> None:
-        """Wait until `advance` may be asked again."""
-        ...
-
-    @property
-    def step(self) -> Step:
-        """The step that `advance` found."""
-        ...
-
-    def left(self) -> None:
-        """The client has gone: nothing is worth waiting for."""
-        ...
-
-    def forgives(self, message: str) -> bool:
-        """Whether the answer is whole, although upstream's connection broke so."""
-        ...
+SHORT = 0.2
+"""Seconds up to which a stream sleeps by a timer; while it does, it does not notice that its client has left."""
 
 
 @dataclass
@@ -93,6 +47,12 @@ class ToolstreamGateHook(commands.StartHook):
     """A stream waits. mitmproxy hangs on hooks of other shapes than one flow."""
 
     flow: http.HTTPFlow
+
+
+class Sleep(commands.RequestWakeup):
+    """A stream waits for a known time: the layer is paused, as for a hook, and no addon is asked."""
+
+    blocking = True
 
 
 class GatedStream(HttpStream):
@@ -106,6 +66,9 @@ class GatedStream(HttpStream):
         """As ever; a client that leaves ends what is waited for."""
         if self._passage is not None and isinstance(event, _events.RequestProtocolError):
             self._passage.left()
+        elif isinstance(event, events.Wakeup):
+            # A layer that is paused is given the reply of what it waited for, and a timer has none.
+            event.reply = None
         return super().handle_event(event)
 
     def start_response_stream(self) -> Commands:
@@ -174,7 +137,8 @@ class GatedStream(HttpStream):
         """Take the passage's steps; whether the stream goes on."""
         while True:
             while not passage.advance():
-                yield ToolstreamGateHook(self.flow)
+                pause = passage.pause
+                yield ToolstreamGateHook(self.flow) if pause is None or pause > SHORT else Sleep(pause)
             step = passage.step
             if step is None:
                 return True

@@ -7,7 +7,7 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
-from toolstream_core.proxy.gate import Break, End
+from toolstream_core.proxy.steps import Break, End
 from toolstream_core.transit import Ask, Cut, Finish, Hold, How, Place, Send, Wait
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.fixtures import Chunk
     from toolstream_core.pace import Pace
-    from toolstream_core.proxy.gate import Step
+    from toolstream_core.proxy.steps import Step
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.transit import Action
 
@@ -99,6 +99,13 @@ class WatchedPassage:
                     return True
             elif not self._next_chunk():
                 return self._is_over()
+
+    @property
+    def pause(self) -> float | None:
+        """As `Passage`."""
+        if self._due is None or math.isinf(self._due) or self._asked is not None:
+            return None
+        return max(0.0, self._due - _now())
 
     async def wait(self) -> None:
         """As `Passage`."""
