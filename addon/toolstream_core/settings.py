@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SAFE: Final = frozenset(row.code for row in repairs(["safe"]))
 """The codes of all rows whose repair is safe."""
 FOR: Final = "for:"
+DESTREAM: Final = "destream"
+"""The shape that is made of an answer without a stream."""
 PARTS: Final = {preset.name: preset.parts for preset in PRESETS}
 SHAPE_NAMES: Final = frozenset(name for shapes in SHAPES.values() for name in shapes)
 PLANT_NAMES: Final = frozenset(name for plants in PLANTS.values() for name in plants)
@@ -44,12 +46,14 @@ class Settings:
     """Faults, in the order in which they are applied, each with how often it may still act."""
     transit: tuple[tuple[TransitFault, Fault, Budget], ...] = ()
     """Faults of time and of the connection, in the order in which they are applied."""
+    destream: bool = False
+    """Whether upstream is asked without a stream, and its answer streamed here."""
     seed: int = 0
 
     @property
     def rewrites(self) -> bool:
         """Whether any stream may leave otherwise than it came."""
-        return bool(self.repairs or self.shapes or self.faults or self.transit)
+        return bool(self.repairs or self.shapes or self.faults or self.transit or self.destream)
 
 
 NOTHING: Final = Settings()
@@ -74,7 +78,7 @@ def settings(words: Words) -> Settings:
             mine, needs = _client(word.removeprefix(FOR))
             shapes += mine
             asked = [*needs, *asked]
-        elif word in SHAPE_NAMES:
+        elif word in SHAPE_NAMES or word == DESTREAM:
             shapes.append(word)
         else:
             raise SettingsError(f"{word!r} names no shape; known are {_shapes()}")
@@ -86,9 +90,10 @@ def settings(words: Words) -> Settings:
         raise SettingsError(str(error)) from error
     return Settings(
         codes,
-        tuple(dict.fromkeys(shapes)),
+        tuple(name for name in dict.fromkeys(shapes) if name != DESTREAM),
         tuple((fault, budget) for one, fault, budget in transit if one is None),
         tuple((one, fault, budget) for one, fault, budget in transit if one is not None),
+        DESTREAM in shapes,
         words.seed,
     )
 
@@ -101,7 +106,7 @@ def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _shapes() -> str:
-    return ", ".join([*sorted(SHAPE_NAMES), *(f"{FOR}{row.name}" for row in CLIENTS)])
+    return ", ".join([*sorted({*SHAPE_NAMES, DESTREAM}), *(f"{FOR}{row.name}" for row in CLIENTS)])
 
 
 def _split(words: Iterable[str]) -> Iterable[str]:

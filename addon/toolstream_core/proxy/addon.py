@@ -98,6 +98,8 @@ class ToolstreamAddon:
                 self._prepare(flow)
             if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
                 return
+            if self._settings.destream and flow.response is None and self._filtered(flow):
+                self._timing.destreams(flow)
         if self._provider is not None and flow.response is None:
             self._provider.answer(flow)
 

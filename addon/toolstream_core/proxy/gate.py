@@ -211,14 +211,15 @@ class Gate:
             await passage.wait()
 
 
-async def ask(flow: http.HTTPFlow, content: bytes, seconds: float) -> http.Response:
-    """Make a flow's request once more with other content, through mitmproxy's own way upstream.
+async def ask(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str = "") -> http.Response:
+    """Make a flow's request once more with other content (and path), through mitmproxy's own way upstream.
 
     Raises `TimeoutError` after `seconds`, and `ConnectionError` where no answer came.
     """
     again = flow.copy()
     again.response = again.error = None
     again.request.content = content
+    again.request.path = path or again.request.path
     again.metadata = {AGAIN: True}
     handler = ReplayHandler(again, ctx.options)
     try:

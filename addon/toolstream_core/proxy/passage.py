@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 ASKING = 60.0
 """Seconds after which the client gets the stream as it was."""
+FETCHING = 600.0
+"""Seconds after which an answer that is fetched whole counts as never coming."""
 BEAT = 5.0
 """Seconds between comments while the client waits for a second answer."""
 _NOWHERE = Place(0, 0, counts=False)
@@ -39,24 +41,32 @@ class WatchedPassage:
         speed: float = 1.0,
         closed: Callable[[], None] = lambda: None,
         again: Callable[[Ask], Coroutine[Any, Any, bytes]] | None = None,
+        fetch: Callable[[WatchedPassage], Coroutine[Any, Any, Sequence[Chunk]]] | None = None,
     ) -> None:
         """`pace` has the faults, `saved` the chunks of an answer that goes in its own time, `speed` times as fast.
 
         `closed` is called when the answer is over; `again` gives what goes in the place of the finish of an answer
-        whose calls never came.
+        whose calls never came. `fetch` gives the chunks of an answer that is not there yet.
         """
-        self.paced = pace is not None or saved is not None
+        self.paced = pace is not None or saved is not None or fetch is not None
         self.step: Step = None
         self._watch = watch
         self._pace = pace
         self._saved = deque(saved or ())
-        self.provided = saved is not None
+        self.provided = saved is not None or fetch is not None
         """Whether the body comes from saved chunks, and not from the piece that is offered."""
         self._providing = False
         """Whether the headers have gone and saved chunks are still to come."""
         self._speed = speed
         self._closed = closed
         self._again = again
+        self._fetch = fetch
+        self._fetching: asyncio.Task[Sequence[Chunk]] | None = None
+        self._patience = 0.0
+        self.heading = False
+        """Whether the headers have not gone yet."""
+        self.unread = False
+        """Whether what is fetched is no answer to be read, but an error as it came."""
         self._asked: asyncio.Task[bytes] | None = None
         self._queue: deque[Action] = deque()
         self._due: float | None = None
@@ -69,11 +79,13 @@ class WatchedPassage:
 
     def offer_headers(self) -> None:
         """As `Passage`."""
+        self.heading = True
         if self._pace is not None:
             self._queue.extend(self._pace.begin())
 
     def offer(self, piece: bytes | None) -> None:
         """As `Passage`: of an answer that is provided, its chunks come in the place of the one piece that it is."""
+        self.heading = False
         if not self._last and self.provided:
             self._providing = self._begun is None
         if piece is None:
@@ -97,13 +109,17 @@ class WatchedPassage:
             if self._queue:
                 if self._does(self._queue.popleft()):
                     return True
+            elif self._fetch is not None and (self.heading or self._providing) and self._still_fetching(self._fetch):
+                continue
+            elif self.heading:
+                return True
             elif not self._next_chunk():
                 return self._is_over()
 
     @property
     def pause(self) -> float | None:
         """As `Passage`."""
-        if self._due is None or math.isinf(self._due) or self._asked is not None:
+        if self._due is None or math.isinf(self._due) or self._asked or self._fetching:
             return None
         return max(0.0, self._due - _now())
 
@@ -124,8 +140,9 @@ class WatchedPassage:
         """As `Passage`."""
         self._gone.set()
         self._wake.set()
-        if self._asked is not None:
-            self._asked.cancel()
+        for task in (self._asked, self._fetching):
+            if task is not None:
+                task.cancel()
 
     def forgives(self, message: str) -> bool:
         """As `Passage`."""
@@ -188,6 +205,25 @@ class WatchedPassage:
         self._waited = True
         return self.step is not None
 
+    def _still_fetching(self, fetch: Callable[[WatchedPassage], Coroutine[Any, Any, Sequence[Chunk]]]) -> bool:
+        """Wait for the answer: the headers for a while, so that an error can be one; then with comments."""
+        if self._fetching is None:
+            self._fetching = asyncio.create_task(fetch(self))
+            self._fetching.add_done_callback(lambda _: self._wake.set())
+            self._patience = _now() + BEAT
+        if self._fetching.done():
+            self._saved.extend(self._fetching.result())
+            self._fetch = self._fetching = None
+            return False
+        if self._patience <= _now():
+            if self.heading:
+                return False
+            self._queue.append(Send(_HEARTBEAT, _NOWHERE))
+            self._patience = _now() + BEAT
+        else:
+            self._due = self._patience
+        return True
+
     def _next_chunk(self) -> bool:
         """Let the next chunk of a provided answer come when it is due; whether there is one."""
         if not self._providing:
@@ -206,6 +242,9 @@ class WatchedPassage:
             self._due = due
             return True
         self._saved.popleft()
+        if self.unread:
+            self._queue.append(Send(chunk.data, _NOWHERE))
+            return True
         for piece in self._watch.through(chunk.data) if chunk.data else ():
             self._say(piece)
         return True

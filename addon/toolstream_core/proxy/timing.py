@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import mitmproxy.version
 from mitmproxy import ctx, http
 
-from toolstream_core import recovery
+from toolstream_core import destream, recovery
 from toolstream_core.defects.ending import MISSING_CALLS
-from toolstream_core.defects.row import LIVE
+from toolstream_core.defects.row import GEMINI, LIVE, OLLAMA
 from toolstream_core.defects.stage import Mended
 from toolstream_core.dialects import DIALECTS, request
 from toolstream_core.fixtures import Chunk, content_of
@@ -20,20 +21,23 @@ from toolstream_core.model import Exchange
 from toolstream_core.pace import Drawn, Pace, drawn
 from toolstream_core.proxy import gate
 from toolstream_core.proxy.gate import Gate, missing
-from toolstream_core.proxy.passage import ASKING, WatchedPassage
+from toolstream_core.proxy.passage import ASKING, FETCHING, WatchedPassage
 from toolstream_core.proxy.watch import request_json
 from toolstream_core.settings import NOTHING
-from toolstream_core.transit.errors import error_body
+from toolstream_core.transit.errors import error_body, error_event
 from toolstream_core.wire import look
+from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Ask
 
 logger = logging.getLogger(__name__)
+
+_ALT = re.compile(r"[?&]alt=sse(?=&|$)")
 
 
 class Timing:
@@ -48,6 +52,8 @@ class Timing:
         self._gate: Gate | None = None
         self._running = self._told = False
         self._requests = 0
+        self._fetching: dict[str, str] = {}
+        """Dialects of the answers that are going to be asked for without a stream."""
 
     def configure(self, settings: Settings, speed: float) -> None:
         """What is to be done; `speed` is 0 where saved answers come at once, or there are none."""
@@ -79,10 +85,23 @@ class Timing:
             return True
         return False
 
+    def destreams(self, flow: http.HTTPFlow) -> bool:
+        """Answer in upstream's place, whose own answer is asked for without a stream; whether that was done."""
+        body = request_json(flow.request)
+        dialect = next((one.name for one in DIALECTS if one.claims(flow.request.path)), None)
+        if dialect is None or self._gate is None or not request.wants_stream(flow.request.path, body):
+            return False
+        kind = "application/x-ndjson" if dialect == OLLAMA else "text/event-stream"
+        flow.response = http.Response.make(200, b" ", {"content-type": kind})
+        flow.comment = "streamed by toolstream"
+        self._fetching[flow.id] = dialect
+        return True
+
     def begin(self, flow: http.HTTPFlow, watch: Watch, faults: Drawn) -> bool:
         """Give an answer a passage where it needs one; whether it comes in its own time from saved chunks."""
         saved = _saved(flow) if self._speed else None
-        if self._gate is None or not (faults or saved or self._settings.repairs & LIVE):
+        fetched = self._fetching.pop(flow.id, None)
+        if self._gate is None or not (faults or saved or fetched or self._settings.repairs & LIVE):
             return False
         asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites
         pace = Pace(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
@@ -93,8 +112,9 @@ class Timing:
             self._speed or 1.0,
             lambda: self._close(flow.id),
             lambda ask: self._ask(flow, watch, ask),
+            None if fetched is None else lambda passage: self._fetch(flow, watch, fetched, passage),
         )
-        return saved is not None
+        return saved is not None or fetched is not None
 
     def provides(self, flow: http.HTTPFlow) -> bool:
         """Whether the answer is said chunk by chunk from here on."""
@@ -123,6 +143,31 @@ class Timing:
         logger.info("toolstream asked again for flow %s: %s calls, usage %s", flow.id, got.calls, got.usage)
         return got.frames
 
+    async def _fetch(self, flow: http.HTTPFlow, watch: Watch, dialect: str, passage: WatchedPassage) -> Sequence[Chunk]:
+        """The whole answer's events; an error as it came, where the headers have not gone, else as an event."""
+        assert flow.response is not None
+        asked = watch.exchange.request
+        content = json.dumps(asked if dialect == GEMINI else recovery.again(asked), ensure_ascii=False).encode()
+        path = _ALT.sub("", flow.request.path.replace(":streamGenerateContent", ":generateContent"))
+        try:
+            answer = await gate.ask(flow, content, FETCHING, path=path)
+        except (TimeoutError, ConnectionError) as error:
+            why = f"nothing came within {FETCHING:g} s" if isinstance(error, TimeoutError) else str(error)
+            logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, watch.hide(why))
+            answer = http.Response.make(502, json.dumps(error_body(dialect, 502)), {"content-type": "application/json"})
+        events = destream.streamed(dialect, parse(content_of(answer)), watch.exchange.request)
+        if events:
+            return [Chunk(0, event) for event in events]
+        if not passage.heading:
+            return [Chunk(0, error_event(dialect, "server"))]
+        passage.unread = True
+        flow.response.status_code = answer.status_code
+        flow.response.reason = answer.reason
+        for name in ("content-type", "retry-after"):
+            if name in answer.headers:
+                flow.response.headers[name] = answer.headers[name]
+        return [Chunk(0, content_of(answer))]
+
     def _close(self, flow_id: str) -> None:
         self._passages.pop(flow_id, None)
         self._closed(flow_id)
@@ -130,7 +175,7 @@ class Timing:
     def _install(self) -> None:
         """Have a gate while something needs it."""
         timed = any(one.row.make is not None for one, _, _ in self._settings.transit)
-        needed = bool(timed or self._speed or self._settings.repairs & LIVE)
+        needed = bool(timed or self._speed or self._settings.destream or self._settings.repairs & LIVE)
         if needed and self._gate is None:
             lack = missing()
             if lack is None:

@@ -1,0 +1,92 @@
+"""The shape `destream`: upstream is asked without a stream, and the client gets one."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.samples import JSON, MAKERS, openai_chat
+from tests.e2e.harness.script import Answer, Gate, Send, Wait
+from toolstream_core.body import read_body
+from toolstream_core.model import Exchange
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
+
+
+@pytest.fixture(scope="module")
+def proxy(proxies: Proxies) -> Mitmdump:
+    """A proxy that never asks for a stream."""
+    return proxies.get(toolstream_shape="destream")
+
+
+@VERSIONS
+@pytest.mark.parametrize("dialect", MAKERS)
+def test_the_client_gets_a_stream(proxy: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
+    """Of the same calls; what upstream was asked for is the request without a stream."""
+    sample = MAKERS[dialect]("call_1", "Bern")
+    plan = secure.plan(Answer((Send(sample.whole_body),), content_type=JSON))
+    with client(version, way(proxy, secure)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers | {"authorization": "Bearer sk-1"})
+        assert (reply.status, reply.headers["content-type"]) == (200, sample.content_type)
+        body = reply.rest()
+    record = read_body([body], Exchange(path=sample.path, content_type=sample.content_type))
+    assert record is not None
+    assert record.streamed
+    assert record.ended
+    assert [(call.name, json.loads(call.arguments)) for call in record.calls] == [("get_weather", {"city": "Bern"})]
+    assert (plan.asked.target, plan.asked.header("authorization")) == (sample.whole_path, "Bearer sk-1")
+    wanted = sample.request if dialect == "gemini" else sample.request | {"stream": False}
+    assert json.loads(plan.asked.body) == wanted
+
+
+@VERSIONS
+def test_an_error_stays_one(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """With its status, its body and the seconds after which to come again."""
+    sample = openai_chat("call_1", "Bern")
+    said = b'{"error":{"message":"slow down"}}'
+    plan = secure.plan(Answer((Send(said),), status=429, content_type=JSON, headers=(("retry-after", "3"),)))
+    with client(version, way(proxy, secure)) as connection:
+        reply = connection.request(sample.path, sample.body, plan.headers)
+        assert (reply.status, reply.headers["retry-after"], reply.rest()) == (429, "3", said)
+
+
+def test_the_client_is_kept_waiting_with_comments(proxy: Mitmdump, secure: Upstream) -> None:
+    """Its headers come after a while, whatever comes later; an error is an event of the stream then."""
+    sample = openai_chat("call_1", "Bern")
+    slow = Gate()
+    steps = (Wait(slow), Send(b"overloaded"))
+    plan = secure.plan(replace(Answer(steps, status=529, content_type="text/plain")))
+    gone = secure.plan(Answer((Wait(slow), Send(sample.whole_body)), content_type=JSON))
+    with client("h1", way(proxy, secure)) as first, client("h1", way(proxy, secure)) as second:
+        opener = time.monotonic()
+        reply = first.request(sample.path, sample.body, plan.headers)
+        assert reply.status == 200
+        assert time.monotonic() - opener > 4
+        other = second.request(sample.path, sample.body, gone.headers)
+        came = b""
+        while b": keep-alive" not in came:
+            came += reply.piece()
+        slow.open()
+        assert b'"error"' in came + reply.rest()
+        assert b"get_weather" in other.rest()
+
+
+def test_requests_without_a_stream_are_left_alone(proxy: Mitmdump, secure: Upstream) -> None:
+    """There is nothing to do."""
+    sample = openai_chat("call_1", "Bern")
+    plan = secure.plan(Answer((Send(sample.whole_body),), content_type=JSON))
+    with client("h1", way(proxy, secure)) as connection:
+        assert connection.request(sample.path, sample.whole_request, plan.headers).rest() == sample.whole_body
+    assert plan.asked.body == sample.whole_request
