@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "addon"))
 
+from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.rows import ROWS  # noqa: E402
 from toolstream_core.faults.presets import PRESETS  # noqa: E402
 from toolstream_core.settings import PLANT_NAMES  # noqa: E402
-from toolstream_core.shapes import SHAPES  # noqa: E402
 from toolstream_core.shapes.clients import CLIENTS  # noqa: E402
 from toolstream_core.transit import TRANSIT  # noqa: E402
 
@@ -91,13 +91,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _shapes() -> str:
     """Every shape with its dialects."""
-    meaning: dict[str, str] = {}
-    dialects: dict[str, list[str]] = {}
-    for dialect, shapes in SHAPES.items():
-        for name, shape in shapes.items():
-            meaning.setdefault(name, (shape.__doc__ or "").splitlines()[0].rstrip("."))
-            dialects.setdefault(name, []).append(dialect)
-    rows = [(f"`{name}`", meaning[name], ", ".join(f"`{one}`" for one in dialects[name])) for name in meaning]
+    rows = [
+        (f"`{one['name']}`", one["meaning"].rstrip("."), ", ".join(f"`{name}`" for name in one["dialects"]))
+        for one in catalogue.shapes()
+    ]
     return _table(("shape", "is", "dialects"), rows)
 
 

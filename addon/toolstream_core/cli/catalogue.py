@@ -9,11 +9,13 @@ from toolstream_core.defects.plants import PLANTS
 from toolstream_core.defects.row import ALL_DIALECTS, Row
 from toolstream_core.defects.rows import ROWS
 from toolstream_core.faults.presets import PRESETS
+from toolstream_core.settings import DESTREAM
 from toolstream_core.shapes import SHAPES
 from toolstream_core.shapes.clients import CLIENTS
 from toolstream_core.transit.rows import TRANSIT, TransitRow
 
 VERSION: Final = 1
+_DESTREAM: Final = "Upstream is asked without a stream, and its answer is streamed to the client (live only)."
 
 
 def document() -> dict[str, Any]:
@@ -71,10 +73,11 @@ def planted(row: Row) -> tuple[str, ...]:
 def shapes() -> list[dict[str, Any]]:
     """The shapes, each with the dialects that it exists in."""
     names = list(dict.fromkeys(name for one in SHAPES.values() for name in one))
-    return [
+    said = [
         {"name": name, "meaning": meaning(name), "dialects": [dialect for dialect in SHAPES if name in SHAPES[dialect]]}
         for name in names
     ]
+    return [*said, {"name": DESTREAM, "meaning": _DESTREAM, "dialects": list(ALL_DIALECTS)}]
 
 
 def meaning(shape: str) -> str:

@@ -9,7 +9,7 @@ from toolstream_core.cli import catalogue
 from toolstream_core.cli.list import run as run_list
 from toolstream_core.defects.rows import ROWS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.settings import FOR, SHAPE_NAMES
+from toolstream_core.settings import DESTREAM, FOR, SHAPE_NAMES
 from toolstream_core.shapes.clients import CLIENTS
 from toolstream_core.transit import TRANSIT
 
@@ -42,7 +42,7 @@ def explained(name: str) -> str | None:
     for row in ROWS:
         if name in {row.code, row.name}:
             return catalogue.page(row)
-    if name in SHAPE_NAMES:
+    if name in SHAPE_NAMES or name == DESTREAM:
         shape = next(one for one in catalogue.shapes() if one["name"] == name)
         return f"# {name}\n\nA shape. {shape['meaning']} In {', '.join(shape['dialects'])}.\n"
     for one in map(catalogue.transit, TRANSIT):

@@ -208,6 +208,10 @@ class Mender(Stage):
         if key not in self._told:
             self._told.add(key)
             self._context.found(row.found(event, message, call.position if call else None, severity=severity))
+        return self.mends(row)
+
+    def mends(self, row: Row) -> bool:
+        """Whether a row's repair is on, where the defect itself is told when the answer is over."""
         if row.code not in self._context.repairs:
             return False
         if row.name not in self._why:

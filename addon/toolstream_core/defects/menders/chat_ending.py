@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import (
+    CUT_OFF_CALL,
     EARLY_FINISH,
     EMPTY_FINISH,
     FOREIGN_FINISH,
@@ -73,7 +74,10 @@ class Endings:
             return False
         # A header beside a finish that has no arguments: they follow where every event says a finish.
         bare = any(part.known.call.arguments.empty for part in queue[0].parts)
-        return self._mender.on(EARLY_FINISH) or (bare and self._mender.on(EMPTY_ARGUMENTS))
+        if self._mender.on(EARLY_FINISH) or (bare and self._mender.on(EMPTY_ARGUMENTS)):
+            return True
+        said = [self._mender.choice(finish.choice) for finish in queue[0].said.finishes]
+        return self._mender.on(CUT_OFF_CALL) and any(self._is_half(known) for choice in said for known in choice.known)
 
     def before(self, waiting: Waiting) -> list[Frame]:
         """What has to be said before a finish: `{}` for calls that were made without arguments."""
@@ -156,6 +160,9 @@ class Endings:
             and mender.tell(WRONG_FINISH, number, "finish reason stop although calls were made")
         ):
             value = _CALLS
+        over = following is None or not following.parts
+        if value in _MADE and over and any(map(self._is_half, choice.known)) and mender.mends(CUT_OFF_CALL):
+            value = "length"
         if following is not None and (following.parts or following.said.text.strip()):
             message = f"more of the answer follows finish reason {reason}"
             if mender.tell(EARLY_FINISH, number, message):
@@ -196,6 +203,11 @@ class Endings:
             self._mender.tell(SPLIT_CHOICES, choice.finish_event, message)
         else:
             self._mender.tell(MISSING_CALLS, choice.finish_event, "the finish reason says tool calls and none came")
+
+    def _is_half(self, known: KnownCall) -> bool:
+        """Whether arguments have begun, and neither they nor what may follow the finish make them whole."""
+        arguments = known.call.arguments
+        return not (arguments.empty or arguments.whole or known.spelling.whole or arguments.ended)
 
     def _is_whole(self, known: KnownCall) -> bool:
         arguments = known.call.arguments
