@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tests.defects.driven import planted
+from tests.defects.healthy import streams
+from toolstream_core.body import Body
 from toolstream_core.chain import Chain
-from toolstream_core.defects.stage import Context, Stage
+from toolstream_core.defects.stage import Context, Mender, Stage
 from toolstream_core.model import SILENCE, Event, Exchange, Said
+from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -79,3 +86,35 @@ def test_a_stage_that_raises_loses_nothing() -> None:
             assert out == [b"1", b"2", b"3", b"4", b"5"], (place, fails_at)
             if place == 0 or fails_at == b"1":
                 assert isinstance(chain.error, ValueError)
+
+
+HOLDING = ("missing-id", "late-id", "late-name", "placeholder-arguments", "empty-id", "reused-index")
+"""Plants whose repair lets events wait, and some whose repair does not."""
+
+
+@pytest.mark.parametrize("plant", HOLDING)
+@pytest.mark.parametrize("fails", [1, 2, 3])
+def test_a_mender_that_fails_loses_nothing_and_says_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch, plant: str, fails: int
+) -> None:
+    """Each event goes once, in order: mended, or from there on as it came."""
+    healthy = next(one for one in streams() if str(one) == "openai-chat, fragments of two")
+    broken = planted(healthy.body, healthy.exchange, plant).out
+    blocks = [block for block in broken.split(b"\n\n") if block]
+    marked = [block.replace(b"data: {", b'data: {"at":%d,' % at, 1) for at, block in enumerate(blocks)]
+    left = [fails]
+
+    def audit(self: Mender, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise RuntimeError("a bug of ours")
+
+    monkeypatch.setattr(Mender, "audit", audit)
+    line = Body(healthy.exchange, Settings(SAFE))
+    out = b"".join(piece for block in marked for piece in line.feed(block + b"\n\n"))
+    out += b"".join(line.end())
+    assert (line.pipeline.error is not None) == (left[0] <= 0)
+    # What is made anew carries the first event's own fields.
+    numbers = [int(number) for number in re.findall(rb'"at":(\d+)', out) if number != b"0"]
+    assert numbers == list(range(1, len(marked) - 1))
+    assert out.endswith(b"data: [DONE]\n\n")

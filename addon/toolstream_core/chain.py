@@ -95,7 +95,9 @@ class Chain:
     def _failed(self, at: int, error: Exception, frame: Frame | None) -> list[Frame]:
         """Everything that is held, and the frame at which it failed in its place."""
         self.error = error
-        return [*self._held(at, len(self._stages)), *([frame] if frame is not None else ()), *self._held(0, at)]
+        later = self._held(at, len(self._stages))
+        failed = [] if frame is None or any(frame is one for one in later) else [frame]
+        return [*later, *failed, *self._held(0, at)]
 
     def _held(self, begin: int, end: int) -> list[Frame]:
         return [held for stage, _ in reversed(self._stages[begin:end]) for held in stage.release()]

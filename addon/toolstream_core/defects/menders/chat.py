@@ -240,18 +240,21 @@ class ChatMender(Mender):
                 known.settle()
 
     def _departures(self) -> list[Frame]:
+        """What may go; it leaves the queue only when all of it is made, so that a bug of ours loses nothing."""
         out: list[Frame] = []
-        while self._queue and not any(part.known.pending for part in self._queue[0].parts):
-            if self._ending.must_wait(self._queue):
+        queue = list(self._queue)
+        while queue and not any(part.known.pending for part in queue[0].parts):
+            if self._ending.must_wait(queue):
                 break
-            waiting = self._queue.popleft()
-            frames = self._departed(waiting)
+            waiting = queue.pop(0)
+            frames = self._departed(waiting, queue[0] if queue else None)
             if len(frames) != 1 or frames[0] is not waiting.frame:
                 self.audit(waiting.frame.number, [waiting.frame], frames)
             out.extend(frames)
+        self._queue = deque(queue)
         return out
 
-    def _departed(self, waiting: Waiting) -> list[Frame]:
+    def _departed(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What the client gets for an event."""
         frame, said = waiting.frame, waiting.said
         if said.error:
@@ -263,7 +266,7 @@ class ChatMender(Mender):
         self.remember(waiting)
         before = [*self._entries.unstreamed(waiting), *self._ending.before(waiting)]
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
-        changes = self._ending.changes(waiting, self._queue[0] if self._queue else None)
+        changes = self._ending.changes(waiting, following)
         pin = self._pinned(frame)
         changed = self._entries.structure(waiting) or pin or changes or any(edit is None or edit for _, edit in edits)
         for finish in said.finishes:

@@ -96,9 +96,11 @@ class GeminiMender(Mender):
 
     def _let_go(self) -> list[Frame]:
         """What waited, with its changes."""
-        edits, self._edits = self._edits, {}
-        waited = list(self.release())
-        return [self._written(waited[0], edits), *waited[1:]] if waited else []
+        if self._held is None:
+            return list(self.release())
+        first = self._written(self._held, self._edits)
+        self._edits = {}
+        return [first, *list(self.release())[1:]]
 
     def _written(self, frame: Frame, edits: Edits) -> Frame:
         if not edits:
