@@ -78,7 +78,7 @@ class Proxies:
             self._started[key] = self._stack.enter_context(self.make(scripts=scripts))
         return self._started[key]
 
-    def behind_another(self, **options: str) -> Mitmdump:
+    def behind_another(self, **options: str | Sequence[str]) -> Mitmdump:
         """One whose upstream is a second mitmdump without an addon of ours."""
         trusted = self._confdir / "mitmproxy-ca-cert.pem"
         second = self.without_ours().url

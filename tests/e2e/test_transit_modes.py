@@ -1,0 +1,99 @@
+"""Faults of time in every mode of the proxy, and on answers that no provider gives."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from tests.e2e.harness.client import BrokenOffError
+from tests.e2e.harness.proxies import Proxies, client, way
+from tests.e2e.harness.samples import openai_chat
+from tests.e2e.harness.script import answer
+from toolstream_core.fixtures import load
+from toolstream_core.proxy.provider import OPTIONS
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+CHAT = openai_chat("call_1", "Bern")
+WHOLE = b"".join(CHAT.pieces)
+SAVED = load(FLOWS / "openai-chat-single.flow")[0]
+SPECS = {
+    "first": "first-byte-delay:ms=250",
+    "stall": "stall:ms=250",
+    "drip": "drip:ms=20",
+    "close": "cut",
+    "reset": "cut:how=reset",
+    "bytes": "recut:bytes=9",
+    "error": "error-event",
+    "hold": "hold-open:ms=250",
+    "twice": "duplicate-event:at=event:2",
+    "drop": "drop-event:at=event:2",
+    "swap": "swap-events:at=event:2",
+    "http": "http-error:status=503",
+}
+FAULTS = [f"{spec},model={name}" if ":" in spec else f"{spec}:model={name}" for name, spec in SPECS.items()]
+SAME = {"first", "stall", "drip", "bytes", "hold"}
+SLOW = {"first", "stall", "drip", "hold"}
+
+
+@pytest.mark.parametrize("mode", ["reverse", "upstream"])
+@pytest.mark.parametrize("version", ["h1", "h2"])
+def test_modes(proxies: Proxies, secure: Upstream, mode: str, version: str) -> None:
+    """The same faults at the same places."""
+    proxy = (
+        proxies.get(f"reverse:{secure.url}", toolstream_fault=FAULTS)
+        if mode == "reverse"
+        else proxies.behind_another(toolstream_fault=FAULTS)
+    )
+    for name in ("stall", "close", "bytes", "none"):
+        body = json.dumps(CHAT.request | {"model": name}).encode()
+        plan = secure.plan(answer(CHAT.pieces))
+        start = time.monotonic()
+        with client(version, way(proxy, secure)) as connection:
+            reply = connection.request(CHAT.path, body, plan.headers)
+            if name == "close":
+                with pytest.raises(BrokenOffError):
+                    reply.rest()
+            else:
+                assert reply.rest() == WHOLE
+        assert (time.monotonic() - start > 0.24) == (name == "stall")
+
+
+@pytest.fixture(scope="module")
+def timed(proxies: Proxies) -> Mitmdump:
+    """A proxy that answers from saved flows, with every fault, fifty times as fast as they were recorded."""
+    return proxies.get(toolstream_provider=str(FLOWS), toolstream_fault=FAULTS, toolstream_speed="50", **OPTIONS)
+
+
+@pytest.mark.parametrize("http2", [False, True])
+@pytest.mark.parametrize("name", SPECS)
+def test_provided_streams(timed: Mitmdump, name: str, http2: bool) -> None:
+    """Every fault acts on answers from saved flows too."""
+    request = {**SAVED.request, "model": name}
+    context = ssl.create_default_context(cafile=timed.ca)
+    start = time.monotonic()
+    body, broken, status = b"", False, 200
+    with httpx2.Client(proxy=timed.url, verify=context, http2=http2) as http:
+        try:
+            with http.stream("POST", f"https://llm.invalid{SAVED.path}", json=request) as reply:
+                status = reply.status_code
+                for piece in reply.iter_raw():
+                    body += piece
+        except httpx2.HTTPError:
+            broken = True
+    assert status == (503 if name == "http" else 200)
+    assert broken == (name in {"close", "reset"})
+    assert (body == SAVED.body) == (name in SAME)
+    # After a break the client takes its own time to close its connection.
+    assert broken or (time.monotonic() - start > 0.24) == (name in SLOW)

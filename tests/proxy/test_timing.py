@@ -1,0 +1,60 @@
+"""Which answers go in their own time, and what is said where mitmproxy's inside is another one."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from mitmproxy.addons.next_layer import NextLayer
+from mitmproxy.proxy.layers.http import HttpLayer
+from mitmproxy.test import taddons, tflow
+
+from toolstream_core.proxy import gate, timing
+from toolstream_core.proxy.timing import Timing
+from toolstream_core.settings import Settings, Words, settings
+
+TIMED = settings(Words(fault=["stall"]))
+
+
+def gates(context: taddons.context) -> int:
+    """How many gates there are."""
+    return len([one for one in context.master.addons.chain if isinstance(one, gate.Gate)])
+
+
+def test_there_is_a_gate_only_while_something_needs_it() -> None:
+    """It comes and goes with the options."""
+    with taddons.context(NextLayer()) as context:
+        clock = Timing(lambda _: None)
+        clock.run()
+        assert gates(context) == 0
+        for wanted, speed, needed in (
+            (TIMED, 0.0, 1),
+            (Settings(), 0.0, 0),
+            (Settings(), 1.0, 1),
+            (settings(Words(repair=["empty-id"])), 0.0, 0),
+            (settings(Words(repair=["safe"])), 0.0, 1),
+            (settings(Words(shape=["destream"])), 0.0, 1),
+            (settings(Words(fault=["http-error"])), 0.0, 0),
+        ):
+            clock.configure(wanted, speed)
+            assert gates(context) == needed
+
+
+@pytest.mark.parametrize("lack", ["HttpLayer.make_stream", None])
+def test_another_mitmproxy(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lack: str | None) -> None:
+    """One clear error says what is off; everything else goes on."""
+    if lack is not None:
+        monkeypatch.delattr(HttpLayer, "make_stream")
+    with taddons.context(NextLayer()) as context, caplog.at_level(logging.ERROR, timing.__name__):
+        clock = Timing(lambda _: None)
+        clock.configure(TIMED, 0.0)
+        clock.run()
+        clock.configure(TIMED, 1.0)
+        assert gates(context) == (0 if lack else 1)
+        told = [record.getMessage() for record in caplog.records]
+        if lack is None:
+            assert told == []
+        else:
+            assert len(told) == 1
+            assert f"has no {lack}" in told[0]
+            assert not clock.destreams(tflow.tflow())
