@@ -40,6 +40,7 @@ class ArgumentText:
         "_escaped",
         "_in_string",
         "_last",
+        "_limit",
         "_parts",
         "_size",
         "_tail",
@@ -48,8 +49,9 @@ class ArgumentText:
         "whole_again",
     )
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, limit: int | None = None) -> None:
+        """Start empty; `limit` characters are kept, `MAX_TEXT` where nothing else is said."""
+        self._limit = MAX_TEXT if limit is None else limit
         self._blocks: list[str] = []
         self._parts: list[str] = []
         self._size = 0
@@ -100,7 +102,7 @@ class ArgumentText:
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
         joined = _paired(self.text())
-        if self._size > MAX_TEXT:
+        if self._size > self._limit:
             return joined, False
         if joined.strip() in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
@@ -120,7 +122,7 @@ class ArgumentText:
 
     def _keep(self, piece: str) -> None:
         self._size += len(piece)
-        if self._size > MAX_TEXT:
+        if self._size > self._limit:
             return
         self._parts.append(piece)
         if len(self._parts) == _BLOCK:

@@ -60,10 +60,11 @@ class GatedStream(HttpStream):
 
     gate: Gate
     _passage: Passage | None = None
+    _paced = False
     _over = False
 
-    def handle_event(self, event: events.Event) -> Commands:
-        """As ever; a client that leaves ends what is waited for."""
+    def _handle_paced(self, event: events.Event) -> Commands:
+        """As `handle_event`; a client that leaves ends what is waited for."""
         if self._passage is not None and isinstance(event, _events.RequestProtocolError):
             self._passage.left()
         elif isinstance(event, events.Wakeup):
@@ -71,26 +72,33 @@ class GatedStream(HttpStream):
             event.reply = None
         return super().handle_event(event)
 
+    def _go_by(self, passage: Passage | None) -> None:
+        """Take a passage; only one that has a say in every piece costs something for each."""
+        self._passage = passage
+        self._paced = passage is not None and passage.paced
+        if self._paced:
+            self.handle_event = self._handle_paced  # type: ignore[method-assign]
+
     def start_response_stream(self) -> Commands:
         """As ever, with the passage that the flow has got by now."""
-        self._passage = self.gate.passage(self.flow)
+        self._go_by(self.gate.passage(self.flow))
         inner: Commands = super().start_response_stream()
-        return self._by_passage(inner, self._passage) if self._passage is not None and self._passage.paced else inner
+        return self._by_passage(inner, self._passage) if self._passage is not None and self._paced else inner
 
     def state_stream_response_body(self, event: events.Event) -> Commands:
         """As ever, by way of the passage."""
-        inner: Commands = super().state_stream_response_body(event)
-        passage = self._passage
-        if passage is None or not (passage.paced or isinstance(event, _events.ResponseEndOfMessage)):
+        inner: Commands = HttpStream.state_stream_response_body(self, event)
+        if not self._paced and (self._passage is None or type(event) is not _events.ResponseEndOfMessage):
             return inner
-        return self._by_passage(inner, passage)
+        assert self._passage is not None
+        return self._by_passage(inner, self._passage)
 
     def send_response(self, already_streamed: bool = False) -> Commands:  # noqa: FBT001, FBT002 - mitmproxy's form
         """As ever; an answer that an addon made goes by way of its passage too."""
         inner: Commands = super().send_response(already_streamed)
         if already_streamed:
             return inner
-        self._passage = self.gate.passage(self.flow)
+        self._go_by(self.gate.passage(self.flow))
         return inner if self._passage is None else self._by_passage(inner, self._passage)
 
     def handle_protocol_error(self, event: _events.RequestProtocolError | _events.ResponseProtocolError) -> Commands:

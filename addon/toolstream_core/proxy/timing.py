@@ -58,7 +58,8 @@ class Timing:
     def configure(self, settings: Settings, speed: float) -> None:
         """What is to be done; `speed` is 0 where saved answers come at once, or there are none."""
         self._settings, self._speed = settings, speed
-        if self._running:
+        # mitmproxy may take connections before it says that it is running.
+        if self._running or ctx.master.addons.get("nextlayer") is not None:
             self._install()
 
     def run(self) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # never dropped (OmniRoute#3762). A fragment that may still turn out to be one thing or the other waits only where
 # waiting cannot delay anything: behind whole arguments, or behind a first `{}` of a tool that takes parameters.
 
+MAX_SPELT = 1024 * 1024
+"""Characters of one call's arguments above which what comes again is not recognised any more."""
 _PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
 _MARKUP = re.compile(r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)+")
 """Special tokens, tags, and brackets too many."""
@@ -77,7 +79,7 @@ class Spelling:
         self._on = on
         self._head = ""
         self._size = 0
-        self._text = ArgumentText()
+        self._text = ArgumentText(MAX_SPELT)
         """The fragments joined, from behind a placeholder on."""
         self._whole: str | None = None
         """The arguments, once they are whole."""
@@ -179,7 +181,7 @@ class Spelling:
         if not judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments"):
             return Told(piece)
         waiting.text = ""
-        self._text = ArgumentText()
+        self._text = ArgumentText(MAX_SPELT)
         self._text.add(piece)
         self._size = len(piece)
         return self._first(piece, judge, may_wait=may_wait)
