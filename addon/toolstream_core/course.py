@@ -164,6 +164,19 @@ class Courses:
             self.hand_on()
         return chunk[at:]
 
+    def whole(self, framer: SseFramer, chunk: bytes) -> bytes | None:
+        """What goes on for a chunk that is one frame on the course, `None` for any other."""
+        course = self._course
+        if course is None or self._watched or framer.holding:
+            return None
+        match = course.match(chunk, 0)
+        if match is None or match.stop != len(chunk):
+            return None
+        new = course.take(chunk, 0, match, framer.skip(1))
+        if len(course) == MANY:
+            self.hand_on()
+        return chunk if new is None else new
+
     def takes(self, frame: Frame) -> Frame | None:
         """What goes on for a frame that goes the course, `None` where it does not.
 

@@ -51,9 +51,14 @@ class Rewriter(Pipeline):
         if not self._reading:
             return self._undone(chunk)
         try:
-            if self._bulk is not None and not self._taken and self._pass_by(self._bulk, chunk):
-                self._out.clear()
-                return [chunk]
+            if self._bulk is not None and not self._taken:
+                if self._courses is not None and self._faults is None:
+                    gone = self._courses.whole(self._bulk, chunk)
+                    if gone is not None:
+                        return [gone]
+                if self._pass_by(self._bulk, chunk):
+                    self._out.clear()
+                    return [chunk]
             self._look(chunk)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self._fail(error)

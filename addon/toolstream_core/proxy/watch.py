@@ -156,7 +156,7 @@ class Watch:
             self.finish()
             return self._last
         try:
-            out = self._body.feed(chunk)
+            out = self._pipeline.feed(chunk)
         except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
             self.failed(error)
             return [chunk]
