@@ -11,6 +11,7 @@ from tests.defects.driven import planted
 from tests.defects.healthy import streams
 from toolstream_core.body import Body
 from toolstream_core.chain import Chain
+from toolstream_core.defects.plants import PLANTS
 from toolstream_core.defects.stage import Context, Mender, Stage
 from toolstream_core.model import SILENCE, Event, Exchange, Said
 from toolstream_core.settings import SAFE, Settings
@@ -88,20 +89,26 @@ def test_a_stage_that_raises_loses_nothing() -> None:
                 assert isinstance(chain.error, ValueError)
 
 
-HOLDING = ("missing-id", "late-id", "late-name", "placeholder-arguments", "empty-id", "reused-index")
-"""Plants whose repair lets events wait, and some whose repair does not."""
+NEVER = 10_000
+STREAMS = {str(one): one for one in streams()}
+FAILING = [
+    (name, plant)
+    for name in ("openai-chat, fragments of two", "openai-responses, fragments of two", "anthropic, fragments of two")
+    for plant in sorted(PLANTS[name.partition(",")[0]])
+]
+"""Every plant, whether its repair lets events wait or not."""
 
 
-@pytest.mark.parametrize("plant", HOLDING)
-@pytest.mark.parametrize("fails", [1, 2, 3])
-def test_a_mender_that_fails_loses_nothing_and_says_nothing_twice(
-    monkeypatch: pytest.MonkeyPatch, plant: str, fails: int
-) -> None:
-    """Each event goes once, in order: mended, or from there on as it came."""
-    healthy = next(one for one in streams() if str(one) == "openai-chat, fragments of two")
-    broken = planted(healthy.body, healthy.exchange, plant).out
-    blocks = [block for block in broken.split(b"\n\n") if block]
-    marked = [block.replace(b"data: {", b'data: {"at":%d,' % at, 1) for at, block in enumerate(blocks)]
+def numbered(body: bytes) -> list[bytes]:
+    """The events of a stream, each with its number in it."""
+    blocks = [block + b"\n\n" for block in body.split(b"\n\n") if block]
+    return [block.replace(b"data: {", b'data: {"at":%d,' % at, 1) for at, block in enumerate(blocks, 1)]
+
+
+def numbers(
+    monkeypatch: pytest.MonkeyPatch, events: list[bytes], exchange: Exchange, fails: int
+) -> tuple[list[int], bool]:
+    """The events of a stream that go on, by their numbers, where the mender fails at its nth change; if it does."""
     left = [fails]
 
     def audit(self: Mender, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
@@ -110,11 +117,26 @@ def test_a_mender_that_fails_loses_nothing_and_says_nothing_twice(
             raise RuntimeError("a bug of ours")
 
     monkeypatch.setattr(Mender, "audit", audit)
-    line = Body(healthy.exchange, Settings(SAFE))
-    out = b"".join(piece for block in marked for piece in line.feed(block + b"\n\n"))
+    line = Body(exchange, Settings(SAFE))
+    out = b"".join(piece for event in events for piece in line.feed(event))
     out += b"".join(line.end())
     assert (line.pipeline.error is not None) == (left[0] <= 0)
-    # What is made anew carries the first event's own fields.
-    numbers = [int(number) for number in re.findall(rb'"at":(\d+)', out) if number != b"0"]
-    assert numbers == list(range(1, len(marked) - 1))
-    assert out.endswith(b"data: [DONE]\n\n")
+    gone = [int(number) for number in re.findall(rb'"at":(\d+)', out)]
+    return gone, line.pipeline.error is not None
+
+
+@pytest.mark.parametrize(("name", "plant"), FAILING)
+def test_a_mender_that_fails_loses_nothing_and_says_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch, name: str, plant: str
+) -> None:
+    """Each event that the repair does not drop goes once, in order: mended, or from there on as it came."""
+    healthy = STREAMS[name]
+    events = numbered(planted(healthy.body, healthy.exchange, plant).out)
+    kept, failed = numbers(monkeypatch, events, healthy.exchange, NEVER)
+    assert not failed
+    for fails in range(1, 6):
+        gone, failed = numbers(monkeypatch, events, healthy.exchange, fails)
+        assert set(kept) <= set(gone)
+        if failed:
+            # What is made anew may carry the first event's own fields.
+            assert [number for number in gone if number > 1] == sorted({number for number in gone if number > 1})

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 # Each of the three churns somewhere: item ids rotate on every event behind GitHub Copilot (vercel/ai#18548),
 # output_index is missing or always 0 behind converters, call_id differs between `output_item.done` and
-# `response.completed`. What only a later phase says fills in; what nothing earlier fits is a call of its own.
+# `response.completed`. What only a later phase says fills in; what nothing earlier fits is a call of its own. Calls
+# may also share one call_id: an item under a known one is another call where that one's has whole arguments, or is open
+# and has none; where it has a part of them it is the next piece (converters give each fragment an item of its own).
 
 
 class ResponsesCalls(Calls):
@@ -22,7 +24,7 @@ class ResponsesCalls(Calls):
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
-        self._by_call: dict[str, OpenCall] = {}
+        self._by_call: dict[str, list[OpenCall]] = {}
         self._by_item: dict[str, OpenCall] = {}
         self._told_at = -1
         self._told: set[int] = set()
@@ -32,11 +34,13 @@ class ResponsesCalls(Calls):
         if self.overflowed:
             return call
         if key := known(fragment.id):
-            self._by_call[key] = call
+            sharing = self._by_call.setdefault(key, [])
+            if call not in sharing:
+                sharing.append(call)
         if (key := known(fragment.item_id)) and not (fragment.phase is Phase.MORE and call.item_id):
             self._by_item[key] = call
         if fragment.phase is Phase.WHOLE:
-            self._told.add(id(call))
+            self._told_in(event).add(id(call))
         return call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
@@ -52,9 +56,8 @@ class ResponsesCalls(Calls):
         by_item = self._by_item.get(known(fragment.item_id))
         if by_item is not None and key and by_item.id == key and fragment.phase is not Phase.OPEN:
             return by_item
-        if key and key in self._by_call:
-            owner = self._by_call[key]
-            return None if fragment.phase is Phase.OPEN and _names_another(owner, fragment) else owner
+        if sharing := self._by_call.get(key):
+            return self._of_id(sharing, by_item, fragment, event)
         match fragment.phase:
             case Phase.OPEN:
                 return by_item if by_item is not None and not (key and by_item.id) else None
@@ -62,6 +65,21 @@ class ResponsesCalls(Calls):
                 return self._told_again(fragment, event)
             case _:
                 return by_item if by_item is not None and not _other_call(by_item, fragment) else self._at(fragment)
+
+    def _of_id(
+        self, sharing: list[OpenCall], by_item: OpenCall | None, fragment: Fragment, event: int
+    ) -> OpenCall | None:
+        """The call of the fragment's `call_id`, which several may share; `None` where it opens one more."""
+        if fragment.phase is Phase.WHOLE:
+            told = self._told_in(event)
+            sharing = [call for call in sharing if id(call) not in told or _says_same(call, fragment)]
+            fitting = [call for call in sharing if not _contradicts(call, fragment)] or sharing
+            return fitting[0] if fitting else None
+        owner = next((call for call in reversed(sharing) if not _elsewhere(call, fragment)), None)
+        if owner is None and by_item is not None and fragment.phase is not Phase.OPEN:
+            return None if _other_call(by_item, fragment) else by_item
+        owner = owner or sharing[-1]
+        return None if _is_another(owner, fragment) else owner
 
     def _at(self, fragment: Fragment) -> OpenCall | None:
         """The open item of the fragment's index, or the only open one where it has none."""
@@ -74,27 +92,29 @@ class ResponsesCalls(Calls):
         still_open[-1].guessed = still_open[-1].guessed or len(still_open) > 1
         return still_open[-1]
 
-    def _told_again(self, fragment: Fragment, event: int) -> OpenCall | None:
+    def _told_in(self, event: int) -> set[int]:
+        """The calls that an event, which says calls whole, has said so far."""
         if self._told_at != event:
             self._told_at, self._told = event, set()
+        return self._told
+
+    def _told_again(self, fragment: Fragment, event: int) -> OpenCall | None:
+        told = self._told_in(event)
         by_item = self._by_item.get(known(fragment.item_id))
         if by_item is not None and not _other_call(by_item, fragment):
             return by_item
         for call in self._opened:
-            if id(call) not in self._told and call.kind is fragment.kind and _may_repeat(call, fragment):
+            if id(call) not in told and call.kind is fragment.kind and _may_repeat(call, fragment):
                 return call
         return None
 
 
 def _other_call(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment that fits by item id or index contradicts the call there: another call, whole by now."""
-    key, name = known(fragment.id), known(fragment.name)
+    key = known(fragment.id)
     if not key or not call.id or key == call.id:
         return False
-    if name and call.name and name != call.name:
-        return True
-    said = fragment.arguments
-    return call.arguments.whole and isinstance(said, str) and not same_arguments(call.arguments.reading()[0], said)
+    return _names_another(call, fragment) or _contradicts(call, fragment)
 
 
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
@@ -102,12 +122,44 @@ def _names_another(call: OpenCall, fragment: Fragment) -> bool:
     return bool(name and call.name) and name != call.name
 
 
+def _contradicts(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether arguments that are said whole are not those of a call that has its own."""
+    return call.arguments.whole and isinstance(fragment.arguments, str) and not _says_same(call, fragment)
+
+
+def _says_same(call: OpenCall, fragment: Fragment) -> bool:
+    said = fragment.arguments
+    return isinstance(said, str) and same_arguments(call.arguments.reading()[0], said)
+
+
 def _may_repeat(call: OpenCall, fragment: Fragment) -> bool:
     """Whether an item of the terminal event says `call` again under ids of its own."""
-    name = known(fragment.name)
-    if name and call.name and name != call.name:
-        return False
-    said = fragment.arguments
-    if not isinstance(said, str) or not call.arguments.whole:
+    return not _names_another(call, fragment) and not _contradicts(call, fragment)
+
+
+def _is_another(owner: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment under a call's id begins another call, or closes another that nothing began."""
+    if fragment.phase is Phase.OPEN and _names_another(owner, fragment):
         return True
-    return same_arguments(call.arguments.reading()[0], said)
+    if not _elsewhere(owner, fragment):
+        return False
+    if fragment.phase is Phase.OPEN:
+        if owner.arguments.empty:
+            return not owner.closed
+        return owner.arguments.whole and not _is_nothing(owner)
+    return fragment.phase is Phase.CLOSE and _contradicts(owner, fragment)
+
+
+def _elsewhere(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment is of another item than the one that began the call, as far as ids and indexes say."""
+    if isinstance(call.index, int) and isinstance(fragment.index, int) and call.index == fragment.index:
+        return False
+    item = known(fragment.item_id)
+    if item and call.item_id:
+        return item != call.item_id
+    return isinstance(call.index, int) and isinstance(fragment.index, int)
+
+
+def _is_nothing(call: OpenCall) -> bool:
+    """Whether the arguments so far may be a placeholder."""
+    return same_arguments(call.arguments.reading()[0], "{}")

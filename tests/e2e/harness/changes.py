@@ -58,7 +58,7 @@ def anthropic_twice(call_id: str) -> tuple[bytes, ...]:
 def responses_twice(call_id: str) -> tuple[bytes, ...]:
     """Responses: two output items under one `call_id`."""
     first, second = (list(map(payload, samples.openai_responses(call_id, city).pieces)) for city in ("Bern", "Rome"))
-    text = json.dumps([second[2:-1], second[-1]["response"]["output"]]).replace(NAME, "get_time")
+    text = json.dumps([second[2:-1], second[-1]["response"]["output"]])
     again, output = json.loads(text.replace('"fc_1"', '"fc_2"').replace('"output_index": 0', '"output_index": 1'))
     first[-1]["response"]["output"] += output
     events = [*first[:-1], *again, first[-1]]

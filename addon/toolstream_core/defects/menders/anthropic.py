@@ -10,7 +10,7 @@ from toolstream_core.defects.ending import (
 )
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.defects.menders.anthropic_blocks import BlocksMender
+from toolstream_core.defects.menders.anthropic_blocks import BlocksMender, Held
 from toolstream_core.model import Kind
 from toolstream_core.wire import look
 
@@ -43,29 +43,37 @@ class AnthropicMender(BlocksMender):
         """As `Stage.take`."""
         if event.frame.data is None or self._restarted:
             return (event.frame,)
-        if self._waiting:
-            self._frames.append(event.frame)
+        self._unsent = self._held()
         out = self._taken(event, heard[0].call if heard else None)
         if len(out) != 1 or out[0] is not event.frame:
             self.audit(event.frame.number, [event.frame], out)
+        self._unsent = None
         return out
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
-        self._out = []
+        self._out, self._unsent = [], self._held()
         self._settle_placeholder()
         self._let_go()
         self._ending.at_end(clean=clean and not self._restarted)
         if self._out:
             self.audit(self.number, [], self._out)
+        self._unsent = None
         return self._out
 
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
-        first = [self._placeholder[0]] if self._placeholder else []
-        frames, self._frames, self._placeholder = self._frames, [], None
-        self._waiting = []
-        return [*first, *frames]
+        """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
+        held = self._unsent or self._held()
+        owed = [] if held.block is None else self._owed(held.block, stop=held.stop_owed)
+        return [
+            *owed,
+            *([held.placeholder[0]] if held.placeholder else []),
+            *(event.frame for event, _ in held.waiting),
+        ]
+
+    def _held(self) -> Held:
+        block = self.blocks[-1] if self.blocks and self.blocks[-1].open else None
+        return Held(self._placeholder, list(self._waiting), block, stop_owed=block is not None and block.stop_owed)
 
     def _taken(self, event: Event, call: OpenCall | None) -> list[Frame]:
         self._out = []
@@ -130,8 +138,6 @@ class AnthropicMender(BlocksMender):
 
     def _wait(self, event: Event, call: OpenCall | None, index: Json) -> None:
         del index
-        if not self._waiting:
-            self._frames = [event.frame]
         self._waiting.append((event, call))
 
     def _decide(self, index: Json) -> None:

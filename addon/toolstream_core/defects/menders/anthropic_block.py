@@ -52,7 +52,8 @@ class Block:
         """What the client is to be told for the last delta; may still change while that waits."""
         self.given = False
         """Whether the client has been given anything of the arguments."""
-        self._prefilled: str | None = None
+        self.prefilled: str | None = None
+        """Arguments that its start said, and was made to leave to a delta."""
         self.id = call.id if call else ""
 
     @property
@@ -62,7 +63,7 @@ class Block:
             return True
         arguments = self.call.arguments
         if arguments.empty:
-            return self._prefilled is not None or self._mender.context.may_be_empty(self.call.name)
+            return self.prefilled is not None or self._mender.context.may_be_empty(self.call.name)
         return arguments.whole or self._spelling.whole
 
     @property
@@ -84,7 +85,7 @@ class Block:
         if self.call is None or self.call.name != name:
             return False
         mine = self.call.arguments
-        return same_arguments(self._prefilled or "{}" if mine.empty else mine.reading()[0], arguments)
+        return same_arguments(self.prefilled or "{}" if mine.empty else mine.reading()[0], arguments)
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
@@ -121,6 +122,16 @@ class Block:
             return changed
         return {**changed, "delta": {**delta, "partial_json": self.told.text}}
 
+    def said(self, arguments: str) -> dict[str, Json]:
+        """A new delta of it."""
+        delta = {"type": "input_json_delta", "partial_json": arguments}
+        return {"type": "content_block_delta", "index": self.place if self.moved else self.index, "delta": delta}
+
+    @property
+    def stopped(self) -> dict[str, Json]:
+        """A new event that stops it."""
+        return {"type": "content_block_stop", "index": self.place if self.moved else self.index}
+
     def rest(self) -> list[str]:
         """What is still to be said of the arguments before the stop."""
         if not self.is_call or self.call is None:
@@ -130,8 +141,8 @@ class Block:
             return [rest]
         if self.given:
             return []
-        if self._prefilled is not None:
-            return [self._prefilled]
+        if self.prefilled is not None:
+            return [self.prefilled]
         nothing = self.call.arguments.empty and self.call.start_input is None
         if nothing and not self._mender.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
@@ -167,7 +178,7 @@ class Block:
         ):
             said = content["input"]
             content["input"] = {}
-            self._prefilled = said if isinstance(said, str) else encoded(said).decode()
+            self.prefilled = said if isinstance(said, str) else encoded(said).decode()
 
     def _seed(self) -> str:
         return f"{self._mender.context.turn}|{self.place}"

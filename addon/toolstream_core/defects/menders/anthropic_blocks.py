@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.ending import (
     OVERLAPPING_BLOCKS,
@@ -42,6 +42,17 @@ NAMED: Final = frozenset(
 )
 
 type Waiting = tuple[Event, OpenCall | None]
+type Placeholder = tuple[Frame, dict[str, Json], Block]
+
+
+class Held(NamedTuple):
+    """What the client has not got of the events so far."""
+
+    placeholder: Placeholder | None
+    waiting: list[Waiting]
+    block: Block | None
+    """The block that is open."""
+    stop_owed: bool
 
 
 class BlocksMender(Mender):
@@ -55,11 +66,11 @@ class BlocksMender(Mender):
         """In the order in which the client gets them."""
         self._by_index: dict[Json, Block] = {}
         self._waiting: list[Waiting] = []
-        self._frames: list[Frame] = []
-        """What waits, as it came."""
+        self._unsent: Held | None = None
+        """What was held when an event came that is still being dealt with."""
         self._out: list[Frame] = []
         self._ending = Endings(self)
-        self._placeholder: tuple[Frame, dict[str, Json], Block] | None = None
+        self._placeholder: Placeholder | None = None
         """A delta `{}` that waits for the next event."""
         self._placeholder_told: Told | None = None
         self._moved = False
@@ -210,17 +221,20 @@ class BlocksMender(Mender):
     def _stop_now(self, block: Block) -> None:
         self._closing(block)
         block.stop_owed = False
-        self.put({"type": "content_block_stop", "index": block.place if block.moved else block.index})
+        self.put(block.stopped)
         self._after(block)
 
     def _closing(self, block: Block) -> None:
         """What has to be said of a block before its stop."""
         block.open = False
         for text in block.rest():
-            delta = {"type": "input_json_delta", "partial_json": text}
-            self.put(
-                {"type": "content_block_delta", "index": block.place if block.moved else block.index, "delta": delta}
-            )
+            self.put(block.said(text))
+
+    def _owed(self, block: Block, *, stop: bool) -> list[Frame]:
+        """What was taken out of an open block's events, or kept, and has not been said: after a bug of ours."""
+        said = [block.said(block.prefilled)] if block.prefilled is not None and not block.given else []
+        payloads = [*said, *([block.stopped] if stop else [])]
+        return [self.context.writer.make(one, self.number, str(one["type"])) for one in payloads]
 
     def _after(self, block: Block) -> None:
         """Text that came inside a call, in a block of its own; white space is nothing."""

@@ -15,6 +15,7 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.defects.menders.responses_ending import TERMINAL, Endings
 from toolstream_core.defects.menders.responses_item import Item
+from toolstream_core.defects.menders.responses_repeats import Repeats, Waiting
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.dialects import request
 from toolstream_core.model import Kind, Phase
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 # the client has been told: added or not, the arguments given in deltas, whether they were said whole, whether it
 # was closed. An item that was never added is kept back until an event says its name, and then said from the start.
 # Events that are put in take sequence numbers of their own, so those behind them are counted on.
+
+type Closing = tuple[dict[str, Json], Item]
+type Held = tuple[Closing | None, list[Waiting]]
 
 DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
 ADDED, CLOSED = "response.output_item.added", "response.output_item.done"
@@ -56,18 +60,21 @@ class ResponsesMender(Mender):
         """Ids of items that only say a call again, or a piece of it."""
         self._out: list[Frame] = []
         self._ending = Endings(self)
+        self.repeats = Repeats(self)
         self._sequence: int | None = None
         self._counting = False
         self._restarted = False
         """Whether another response began, so that nothing is what it seems any more."""
-        self._held: tuple[dict[str, Json], Item] | None = None
+        self._held: Closing | None = None
         """An event that closes a call before its arguments are whole: waits for the next event."""
+        self._unsent: Held | None = None
+        """What was held when an event came that is still being dealt with."""
         self._earlier: frozenset[str] | None = None
 
     @property
     def holding(self) -> bool:
         """As `Stage.holding`; also where events are counted anew, which concerns all of them."""
-        return self._counting or self._held is not None
+        return self._counting or self._held is not None or self.repeats.any_wait
 
     @property
     def earlier_ids(self) -> frozenset[str]:
@@ -78,16 +85,45 @@ class ResponsesMender(Mender):
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
+        waits = self.repeats.waits(event, heard)
+        self._unsent = self._held, self.repeats.waiting
+        if waits:
+            gone = [frame for waiting in self.repeats.ready() for frame in self._one(*waiting)]
+        else:
+            gone = self._one(event, heard)
+        self._unsent = None
+        return gone
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        self._unsent = self._held, self.repeats.waiting
+        gone = [frame for waiting in self.repeats.ready(ended=True) for frame in self._one(*waiting)]
+        self._out = []
+        self._settle(())
+        self._ending.at_end(clean=clean and not self._restarted)
+        if self._out:
+            self.audit(self.number, [], self._out)
+        self._unsent = None
+        return [*gone, *self._out]
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
+        held, waiting = self._unsent or (self._held, self.repeats.waiting)
+        first = [] if held is None else [self.context.writer.make(held[0], self.number, CLOSED)]
+        return [*first, *(event.frame for event, _ in waiting)]
+
+    def _one(self, event: Event, heard: Sequence[Heard]) -> list[Frame]:
+        """What goes on for an event."""
         frame, payload = event.frame, event.frame.json
         if frame.data is None or self._restarted:
-            return (frame,)
+            return [frame]
         self._out, self.number = [], frame.number
         self._settle(heard)
         if event.said.error:
             self._ending.failed = True
             self.tell(IN_BAND_ERROR, self.number, f"the provider reports an error: {event.said.error}")
         if not isinstance(payload, dict):
-            return (frame,)
+            return [*self._out, frame]
         changed = self._judged(payload, str(payload.get("type", frame.name)), heard)
         if changed is not None:
             changed = self._counted(changed)
@@ -95,20 +131,6 @@ class ResponsesMender(Mender):
         if len(self._out) != 1 or self._out[0] is not frame:
             self.audit(self.number, [frame], self._out)
         return self._out
-
-    def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
-        self._out = []
-        self._settle(())
-        self._ending.at_end(clean=clean and not self._restarted)
-        if self._out:
-            self.audit(self.number, [], self._out)
-        return self._out
-
-    def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
-        held, self._held = self._held, None
-        return [] if held is None else [self.context.writer.make(held[0], self.number, CLOSED)]
 
     def _settle(self, heard: Sequence[Heard]) -> None:
         """An event that closes a call too early goes on, unless the call goes on in another item."""
@@ -131,6 +153,10 @@ class ResponsesMender(Mender):
     def free_place(self) -> int:
         """The place that comes next."""
         return max(self.taken, default=-1) + 1
+
+    def knows(self, call: OpenCall) -> bool:
+        """Whether there is a state of the call."""
+        return id(call) in self._by_call
 
     def item_of(self, call: OpenCall) -> Item:
         """The state of a call."""
@@ -159,6 +185,8 @@ class ResponsesMender(Mender):
                 self._other_item(payload, closed=kind == CLOSED)
             return payload
         fragment, call = heard[0]
+        if self.repeats.drops(fragment, call):
+            return None
         own = look.text(look.get(payload, "item", "id") if kind in {ADDED, CLOSED} else payload.get("item_id"))
         if fragment.phase is Phase.OPEN:
             return self._added(payload, call, own)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSED_CALL, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import BARE_RESPONSE
+from toolstream_core.defects.identity import DOUBLED_CALL
 from toolstream_core.model import Kind
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.defects.menders.responses import ResponsesMender
     from toolstream_core.model import Json
 
@@ -69,6 +70,8 @@ class Endings:
             one = next(said, None)
             if one is None or one.call.kind is not Kind.FUNCTION:
                 continue
+            if mender.repeats.repeats(one.call):
+                continue
             item = mender.item_of(one.call)
             if item.added or item.known:
                 continue
@@ -98,20 +101,27 @@ class Endings:
             if one is None or one.call.kind is not Kind.FUNCTION or not isinstance(content, dict):
                 items.append(content)
                 continue
-            item = mender.item_of(one.call)
-            if id(item) in seen:
+            if self._is_again(one.call, seen):
                 continue
-            seen.add(id(item))
+            item = mender.item_of(one.call)
+            seen.add(id(one.call))
             copy = dict(content)
             if item.added:
                 item.same(copy)
             items.append(copy)
-        missing = [item for item in mender.items if id(item) not in seen and item.closed]
+        missing = [item for item in mender.items if id(item.call) not in seen and item.closed]
         if missing and mender.tell(
             EMPTY_OUTPUT, mender.number, "the completed response lacks calls that were streamed", missing[0].call
         ):
             items = self._filled(items)
         return payload if items == output else {**payload, "response": {**response, "output": items}}
+
+    def _is_again(self, call: OpenCall, seen: set[int]) -> bool:
+        """Whether an item of the response says a call once more, and is not to go on."""
+        mender = self._mender
+        if id(call) not in seen and not mender.repeats.repeats(call):
+            return False
+        return mender.tell(DOUBLED_CALL, mender.number, "the response says the call once more", call)
 
     def _filled(self, items: list[Json]) -> list[Json]:
         """The items that were closed, in their places, in the place of an output that lacks some."""

@@ -247,7 +247,11 @@ class Item:
             mend = self.judge(MISSING_ID, "the item has no call_id")
         else:
             others = [other for other in mender.items if other is not self and other.call_id == call.id]
-            mend = bool(others) and self.judge(DUPLICATE_ID, f"call_id {call.id} is that of another call")
+            mend = (
+                bool(others)
+                and not mender.repeats.repeats(call)
+                and self.judge(DUPLICATE_ID, f"call_id {call.id} is that of another call")
+            )
         if mend:
             self.call_id = mender.context.ids.make("call_", self._seed(), call.id or None)
             content["call_id"] = self.call_id

@@ -1,0 +1,90 @@
+"""Output items under the `call_id` of an earlier one: that call again, or another one."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import known
+from toolstream_core.calls.book import same_arguments
+from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
+from toolstream_core.defects.menders.responses_ending import TERMINAL
+from toolstream_core.model import Kind, Phase
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.defects.menders.responses import ResponsesMender
+    from toolstream_core.model import Event, Fragment
+
+# Only its arguments tell which of the two it is. So the event that adds it waits, and everything behind it in order,
+# until both are closed; then it is dropped, or goes on under an id of its own.
+
+MAX_WAITING = 4096
+"""Events that wait before all are let go."""
+
+type Waiting = tuple[Event, Sequence[Heard]]
+
+
+class Repeats:
+    """What waits in one response, and which calls only say an earlier one again."""
+
+    def __init__(self, mender: ResponsesMender) -> None:
+        """For one stream."""
+        self._mender = mender
+        self._queue: deque[Waiting] = deque()
+        self._again: set[int] = set()
+        self._hurries = False
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """What waits, in order."""
+        return list(self._queue)
+
+    @property
+    def any_wait(self) -> bool:
+        """Whether frames wait."""
+        return bool(self._queue)
+
+    def waits(self, event: Event, heard: Sequence[Heard]) -> bool:
+        """Whether an event is kept, behind those that wait or as the first of them."""
+        if not self._queue and not self._may_repeat(heard):
+            return False
+        self._queue.append((event, heard))
+        terminal = look.text(look.get(event.frame.json, "type")) in TERMINAL
+        self._hurries = terminal or bool(event.said.error) or len(self._queue) > MAX_WAITING
+        return True
+
+    def ready(self, *, ended: bool = False) -> Iterator[Waiting]:
+        """What need not wait any longer, in order; all of it where the body has `ended`."""
+        while self._queue and (ended or self._hurries or self._decided(self._queue[0][1])):
+            yield self._queue.popleft()
+
+    def drops(self, fragment: Fragment, call: OpenCall) -> bool:
+        """Whether an event is of a call that is an earlier one again, and is not to go on."""
+        mender = self._mender
+        if fragment.phase is Phase.OPEN and not mender.knows(call):
+            said = call.arguments.reading()[0]
+            if any(same_arguments(said, one.arguments.reading()[0]) for one in self._twins(call)):
+                self._again.add(id(call))
+        return self.repeats(call) and mender.tell(DOUBLED_CALL, mender.number, "the call was said before", call)
+
+    def repeats(self, call: OpenCall) -> bool:
+        """Whether a call has been found to say an earlier one again."""
+        return id(call) in self._again
+
+    def _may_repeat(self, heard: Sequence[Heard]) -> bool:
+        mender = self._mender
+        if not heard or heard[0].fragment.phase is not Phase.OPEN or mender.knows(heard[0].call):
+            return False
+        return (mender.on(DOUBLED_CALL) or mender.on(DUPLICATE_ID)) and bool(self._twins(heard[0].call))
+
+    def _decided(self, heard: Sequence[Heard]) -> bool:
+        return not self._may_repeat(heard) or all(one.closed for one in (heard[0].call, *self._twins(heard[0].call)))
+
+    def _twins(self, call: OpenCall) -> list[OpenCall]:
+        """Earlier calls of this one's name and id."""
+        earlier = (item.call for item in self._mender.items) if known(call.id) and call.kind is Kind.FUNCTION else ()
+        return [one for one in earlier if one is not call and (one.id, one.name) == (call.id, call.name)]
