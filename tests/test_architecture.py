@@ -18,7 +18,7 @@ CORE = ROOT / "addon" / "toolstream_core"
 # Who may import whom: a name reaches what stands to its left, or beside it where that makes no circle.
 LAYERS = (
     "wire, model, redact ← calls ← dialects ← defects, shapes, faults, transit, clients"
-    " ← chain, plan, intake, pipeline, likeness, course, rewriting, verdict, record, settings, body"
+    " ← chain, plan, intake, pipeline, likeness, hush, course, courses, rewriting, verdict, record, settings, body"
     ", pace, recovery, destream"
     " ← report, fixtures, sources ← proxy, cli, pytest_plugin"
 )

@@ -61,7 +61,7 @@ class Body:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """As `Pipeline.feed`."""
-        return self.pipeline.feed(chunk)
+        return [chunk] if self.pipeline.passes(chunk) else self.pipeline.feed(chunk)
 
     def end(self, *, broken: str | None = None) -> list[bytes]:
         """What is still to go on at the body's end; `broken` says how the connection broke, where it did."""

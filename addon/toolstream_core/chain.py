@@ -50,6 +50,11 @@ class Chain:
         """As `Stage.minds`, of any of them."""
         return self.error is not None or any(stage.minds(call) for stage, _ in self._stages)
 
+    @property
+    def minds_text(self) -> bool:
+        """As `Stage.minds_text`, of those that hold something."""
+        return self.error is not None or any(stage.holding and stage.minds_text for stage, _ in self._stages)
+
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """As `Stage.went_by`."""
         for stage, _ in self._stages:

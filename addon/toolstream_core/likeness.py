@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 # does not match to the byte is parsed as ever. What counts as "the" string is found in the parsed frame, by looking
 # for the one token whose value is the fragment; where two tokens have that value nothing is learned.
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 PLAIN_STRING = re.compile(rb'"[ !#-\[\]-~]*+"')
 INTEGER = re.compile(rb"(?:0|[1-9][0-9]{0,17}+)(?=[,}])")
-_PADDING = re.compile(rb'"obfuscation"\s*:\s*(?=")')
 _COUNTER = re.compile(rb'"sequence_number"\s*:\s*(?=[0-9])')
+_VARIES = re.compile(rb'"(?:obfuscation"\s*:\s*(?=")|sequence_number"\s*:\s*(?=[0-9]))')
+_QUOTE = 0x22
 CLOSING = b"]}\r\n"
 MAX_LITERAL = 4096
 """Bytes of a frame around its fragment above which nothing is learned from it."""
@@ -33,20 +34,31 @@ MAX_VAIN = 16
 """Frames learned from in a row without use, after which a stream counts as one that has no likeness."""
 
 
+class Value(NamedTuple):
+    """Something that varies, and the bytes before it."""
+
+    literal: bytes
+    pattern: re.Pattern[bytes]
+
+
 class Like(NamedTuple):
     """What is around the arguments of frames that are alike."""
 
     before: bytes
-    """Up to the counter, or to the fragment where there is none."""
+    """Up to the counter, or to the fragment where none stands before it."""
     neck: bytes | None
-    """From the counter's end to the fragment; `None` where there is none."""
-    between: bytes
-    """From the end of the fragment to the padding, or to the end of the frame where there is none; without its
-    spaces where it is closing brackets only."""
-    after: bytes | None
-    """From the end of the padding; `None` where there is none."""
+    """From the counter's end to the fragment; `None` where no counter stands before it."""
+    rest: tuple[Value, ...]
+    """What varies behind the fragment: padding, and the counter where it stands there."""
+    tail: bytes
+    """What follows, to the end of the frame; without its spaces where it is closing brackets only."""
     fragment: Fragment
     said: Said
+
+    @property
+    def loose(self) -> bool:
+        """Whether nothing but closing brackets follows the fragment, which may have spaces between them."""
+        return not self.rest and not self.tail.strip(CLOSING)
 
 
 class Likeness:
@@ -89,49 +101,54 @@ class Likeness:
         if len(raw) - len(fragment.arguments) > MAX_LITERAL:
             return
         self._vain += 1
-        places = [found for found in _STRING.finditer(raw) if _value(found.group()) == fragment.arguments]
+        places = [found for found in STRING.finditer(raw) if _value(found.group()) == fragment.arguments]
         if len(places) == 1:
             self._like = _likeness(raw, places[0].span(), fragment, said)
 
 
 def _likeness(raw: bytes, span: tuple[int, int], fragment: Fragment, said: Said) -> Like:
-    begin, end = span
+    begin, at = span
     before, neck = raw[:begin], None
     counter = _COUNTER.search(before)
     number = INTEGER.match(raw, counter.end()) if counter else None
     if number is not None:
         before, neck = raw[: number.start()], raw[number.end() : begin]
-    padding = _PADDING.search(raw, end)
-    token = PLAIN_STRING.match(raw, padding.end()) if padding else None
-    if padding is None or token is None:
-        tight = raw[end:].replace(b" ", b"")
-        between = raw[end:] if tight.strip(CLOSING) else tight
-        return Like(before, neck, between, None, fragment, said)
-    return Like(before, neck, raw[end : padding.end()], raw[token.end() :], fragment, said)
+    rest = []
+    for key in _VARIES.finditer(raw, at):
+        pattern = PLAIN_STRING if raw[key.end()] == _QUOTE else INTEGER
+        token = pattern.match(raw, key.end())
+        if token is not None:
+            rest.append(Value(raw[at : key.end()], pattern))
+            at = token.end()
+    tight = raw[at:].replace(b" ", b"")
+    return Like(before, neck, tuple(rest), raw[at:] if rest or tight.strip(CLOSING) else tight, fragment, said)
+
+
+def behind(raw: bytes, at: int, rest: tuple[Value, ...]) -> tuple[int, int | None]:
+    """Where what varies behind a fragment ends that ends at `at`, or 0; and the counter, where it is among that."""
+    counter = None
+    for literal, pattern in rest:
+        token = pattern.match(raw, at + len(literal)) if raw.startswith(literal, at) else None
+        if token is None:
+            return 0, None
+        at = token.end()
+        if pattern is INTEGER:
+            counter = int(token.group())
+    return at, counter
 
 
 def _string_where_expected(raw: bytes, like: Like) -> str | None:
     """The string that stands where the fragment stood, if all around it is the same."""
     begin = _begin(raw, like)
-    token = _STRING.match(raw, begin) if begin else None
+    token = STRING.match(raw, begin) if begin else None
     if token is None:
         return None
     end = token.end()
-    if like.after is None:
-        rest = raw[end:]
-        same = rest == like.between or _closes_alike(rest, like.between)
-        return _value(raw[begin:end]) if same else None
-    if not raw.startswith(like.between, end):
-        return None
-    padding = PLAIN_STRING.match(raw, end + len(like.between))
-    if padding is None or raw[padding.end() :] != like.after:
-        return None
-    return _value(raw[begin:end])
-
-
-def _closes_alike(rest: bytes, between: bytes) -> bool:
-    """Whether both are the same closing brackets, spaces apart."""
-    return rest.replace(b" ", b"") == between and not between.strip(CLOSING)
+    at = behind(raw, end, like.rest)[0] if like.rest else end
+    rest = raw[at:]
+    if at and (rest == like.tail or (like.loose and rest.replace(b" ", b"") == like.tail)):
+        return _value(raw[begin:end])
+    return None
 
 
 def _begin(raw: bytes, like: Like) -> int:

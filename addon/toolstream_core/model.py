@@ -215,6 +215,8 @@ class Passed(NamedTuple):
     """The text of the last one."""
     changed: bool
     """Whether they were rewritten."""
+    counter: int | None
+    """The number that the last one gives itself, where they do."""
 
 
 class Observer(Protocol):

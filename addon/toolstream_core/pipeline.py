@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.course import Courses
+from toolstream_core.courses import Courses
 from toolstream_core.intake import Intake
 from toolstream_core.likeness import Likeness
 from toolstream_core.model import Event
@@ -87,6 +87,11 @@ class Pipeline(Intake):
                 self._error = error
         return [chunk] if chunk else []
 
+    def passes(self, chunk: bytes) -> bool:
+        """Whether a chunk goes on as it is and needs no `feed`."""
+        del chunk
+        return False
+
     def _stop(self, failure: str | None = None) -> None:
         super()._stop(failure)
         self._direct = None
@@ -140,6 +145,8 @@ class Pipeline(Intake):
             elif quiet(raw, 1) and frame.data is not None and not (frame.trailing or self._marks(raw) or self._holding):
                 for observer in self._observers:
                     observer.quiet(frame.number, 1, len(frame.raw))
+                if self._courses is not None:
+                    self._courses.learn_quiet(raw)
                 self._send([frame])
             elif faults is None:
                 self._tell(Event(frame, read))
@@ -186,7 +193,7 @@ class Pipeline(Intake):
     def _at_once(self, bulk: SseFramer, chunk: bytes) -> None:
         """Pass a chunk that begins where a frame does, most often; what cannot pass at once may do so in halves."""
         if self._courses is not None and self._faults is None:
-            chunk = self._courses.along(bulk, chunk, self._send_along)
+            chunk = self._courses.along(chunk, self._send_along)
         end = chunk.rfind(b"\n\n") + 2 if len(chunk) > MANY and not bulk.holding else 0
         if end < MANY:
             self._pass(bulk.feed(chunk) if chunk else [])
@@ -209,6 +216,8 @@ class Pipeline(Intake):
             return False
         if self._courses is not None:
             self._courses.hand_on()
+            if frames == 1:
+                self._courses.learn_quiet(middle)
         first = framer.skip(frames)
         for observer in self._observers:
             observer.quiet(first, frames, len(middle))
@@ -258,7 +267,8 @@ class Pipeline(Intake):
             each = any(observer.each for observer in self._observers) or self._wants_each
             if isinstance(self._framer, SseFramer):
                 self._bulk = None if each else self._framer
-                self._courses = Courses(likeness, plan) if plan.told is not None and not self._wants_each else None
+                if plan.told is not None and not self._wants_each:
+                    self._courses = Courses(self._framer, likeness, plan, dialect.quiet)
         pending, self._pending = self._pending, []
         self._pass(pending)
         if streamed and not self._wants_each:

@@ -9,7 +9,7 @@ from toolstream_core.wire.coding import CodingError
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Event, Exchange
@@ -43,17 +43,24 @@ class Rewriter(Pipeline):
         self._gone = False
         """Whether every frame had gone on before the protocol was known."""
 
+        self._hushed: Callable[[bytes], bool] | None = None
         self._kept: list[Frame] = []
         """Keep-alives sent as data before the first event: a stage may want to mend them."""
 
+    def passes(self, chunk: bytes) -> bool:
+        """Whether a chunk goes on as it is and needs no `feed`: a frame of text, for which this is the shortest way."""
+        return self._hushed is not None and not self._taken and self._hushed(chunk)
+
     def feed(self, chunk: bytes) -> list[bytes]:
         """As `Pipeline.feed`; what leaves may be other bytes, and decoded ones."""
+        if self._courses is not None:
+            self._courses.hand_on_quiet()
         if not self._reading:
             return self._undone(chunk)
         try:
             if self._bulk is not None and not self._taken:
                 if self._courses is not None and self._faults is None:
-                    gone = self._courses.whole(self._bulk, chunk)
+                    gone = self._courses.whole(chunk)
                     if gone is not None:
                         return [gone]
                 if self._pass_by(self._bulk, chunk):
@@ -76,6 +83,10 @@ class Rewriter(Pipeline):
         except CodingError:
             return []
         return [data] if data else []
+
+    def _stop(self, failure: str | None = None) -> None:
+        super()._stop(failure)
+        self._hushed = None
 
     def _take(self, data: bytes) -> None:
         if self._whole:
@@ -146,6 +157,8 @@ class Rewriter(Pipeline):
         """As `Pipeline._start`: of the frames so far, all but the one that was just recognised have gone on."""
         pending, self._pending = self._pending, []
         super()._start(dialect)
+        if self._courses is not None and self._faults is None:
+            self._hushed = self._courses.passes
         quiet, self._quiet = self._quiet, lambda raw, frames: False  # noqa: ARG005
         kept, self._kept = self._kept, []
         self._gone = not self._fresh

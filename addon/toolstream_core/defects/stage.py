@@ -116,6 +116,11 @@ class Stage:
         del call
         return True
 
+    @property
+    def minds_text(self) -> bool:
+        """Whether events of text like the one taken last may matter, while it holds something."""
+        return True
+
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """Such events went by, and as the one before them did."""
 

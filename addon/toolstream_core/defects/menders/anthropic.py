@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.defects.menders.anthropic_block import Block
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event, Json, Passed
     from toolstream_core.wire.frame import Frame
 
 # The client gets blocks one after the other, each at the next place, whatever indexes the wire gives them. So every
@@ -38,6 +38,24 @@ class AnthropicMender(BlocksMender):
     def holding(self) -> bool:
         """As `Stage.holding`; also while a block is open or indexes are moved, which concerns events of every kind."""
         return self._moved or bool(self._waiting) or bool(self.blocks and self.blocks[-1].open)
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        block = self.blocks[-1] if self.blocks else None
+        if block is None or block.call is not call or self._waiting or self._placeholder is not None:
+            return True
+        return self._restarted or not (block.open and block.amid)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        del call
+        self.number = passed.first + passed.events - 1
+        self.blocks[-1].went_by(passed.text, passed.last)
+
+    @property
+    def minds_text(self) -> bool:
+        """As `Stage.minds_text`: text of the block that is open, or was, goes on where nothing waits or moves."""
+        return self._moved or bool(self._waiting) or self._placeholder is not None
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""

@@ -122,6 +122,16 @@ class Block:
             return changed
         return {**changed, "delta": {**delta, "partial_json": self.told.text}}
 
+    @property
+    def amid(self) -> bool:
+        """Whether plain text in the midst of its arguments goes on as it is."""
+        return self.is_call and self._spelling.amid
+
+    def went_by(self, text: str, last: str) -> None:
+        """Take fragments that went on as they are; as `Spelling.went_by`."""
+        self.given = True
+        self._spelling.went_by(text, last)
+
     def said(self, arguments: str) -> dict[str, Json]:
         """A new delta of it."""
         delta = {"type": "input_json_delta", "partial_json": arguments}

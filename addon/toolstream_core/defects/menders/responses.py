@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.model import Event, Fragment, Json, Passed
     from toolstream_core.wire.frame import Frame
 
 # Which call an event belongs to is decided by `calls/responses.py`; here every call has an `Item`, which knows what
@@ -93,6 +93,19 @@ class ResponsesMender(Mender):
             gone = self._one(event, heard)
         self._unsent = None
         return gone
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        item = self._by_call.get(id(call))
+        if item is None or self.holding or self._restarted or self.repeats.repeats(call):
+            return True
+        return not item.amid
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        self.number = passed.first + passed.events - 1
+        self._sequence = passed.counter if passed.counter is not None else self._sequence
+        self._by_call[id(call)].went_by(passed.text, passed.last)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""

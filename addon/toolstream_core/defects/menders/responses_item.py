@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
+from toolstream_core.calls.arguments import MAX_TEXT
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.identity import (
     CHANGING_CALL_ID,
@@ -62,8 +63,9 @@ class Item:
         self.id = ""
         self.call_id = ""
         self.name = ""
-        self._given = ""
+        self._told: list[str] = []
         """The arguments that the client has from deltas."""
+        self._size = 0
         self._spelling = Spelling(mender.on)
         self._last: dict[str, Json] = {}
 
@@ -119,8 +121,23 @@ class Item:
         if text is None:
             return payload
         told = self._spelling.take(text, self.judge, may_wait=False).text
-        self._given += told
+        self._tell(told)
         return payload if told == said else {**payload, "delta": told}
+
+    @property
+    def amid(self) -> bool:
+        """Whether plain text in the midst of its arguments goes on as it is."""
+        return self.added and not (self.done or self.closed or self.in_pieces) and self._spelling.amid
+
+    def went_by(self, text: str, last: str) -> None:
+        """Take fragments that went on as they are; as `Spelling.went_by`."""
+        self._tell(text)
+        self._spelling.went_by(text, last)
+
+    def _tell(self, text: str) -> None:
+        self._size += len(text)
+        if self._size <= MAX_TEXT:
+            self._told.append(text)
 
     def said_whole(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that says its arguments whole; what the deltas lack comes before it."""
@@ -187,7 +204,7 @@ class Item:
         self.added = self.known = True
         self._mender.put({"type": "response.output_item.added", **place, "item": empty})
         self._mender.put({"type": _DELTA, "item_id": self.id, **place, "delta": text})
-        self._given = text
+        self._tell(text)
         self._last = {**content, "arguments": text, "status": "completed"}
         self.finish()
 
@@ -205,24 +222,25 @@ class Item:
 
     def _complete(self, text: str) -> None:
         """Give the client what the deltas lack of the arguments."""
-        if self._given == text or not text:
+        given = "".join(self._told)
+        if given == text or not text or self._size > MAX_TEXT:
             return
         place = {"item_id": self.id, "output_index": self.place}
-        if not self._given:
+        if not given:
             if self.judge(MISSING_DELTAS, "no delta brought the arguments"):
                 self._mender.put({"type": _DELTA, **place, "delta": text})
-                self._given = text
-        elif text.startswith(self._given):
+                self._tell(text)
+        elif text.startswith(given):
             if self.judge(SHORT_DELTAS, "the deltas lack the end of the arguments"):
-                self._mender.put({"type": _DELTA, **place, "delta": text[len(self._given) :]})
-                self._given = text
-        elif not same_arguments(text, self._given):
+                self._mender.put({"type": _DELTA, **place, "delta": text[len(given) :]})
+                self._tell(text[len(given) :])
+        elif not same_arguments(text, given):
             self.judge(SHORT_DELTAS, "the deltas say other arguments than the event behind them")
 
     def _cleaned(self, said: Json) -> str | None:
         """Arguments that are said whole, as they were meant; `None` where nothing is said."""
         text = self._as_text(said)
-        if text is None or text == self._given:
+        if text is None or text == "".join(self._told):
             return text
         spelling = Spelling(self._mender.on)
         told = spelling.take(text, self.judge, may_wait=False).text

@@ -1,0 +1,181 @@
+"""What of one stream goes by unparsed: the middle of long calls, and text. Knows JSON only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.course import ALIKE, MANY, Course, way_of
+from toolstream_core.hush import Hush
+from toolstream_core.model import Event
+from toolstream_core.wire.frame import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.course import Way
+    from toolstream_core.likeness import Like, Likeness
+    from toolstream_core.plan import Plan
+    from toolstream_core.wire.sse import SseFramer
+
+type Send = Callable[[bytes, int, int, bytes | None], None]
+"""Takes a chunk, where what passes begins and ends in it, and what goes on in its place if it does not pass."""
+
+
+class Courses:
+    """Finds the courses of one stream, and tells its readers of what went by."""
+
+    def __init__(self, framer: SseFramer, likeness: Likeness, plan: Plan, quiet: Callable[[bytes, int], bool]) -> None:
+        """`likeness` reads the stream's events, `quiet` tells those that say nothing."""
+        self._framer = framer
+        self._likeness = likeness
+        self._quiet = quiet
+        self._marks = plan.marks
+        self._observers = plan.observers
+        self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
+        self._told = plan.told
+        self._watched = plan.watched
+        self._seen: tuple[Like, Way, OpenCall] | None = None
+        """What became of the event before, where the next one may go the same way."""
+        self._course: Course | None = None
+        self.hush = Hush(plan.marks)
+        self._over = False
+
+    def along(self, chunk: bytes, send: Send) -> bytes:
+        """Let the frames at the chunk's begin pass by that go the course, or are text; what is left to be looked at."""
+        at, framer = 0, self._framer
+        if self._watched or framer.holding:
+            return chunk
+        while at < len(chunk):
+            course = self._course
+            match = course.match(chunk, at) if course is not None else None
+            if course is None or match is None:
+                begin, at = at, self._hushed(chunk, at, send)
+                if begin == at:
+                    break
+                continue
+            new = course.take(chunk, at, match, framer.skip(1))
+            send(chunk, at, match.stop, new)
+            at = match.stop
+            if len(course) == MANY:
+                self.hand_on()
+        if at < len(chunk):
+            self.hand_on()
+        return chunk[at:]
+
+    def whole(self, chunk: bytes) -> bytes | None:
+        """What goes on for a chunk that is one frame on the course, `None` for any other."""
+        course = self._course
+        if course is None or self._watched or self._framer.holding:
+            return None
+        match = course.match(chunk, 0)
+        if match is None or match.stop != len(chunk):
+            return None
+        new = course.take(chunk, 0, match, self._framer.skip(1))
+        if len(course) == MANY:
+            self.hand_on()
+        return chunk if new is None else new
+
+    def passes(self, chunk: bytes) -> bool:
+        """Whether a chunk is one frame of text, and goes by. What is told of it has to wait for `hand_on`."""
+        hush = self.hush
+        if not hush.on or hush.stop(chunk, 0) != len(chunk):
+            return False
+        if not hush.frames:
+            self.hand_on()
+        hush.frames += 1
+        hush.size += len(chunk)
+        return True
+
+    def takes(self, frame: Frame) -> Frame | None:
+        """What goes on for a frame that goes the course, `None` where it does not.
+
+        Where events are watched, observers are told of it as ever; stages are not.
+        """
+        course = self._course
+        match = None if course is None else course.match(frame.raw, 0)
+        if course is None or match is None or match.stop != len(frame.raw) or frame.data is None or frame.trailing:
+            self.hand_on()
+            return None
+        new = course.take(frame.raw, 0, match, frame.number)
+        if self._watched:
+            event = Event(frame, self._likeness.read)
+            for observer in self._observers:
+                observer(event)
+        if len(course) == MANY:
+            self.hand_on()
+        return frame if new is None else Frame(new, frame.number, frame.data)
+
+    def hand_on(self) -> None:
+        """Let everybody know of the events that went by unparsed, before anything else is looked at."""
+        self.hand_on_quiet()
+        course = self._course
+        if course is None or not course:
+            return
+        passed = course.passed()
+        for observer in () if self._watched else self._observers:
+            observer.went_by(course.call, passed)
+        for chain in self._chains:
+            chain.went_by(course.call, passed)
+
+    def hand_on_quiet(self) -> None:
+        """Let everybody know of the text that went by."""
+        if self.hush.frames:
+            self._tell_quiet(*self.hush.gone())
+
+    def learn(self, event: Event, out: Sequence[Frame]) -> None:
+        """Find out whether the next event may go the way of this one: two in a row have to have gone it."""
+        course, seen = self._course, self._seen
+        self._course = self._seen = None
+        frame, like = event.frame, self._likeness.met
+        self.hush.on = not self._watched and self._is_lull(event, out)
+        if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
+            return
+        way, heard = way_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
+        if way is None or len(heard) != 1 or (self._watched and way != ALIKE):
+            return
+        call = heard[0].call
+        if any(chain.minds(call) for chain in self._chains):
+            return
+        self._seen = (like, way, call)
+        if course is not None and course.goes(like, way, call, frame.raw):
+            self._course = course
+        elif seen == self._seen:
+            self._course = Course(like, way, call, frame.raw)
+
+    def learn_quiet(self, raw: bytes) -> None:
+        """Take a frame that said nothing, and that no stage held."""
+        if self.hush.on:
+            self.hush.learn(raw)
+
+    def _is_lull(self, event: Event, out: Sequence[Frame]) -> bool:
+        """Whether frames of text may go by, after an event of which `out` went on.
+
+        Where a stage holds something, only those like this one, if it is text that changed nothing.
+        """
+        self._over = self._over or event.said.end
+        if self._over or not any(chain.holding for chain in self._chains):
+            return not self._over
+        frame = event.frame
+        if frame.data is None or frame.trailing or len(out) != 1 or out[0] is not frame:
+            return False
+        if not self._quiet(frame.raw, 1) or self._marks(frame.raw):
+            return False
+        return not any(chain.minds_text for chain in self._chains) and self.hush.learn(frame.raw)
+
+    def _hushed(self, chunk: bytes, at: int, send: Send) -> int:
+        """Let frames of text pass by; where they end."""
+        begin, frames = at, 0
+        while stop := self.hush.stop(chunk, at):
+            at = stop
+            frames += 1
+        if frames:
+            self.hand_on()
+            self._tell_quiet(frames, at - begin)
+            send(chunk, begin, at, None)
+        return at
+
+    def _tell_quiet(self, frames: int, size: int) -> None:
+        first = self._framer.skip(frames)
+        for observer in self._observers:
+            observer.quiet(first, frames, size)

@@ -1,0 +1,268 @@
+"""The middle of long calls, and text: what goes by unparsed is read, judged and mended as what is parsed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolstream_core.body import Body
+from toolstream_core.courses import Courses
+from toolstream_core.likeness import Likeness
+from toolstream_core.model import Exchange
+from toolstream_core.record import Sink
+from toolstream_core.settings import SAFE, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from toolstream_core.model import Said
+    from toolstream_core.record import Record
+    from toolstream_core.wire.frame import Frame
+
+type Payload = dict[str, object]
+
+PIECES = st.sampled_from(
+    [
+        "a",
+        "",
+        " ",
+        '\\"',
+        "\\\\",
+        "\\n",
+        "é",
+        "😀",
+        "\ud83d",
+        "\ude00",
+        "{",
+        "}",
+        '"',
+        '"}',
+        "[",
+        ':{"a":',
+        "null",
+        "{}",
+    ]
+)
+TEXTS = st.sampled_from(
+    [
+        "word ",
+        "",
+        "é",
+        "😀",
+        "\\",
+        '"',
+        "\n",
+        "{",
+        "[x]",
+        "tool_calls",
+        "response.",
+        "error",
+        "`",
+        "```",
+        "\ud83d",
+        "<tool",
+        "_call>",
+        '<tool_call>{"name":"f","arguments":{}}</tool_call>',
+        "[TOOL",
+        "_CALLS]",
+    ]
+)
+ODDITIES = st.sampled_from(["", "empty id", "known id", "null id", "no number", "same number", "number last"])
+
+
+def block(payload: Payload, name: str = "", *, escaped: bool = False) -> bytes:
+    """An SSE event; `escaped`: with all but ASCII in escapes."""
+    data = json.dumps(payload, separators=(",", ":"), ensure_ascii=escaped).encode("utf-8", "backslashreplace")
+    return (f"event: {name}\n".encode() if name else b"") + b"data: " + data + b"\n\n"
+
+
+def chat(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[bytes]:
+    """Text, and one call."""
+    identities: dict[str, Payload] = {"empty id": {"id": ""}, "known id": {"id": "c1"}, "null id": {"id": None}}
+    identity = identities.get(oddity, {})
+
+    def delta(said: Payload, finish: str | None = None, padding: str = "") -> bytes:
+        choice = {"index": 0, "delta": said, "finish_reason": finish}
+        head: Payload = {"id": "x", "object": "chat.completion.chunk", "choices": [choice]}
+        padded = {**head, "obfuscation": padding} if finish is None else head
+        return block(padded, escaped=oddity in {"known id", "same number"})
+
+    for at, text in enumerate(texts):
+        yield delta({"content": text}, padding="ab"[: at % 3])
+    function = {"name": "f", "arguments": ""}
+    yield delta({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]})
+    for at, piece in enumerate(pieces):
+        entry = {"index": 0, **identity, "function": {"arguments": piece}}
+        yield delta({"tool_calls": [entry]}, padding="ab"[: at % 3])
+    yield delta({}, "tool_calls")
+    yield b"data: [DONE]\n\n"
+
+
+def responses(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[bytes]:
+    """A message, and one call."""
+    number = 0
+
+    def event(kind: str, **fields: object) -> bytes:
+        nonlocal number
+        number += oddity != "same number"
+        numbered = {} if oddity == "no number" else {"sequence_number": number}
+        first, last = ({}, numbered) if oddity == "number last" else (numbered, {})
+        return block({"type": f"response.{kind}", **first, **fields, **last}, f"response.{kind}")
+
+    head = {"id": "r", "object": "response", "model": "m", "output": []}
+    yield event("created", response={**head, "status": "in_progress"})
+    message = {"type": "message", "id": "m1", "role": "assistant", "content": []}
+    yield event("output_item.added", output_index=0, item=message)
+    for at, text in enumerate(texts):
+        yield event("output_text.delta", item_id="m1", output_index=0, delta=text, obfuscation="ab"[: at % 3])
+    yield event("output_item.done", output_index=0, item=message)
+    item = {"type": "function_call", "id": "i1", "call_id": "c1", "name": "f", "arguments": ""}
+    yield event("output_item.added", output_index=1, item=item)
+    for at, piece in enumerate(pieces):
+        fields = {"item_id": "" if oddity == "empty id" else "i1", "output_index": 1, "delta": piece}
+        yield event("function_call_arguments.delta", **fields, obfuscation="ab"[: at % 3])
+    whole = {**item, "arguments": "".join(pieces)}
+    yield event("function_call_arguments.done", item_id="i1", output_index=1, arguments=whole["arguments"])
+    yield event("output_item.done", output_index=1, item=whole)
+    yield event("completed", response={**head, "status": "completed", "output": [message, whole]})
+
+
+def anthropic(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[bytes]:
+    """Text, and one call, in blocks; their indexes may have an offset."""
+    offset = 3 if oddity == "no number" else 0
+
+    def event(kind: str, **fields: object) -> bytes:
+        spaces = b"}" + b" " * (len(texts) % 3) + b"}"
+        name = "" if oddity == "empty id" else kind
+        return block({"type": kind, **fields}, name).replace(b"}}\n\n", spaces + b"\n\n")
+
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    yield event("message_start", message={"id": "m", "type": "message", "role": "assistant", "usage": usage})
+    yield event("content_block_start", index=offset, content_block={"type": "text", "text": ""})
+    for text in texts:
+        yield event("content_block_delta", index=offset, delta={"type": "text_delta", "text": text})
+    yield event("content_block_stop", index=offset)
+    call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
+    yield event("content_block_start", index=offset + 1, content_block=call)
+    for piece in pieces:
+        yield event("content_block_delta", index=offset + 1, delta={"type": "input_json_delta", "partial_json": piece})
+    yield event("content_block_stop", index=offset + 1)
+    yield event("message_delta", delta={"stop_reason": "tool_use", "stop_sequence": None}, usage=usage)
+    yield event("message_stop")
+
+
+STREAMS: dict[str, Callable[[Sequence[str], Sequence[str], str], Iterator[bytes]]] = {
+    "/v1/chat/completions": chat,
+    "/v1/responses": responses,
+    "/v1/messages": anthropic,
+}
+
+
+class Ear(Sink):
+    """Wants to be told of every event."""
+
+    live = each = True
+
+
+def run(
+    path: str, chunks: Sequence[bytes], settings: Settings, *, watched: bool = False
+) -> tuple[bytes, Record | None]:
+    """What leaves, and the record."""
+    exchange = Exchange(path=path, content_type="text/event-stream")
+    body = Body(exchange, settings, lambda _: [Ear()] if watched else [])
+    out = b"".join(piece for chunk in chunks if chunk for piece in body.feed(chunk))
+    out += b"".join(body.end())
+    assert body.pipeline.error is None
+    return out, body.record()
+
+
+def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
+    """The bytes in chunks of these sizes, the rest in one."""
+    chunks = []
+    for size in sizes:
+        chunks.append(data[:size])
+        data = data[size:]
+    return [*chunks, data]
+
+
+@given(
+    path=st.sampled_from(sorted(STREAMS)),
+    texts=st.lists(TEXTS, max_size=16),
+    pieces=st.lists(PIECES, max_size=24),
+    oddity=ODDITIES,
+    sizes=st.lists(st.integers(1, 700), max_size=12),
+    repaired=st.booleans(),
+    watched=st.booleans(),
+)
+def test_nothing_differs_from_what_is_parsed(
+    path: str, texts: list[str], pieces: list[str], oddity: str, sizes: list[int], repaired: bool, watched: bool
+) -> None:
+    """The bytes that leave and the record, however the network cut the stream."""
+    chunks = list(STREAMS[path](texts, ['{"', "a", '":"', *pieces, '"}'], oddity))
+    settings = Settings(SAFE) if repaired else Settings()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Courses, "learn", lambda *_: None)
+        plain_out, plain = run(path, chunks, settings, watched=watched)
+    for arrival in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
+        out, record = run(path, arrival, settings, watched=watched)
+        assert out == plain_out
+        assert record is not None
+        assert plain is not None
+        told, wanted = ([(one, list(one.events)) for one in kept.calls] for kept in (record, plain))
+        assert [(replace(call, events=wanted[0][0].events), events) for call, events in told] == wanted
+        assert (record.events, record.bytes, record.findings, record.finish) == (
+            plain.events,
+            plain.bytes,
+            plain.findings,
+            plain.finish,
+        )
+        assert record.mended == plain.mended
+
+
+@pytest.mark.parametrize("arrival", ["one by one", "at once"])
+@pytest.mark.parametrize("oddity", ["", "number last"])
+@pytest.mark.parametrize("path", sorted(STREAMS))
+@pytest.mark.parametrize("settings", [Settings(), Settings(SAFE)])
+def test_long_calls_and_texts_are_hardly_parsed(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str, oddity: str, arrival: str
+) -> None:
+    """Of a thousand fragments and a thousand words a few are looked at one by one."""
+    read: list[int] = []
+    ordinary = Likeness.read
+
+    def counted(self: Likeness, frame: Frame) -> Said:
+        read.append(frame.number)
+        return ordinary(self, frame)
+
+    monkeypatch.setattr(Likeness, "read", counted)
+    chunks = list(STREAMS[path](["word "] * 1000, ['{"a":"', *["b"] * 1000, '"}'], oddity))
+    out, record = run(path, chunks if arrival == "one by one" else [b"".join(chunks)], settings)
+    assert out == b"".join(chunks)
+    assert record is not None
+    assert record.calls[0].arguments == f'{{"a":"{"b" * 1000}"}}'
+    assert record.events == len(chunks)
+    assert len(read) < 40
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(SAFE)])
+def test_a_long_call_that_is_rewritten_is_hardly_parsed(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """Each fragment is told and mended all the same."""
+    read: list[int] = []
+    ordinary = Likeness.read
+
+    def counted(self: Likeness, frame: Frame) -> Said:
+        read.append(frame.number)
+        return ordinary(self, frame)
+
+    monkeypatch.setattr(Likeness, "read", counted)
+    path = "/v1/chat/completions"
+    _, record = run(path, list(chat([], ['{"a":"', *["b"] * 1000, '"}'], "empty id")), settings)
+    assert record is not None
+    assert record.calls[0].arguments == f'{{"a":"{"b" * 1000}"}}'
+    assert record.mended == (1002 if settings.repairs else 0)
+    assert len(read) < 12
