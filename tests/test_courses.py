@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 
 from toolstream_core.body import Body
 from toolstream_core.courses import Courses
+from toolstream_core.defects.plants import PLANTS
+from toolstream_core.defects.plants.markup import MARKUP
+from toolstream_core.faults.picker import Budget
+from toolstream_core.faults.spec import Fault
 from toolstream_core.likeness import Likeness
-from toolstream_core.model import Exchange
+from toolstream_core.model import Exchange, Runs
 from toolstream_core.record import Sink
 from toolstream_core.settings import SAFE, Settings
 
@@ -72,6 +76,7 @@ TEXTS = st.sampled_from(
         "_CALLS]",
     ]
 )
+NO_EVENTS = Runs()
 ODDITIES = st.sampled_from(["", "empty id", "known id", "null id", "no number", "same number", "number last"])
 
 
@@ -198,13 +203,22 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
     sizes=st.lists(st.integers(1, 700), max_size=12),
     repaired=st.booleans(),
     watched=st.booleans(),
+    plant=st.sampled_from(["", *sorted({name for plants in PLANTS.values() for name in plants})]),
 )
 def test_nothing_differs_from_what_is_parsed(
-    path: str, texts: list[str], pieces: list[str], oddity: str, sizes: list[int], repaired: bool, watched: bool
+    path: str,
+    texts: list[str],
+    pieces: list[str],
+    oddity: str,
+    sizes: list[int],
+    repaired: bool,
+    watched: bool,
+    plant: str,
 ) -> None:
-    """The bytes that leave and the record, however the network cut the stream."""
+    """The bytes that leave and the record, however the network cut the stream, and whatever breaks it."""
     chunks = list(STREAMS[path](texts, ['{"', "a", '":"', *pieces, '"}'], oddity))
-    settings = Settings(SAFE) if repaired else Settings()
+    faults = ((Fault(name=plant), Budget(None)),) if plant else ()
+    settings = Settings(SAFE if repaired else frozenset(), faults=faults)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Courses, "learn", lambda *_: None)
         plain_out, plain = run(path, chunks, settings, watched=watched)
@@ -213,15 +227,29 @@ def test_nothing_differs_from_what_is_parsed(
         assert out == plain_out
         assert record is not None
         assert plain is not None
-        told, wanted = ([(one, list(one.events)) for one in kept.calls] for kept in (record, plain))
-        assert [(replace(call, events=wanted[0][0].events), events) for call, events in told] == wanted
+        told, wanted = (
+            [(replace(one, events=NO_EVENTS), list(one.events)) for one in kept.calls] for kept in (record, plain)
+        )
+        assert told == wanted
         assert (record.events, record.bytes, record.findings, record.finish) == (
             plain.events,
             plain.bytes,
             plain.findings,
             plain.finish,
         )
-        assert record.mended == plain.mended
+        assert (record.mended, record.faults) == (plain.mended, plain.faults)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("row", sorted(MARKUP.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
+@pytest.mark.parametrize("path", sorted(STREAMS))
+def test_a_markup_is_found_however_it_is_cut(path: str, row: str, size: int) -> None:
+    """The text before it went by, and none of its pieces alone looks like one."""
+    markup = MARKUP[row]("get_weather", {"city": "Oslo"})
+    texts = ["word "] * 20 + [markup[at : at + size] for at in range(0, len(markup), size)]
+    _, record = run(path, list(STREAMS[path](texts, ['{"a":1}'], "")), Settings())
+    assert record is not None
+    assert [finding.name for finding in record.findings] == [row]
 
 
 @pytest.mark.parametrize("arrival", ["one by one", "at once"])
@@ -266,3 +294,24 @@ def test_a_long_call_that_is_rewritten_is_hardly_parsed(monkeypatch: pytest.Monk
     assert record.calls[0].arguments == f'{{"a":"{"b" * 1000}"}}'
     assert record.mended == (1002 if settings.repairs else 0)
     assert len(read) < 12
+
+
+@pytest.mark.parametrize("path", sorted(STREAMS))
+def test_a_long_call_that_is_broken_is_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """Where the fault does the same to each fragment; every change is counted all the same."""
+    plant = {"/v1/chat/completions": "empty-id", "/v1/responses": "missing-index", "/v1/messages": "unknown-block"}[
+        path
+    ]
+    read: list[int] = []
+    ordinary = Likeness.read
+
+    def counted(self: Likeness, frame: Frame) -> Said:
+        read.append(frame.number)
+        return ordinary(self, frame)
+
+    monkeypatch.setattr(Likeness, "read", counted)
+    chunks = list(STREAMS[path]([], ['{"a":"', *["b"] * 1000, '"}'], "no number"))
+    _, record = run(path, chunks, Settings(faults=((Fault(name=plant), Budget(None)),)))
+    assert record is not None
+    assert record.faults[0].changes >= 1002
+    assert len(read) < 24

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolstream_core.chain import Chain, Hear, hearing
+from toolstream_core.chain import Breaking, Chain, Hear, hearing
 from toolstream_core.defects.framing import BODY_NOT_STREAM
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.defects.leaks import marks
@@ -111,7 +111,7 @@ class Body:
         alike = len(stages) in {0, told}
         return Plan(
             [reader],
-            self._chain(faults),
+            self._breaking(faults),
             judge,
             self._chain(stages, heard, told),
             (lambda: reader.told) if alike else None,
@@ -149,15 +149,20 @@ class Body:
         schemas = request.schemas(self.exchange.request)
         return Context(self.exchange, schemas, self._dialect.name, repairs, self._writer, self.ids, found, mended)
 
-    def _chain(self, stages: Sequence[Stage], told: Hear | None = None, share: int = 0) -> Chain | None:
+    def _chain(self, stages: Sequence[Stage], told: Hear, share: int) -> Chain | None:
         """The stages in a row; the first `share` of them see the calls of the stream as it came."""
-        if not stages:
-            return None
+        hears = [told] * min(share, len(stages)) + self._hears(len(stages) - share)
+        return Chain(list(zip(stages, hears, strict=True)), self._dialect.read) if stages else None
+
+    def _breaking(self, stages: Sequence[Stage]) -> Breaking | None:
+        return (
+            Breaking(list(zip(stages, self._hears(len(stages)), strict=True)), self._dialect.read) if stages else None
+        )
+
+    def _hears(self, count: int) -> list[Hear]:
+        """Resolvers for so many stages that each see another stream."""
         tools = request.tools(self.exchange.request)
-        hears = [hearing(self._dialect.calls(tools)) for _ in stages]
-        if told is not None:
-            hears[:share] = [told] * min(share, len(hears))
-        return Chain(list(zip(stages, hears, strict=True)), self._dialect.read)
+        return [hearing(self._dialect.calls(tools)) for _ in range(count)]
 
 
 def _counted(pick: Picker, mended: Callable[[Mended], None], change: Mended) -> None:

@@ -30,6 +30,8 @@ class Chain:
         """Each stage with what tells it the calls of the events that it sees."""
         self._stages = tuple(stages)
         self._read = read
+        self._heard: list[Sequence[Heard]] = [() for _ in stages]
+        """The fragments of the event that each stage was given last, with their calls."""
         self.each = any(stage.each for stage, _ in stages)
         """Whether a stage wants to see events that say nothing too."""
         self.error: Exception | None = None
@@ -90,7 +92,8 @@ class Chain:
                 continue
             one = event if event is not None and event.frame is frame else Event(frame, self._read)
             try:
-                gone = list(stage.take(one, hear(one) if frame.data is not None else ()))
+                heard = self._heard[at] = hear(one) if frame.data is not None else ()
+                gone = list(stage.take(one, heard))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 out.extend(self._failed(at, error, frame))
                 continue
@@ -106,3 +109,28 @@ class Chain:
 
     def _held(self, begin: int, end: int) -> list[Frame]:
         return [held for stage, _ in reversed(self._stages[begin:end]) for held in stage.release()]
+
+
+class Breaking(Chain):
+    """The stages that break a stream: each resolves the calls of what it sees for itself."""
+
+    def told(self) -> Sequence[Heard]:
+        """The fragments of the event that came last, with their calls."""
+        return self._heard[0]
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`, of any of them; `call` is the first one's."""
+        del call
+        return self.error is not None or any(
+            len(heard) != 1 or stage.minds(heard[0].call)
+            for (stage, _), heard in zip(self._stages, self._heard, strict=True)
+        )
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`, each with its own call."""
+        del call
+        for (stage, _), heard in zip(self._stages, self._heard, strict=True):
+            own = heard[0].call
+            own.runs.extend(passed.first, passed.events)
+            own.arguments.add_plain(passed.text, passed.last)
+            stage.went_by(own, passed)

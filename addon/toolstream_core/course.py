@@ -24,6 +24,8 @@ _PLAIN: Final = re.compile(
     rb'(?:\\(?:["\\/bfnrt]|u(?!00[0-7]|[dD][89A-Fa-f])[0-9A-Fa-f]{4})[^"\\{}\[\]\r\n]*+)*+"'
 )
 """A string, not empty, without brackets, its characters whole: nothing in it is half a pair."""
+_AS_WRITTEN: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\r\n]*+(?:\\["\\bfnrt][^"\\{}\[\]\r\n]*+)*+"')
+"""Such a string as it would be written anew, for frames that are rewritten."""
 _CLOSED: Final = re.compile(rb"[ }\]]*\r?\n\r?\n")
 MANY: Final = 256
 """Texts after which they are handed on."""
@@ -56,13 +58,14 @@ ALIKE: Final = Way()
 class Course:
     """The way of one call's next frames."""
 
-    __slots__ = ("_counter", "_like", "_loose", "_tokens", "call", "first", "size", "way")
+    __slots__ = ("_counter", "_like", "_loose", "_token", "_tokens", "call", "first", "size", "way")
 
     def __init__(self, like: Like, way: Way, call: OpenCall, raw: bytes) -> None:
         """`way`: what became of `raw`, the frame that is `like`."""
         self._like = like
         self._loose = like.loose and way.behind is None
         self.way = way
+        self._token = _PLAIN if way == ALIKE else _AS_WRITTEN
         self.call = call
         self._tokens: list[bytes] = []
         self._counter = _counter(like, raw)
@@ -93,7 +96,7 @@ class Course:
             if number is None or not raw.startswith(like.neck, number.end()):
                 return None
             begin, counter = number.end() + len(like.neck), int(number.group())
-        token = _PLAIN.match(raw, begin)
+        token = self._token.match(raw, begin)
         if token is None:
             return None
         at = end = token.end()
@@ -140,7 +143,7 @@ def way_of(like: Like, raw: bytes, out: bytes) -> Way | None:
     if raw == out:
         return ALIKE
     begin = _arguments(like, raw)
-    token = _PLAIN.match(raw, begin) if begin else None
+    token = _AS_WRITTEN.match(raw, begin) if begin else None
     if token is None:
         return None
     behind = len(raw) - begin

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.course import ALIKE, MANY, Course, way_of
 from toolstream_core.hush import Hush
 from toolstream_core.model import Event
+from toolstream_core.plan import Plan, never
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.course import Way
     from toolstream_core.likeness import Like, Likeness
-    from toolstream_core.plan import Plan
     from toolstream_core.wire.sse import SseFramer
 
 type Send = Callable[[bytes, int, int, bytes | None], None]
@@ -179,3 +179,10 @@ class Courses:
         first = self._framer.skip(frames)
         for observer in self._observers:
             observer.quiet(first, frames, size)
+
+
+def courses_through_faults(framer: SseFramer, likeness: Likeness, plan: Plan) -> Courses | None:
+    """The courses of frames through the faults that break them; `likeness` reads the healthy stream."""
+    if plan.faults is None or plan.watched:
+        return None
+    return Courses(framer, likeness, Plan(stages=plan.faults, told=plan.faults.told), never)

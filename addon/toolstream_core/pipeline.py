@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.courses import Courses
+from toolstream_core.courses import Courses, courses_through_faults
 from toolstream_core.intake import Intake
 from toolstream_core.likeness import Likeness
 from toolstream_core.model import Event
 from toolstream_core.plan import never, unmarked
-from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.sse import SseFramer, reread
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.chain import Chain
+    from toolstream_core.chain import Breaking, Chain
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Exchange, Json, Observer, Said
     from toolstream_core.plan import Begin
@@ -44,10 +44,12 @@ class Pipeline(Intake):
     """Reads what faults are going to break, which is another stream than the one that is told."""
     _holding = False
     """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
-    _faults: Chain | None = None
+    _faults: Breaking | None = None
     _judge: Chain | None = None
     _stages: Chain | None = None
     _courses: Courses | None = None
+    _broken: Courses | None = None
+    """The courses of frames through the faults."""
 
     def __init__(self, dialects: Sequence[Dialect], exchange: Exchange, begin: Begin) -> None:
         """`begin` is called at most once; `exchange` says what the headers said."""
@@ -107,8 +109,9 @@ class Pipeline(Intake):
             self._pass(framer.feed(data))
 
     def _finish(self) -> None:
-        if self._courses is not None:
-            self._courses.hand_on()
+        for courses in (self._broken, self._courses):
+            if courses is not None:
+                courses.hand_on()
         if self._framer is None and self._head and self._choose(b"", ended=True):
             self._take(b"")
         if self._framer is not None:
@@ -151,12 +154,26 @@ class Pipeline(Intake):
             elif faults is None:
                 self._tell(Event(frame, read))
             else:
-                for broken in faults.take(Event(frame, self._read_healthy)):
-                    gone = self._courses.takes(broken) if self._courses is not None else None
-                    if gone is None:
-                        self._tell(Event(broken, read))
-                    else:
-                        self._send([gone])
+                self._break(faults, frame)
+
+    def _break(self, faults: Breaking, frame: Frame) -> None:
+        """Let everybody see what a frame was made of by faults."""
+        assert self._read is not None
+        courses = self._broken
+        gone = courses.takes(frame) if courses is not None else None
+        if gone is not None:
+            broken = [gone]
+        else:
+            event = Event(frame, self._read_healthy)
+            broken = faults.take(event)
+            if courses is not None:
+                courses.learn(event, broken)
+        for one in broken:
+            sent = self._courses.takes(one) if self._courses is not None else None
+            if sent is None:
+                self._tell(Event(one if one is not gone else reread(one), self._read))
+            else:
+                self._send([sent])
 
     def _tell(self, event: Event) -> None:
         """Let everybody see an event, and let go what becomes of it."""
@@ -255,7 +272,8 @@ class Pipeline(Intake):
         assert self._framer is not None
         streamed = not isinstance(self._framer, WholeFramer)
         self._dialect = dialect
-        likeness, self._read_healthy = Likeness(dialect.read), Likeness(dialect.read).read
+        likeness, healthy = Likeness(dialect.read), Likeness(dialect.read)
+        self._read_healthy = healthy.read
         self._read = likeness.read if streamed else lambda frame: dialect.answer(frame.json)
         plan = self._begin(dialect, self._framer)
         self._observers = plan.observers
@@ -269,6 +287,7 @@ class Pipeline(Intake):
                 self._bulk = None if each else self._framer
                 if plan.told is not None and not self._wants_each:
                     self._courses = Courses(self._framer, likeness, plan, dialect.quiet)
+                    self._broken = courses_through_faults(self._framer, healthy, plan)
         pending, self._pending = self._pending, []
         self._pass(pending)
         if streamed and not self._wants_each:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import Heard
-    from toolstream_core.chain import Chain
+    from toolstream_core.chain import Breaking, Chain
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Observer
     from toolstream_core.wire.frame import Framer
@@ -32,7 +32,7 @@ class Plan:
     """Who has to do with the events of one answer."""
 
     observers: Sequence[Observer] = ()
-    faults: Chain | None = None
+    faults: Breaking | None = None
     """What breaks the stream on purpose, before anybody sees it."""
     judge: Chain | None = None
     """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""

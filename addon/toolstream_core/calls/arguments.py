@@ -77,6 +77,11 @@ class ArgumentText:
         """Whether what came is one complete JSON value, by structure."""
         return (self.ended and not self.spilled) or self.whole_again is not None
 
+    @property
+    def amid(self) -> bool:
+        """Whether an object or array is open."""
+        return self._depth > 0 and not self.ended
+
     def add(self, piece: str) -> None:
         """Take the next fragment."""
         if not piece:

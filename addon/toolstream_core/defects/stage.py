@@ -161,6 +161,14 @@ class Audited(Stage):
             self._told(event.frame.number, frames)
         return frames
 
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        return bool(self._held) or self._inner.minds(call)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        self._inner.went_by(call, passed)
+
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
         frames = list(self._inner.end(clean=clean))

@@ -59,9 +59,9 @@ class Picker:
             self._stream = self._roll()
         return self._stream
 
-    def acted(self) -> None:
+    def acted(self, times: int = 1) -> None:
         """As `Pick.acted`."""
-        self.touched += 1
+        self.touched += times
 
     def _drawn(self, call: OpenCall) -> bool:
         if not self.fault.hits(call.name):

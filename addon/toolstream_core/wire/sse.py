@@ -184,3 +184,9 @@ class SseFramer(Cutter):
                 self.retry = int(value)
         told = b"\n".join(data) if data else None
         return Frame(raw, self._number, told, name, self._last_id, trailing=trailing)
+
+
+def reread(frame: Frame) -> Frame:
+    """A frame whose bytes were changed, with what they say now."""
+    said = SseFramer().feed(frame.raw)[0]
+    return Frame(frame.raw, frame.number, said.data, said.name, frame.last_id)

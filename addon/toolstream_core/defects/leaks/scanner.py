@@ -25,6 +25,21 @@ _BEGINS = re.compile(
     r"<(?:tool_call|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS\]|commentary to=",
     re.IGNORECASE,
 )
+_HEADS: Final = (
+    "<tool_call>",
+    "<function=",
+    "<function_",
+    "<invoke",
+    "<",
+    "<minimax:",
+    "<|",
+    "<｜",
+    "<‖",
+    "[tool_calls]",
+    "commentary to=",
+)
+"""How these begin; a piece of text may end within one."""
+_MAY_BEGIN = re.compile(r"(?:<|\[|commentary)[^<\[]*\Z", re.IGNORECASE)
 _TAIL = 40
 """Characters that are kept of what was seen, for a markup's beginning that is cut in two."""
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
@@ -53,7 +68,8 @@ def marks(raw: bytes) -> bool:
         find(b"<") >= 0
         or find(b"`") >= 0
         or find(b"u003c") >= 0
-        or find(b"[TOOL") >= 0
+        or find(b"[T") >= 0
+        or find(b'["') >= 0
         or find(b"commentary") >= 0
         or find(b"default_api") >= 0
     )
@@ -72,17 +88,20 @@ class Scanner:
         self._size = 0
         self._ticks = 0
         self._tail = ""
+        self._begun = False
+        """Whether what was seen ends within what may begin a markup."""
+        self._heads = (*_HEADS, *(f"<{name}>".lower() for name in schemas))
         self._ad_hoc, self._element = _elements(schemas)
 
     @property
     def open(self) -> bool:
         """Whether the next text has to be seen, whatever it is."""
-        return bool(self._open) or self._whole is not None
+        return self.pending or self._whole is not None
 
     @property
     def pending(self) -> bool:
-        """Whether a markup is open."""
-        return bool(self._open)
+        """Whether a markup is open, or may have begun."""
+        return bool(self._open) or self._begun
 
     def add(self, text: str) -> list[Leaked]:
         """The calls that `text` completes."""
@@ -104,10 +123,12 @@ class Scanner:
         begins = [match.start() for match in (_BEGINS.search(seen), self._ad_hoc_begin(seen)) if match]
         if begins:
             begin = min(begins)
-            self._open, self._tail = seen[begin:], ""
+            self._open, self._tail, self._begun = seen[begin:], "", False
         else:
             begin = max(len(seen) - _TAIL, 0)
             self._open, self._tail = "", seen[begin:]
+            head = _MAY_BEGIN.search(self._tail)
+            self._begun = head is not None and any(one.startswith(head.group().lower()) for one in self._heads)
         self._ticks += seen[:begin].count("`")
 
     def _ad_hoc_begin(self, text: str) -> re.Match[str] | None:

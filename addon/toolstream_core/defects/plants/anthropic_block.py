@@ -233,22 +233,22 @@ def value(call: OpenCall) -> Json:
         return None
 
 
-def _planter(edit: Edit) -> Planter:
-    return lambda context, pick: BlockPlant(context, pick, edit)
+def _planter(edit: Edit, *, steady: bool = False) -> Planter:
+    return lambda context, pick: BlockPlant(context, pick, edit, steady=steady)
 
 
 PLANTS: Final[dict[str, Planter]] = {
-    "missing-input": _planter(_missing_input),
+    "missing-input": _planter(_missing_input, steady=True),
     "foreign-delta": _planter(_foreign_delta),
-    "missing-id": _planter(_missing_id),
-    "duplicate-id": _planter(_duplicate_id),
-    "decorated-name": _planter(_decorated),
-    "reused-index": _planter(_reused_index),
-    "offset-index": _planter(_offset_index),
-    "doubled-call": _planter(_doubled),
-    "unknown-block": _planter(_unknown_block),
-    "odd-id": _planter(_odd_id),
-    "missing-name": _planter(_missing_name),
+    "missing-id": _planter(_missing_id, steady=True),
+    "duplicate-id": _planter(_duplicate_id, steady=True),
+    "decorated-name": _planter(_decorated, steady=True),
+    "reused-index": _planter(_reused_index, steady=True),
+    "offset-index": _planter(_offset_index, steady=True),
+    "doubled-call": _planter(_doubled, steady=True),
+    "unknown-block": _planter(_unknown_block, steady=True),
+    "odd-id": _planter(_odd_id, steady=True),
+    "missing-name": _planter(_missing_name, steady=True),
     "lost-arguments": _planter(_lost),
     "object-arguments": _planter(_object),
     "cumulative-arguments": _planter(_cumulative),
@@ -260,8 +260,8 @@ PLANTS: Final[dict[str, Planter]] = {
     "split-surrogate": _planter(_split_surrogate),
     "prefilled-arguments": _planter(_prefilled),
     "cut-off-call": _planter(_cut_off),
-    "unclosed-call": _planter(_unclosed),
-    "repeated-stop": _planter(_repeated_stop),
-    "repeated-start": _planter(_repeated_start),
-    "overlapping-blocks": _planter(_overlapping),
+    "unclosed-call": _planter(_unclosed, steady=True),
+    "repeated-stop": _planter(_repeated_stop, steady=True),
+    "repeated-start": _planter(_repeated_start, steady=True),
+    "overlapping-blocks": _planter(_overlapping, steady=True),
 }

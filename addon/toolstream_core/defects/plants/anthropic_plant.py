@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.defects.plants.plant import Pick, Plant
+from toolstream_core.defects.plants.plant import Pick, SteadyPlant
 from toolstream_core.model import Kind, Phase
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ type Edit = Callable[[BlockPlant, Payload, str, OpenCall], Iterable[Payload] | N
 START, DELTA, STOP = "content_block_start", "content_block_delta", "content_block_stop"
 
 
-class BlockPlant(Plant):
+class BlockPlant(SteadyPlant):
     """Changes the events of the calls that are picked."""
 
-    def __init__(self, context: Context, pick: Pick, edit: Edit) -> None:
-        """`edit` is what is done to each event."""
-        super().__init__(context, pick)
+    def __init__(self, context: Context, pick: Pick, edit: Edit, *, steady: bool = False) -> None:
+        """`edit` is what is done to each event; `steady`: as in `SteadyPlant`."""
+        super().__init__(context, pick, steady=steady)
         self._edit = edit
         self.calls: list[OpenCall] = []
         self.kept: dict[int, Any] = {}
@@ -42,7 +42,7 @@ class BlockPlant(Plant):
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        payload = event.frame.json
+        payload, self.acts = event.frame.json, False
         kind = payload.get("type") if isinstance(payload, dict) else None
         one = heard[0] if heard and heard[0].call.kind is Kind.FUNCTION else None
         if one is None or kind not in {START, DELTA, STOP} or not isinstance(payload, dict):
@@ -55,6 +55,7 @@ class BlockPlant(Plant):
         edited = self._edit(self, payload, kind, one.call)
         if edited is None:
             return [event.frame]
+        self.acts = True
         self._pick.acted()
         made = list(edited)
         if len(made) == 1 and made[0].get("type") == kind:

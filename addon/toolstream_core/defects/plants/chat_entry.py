@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.plants.plant import Pick, Plant, Planter
+from toolstream_core.defects.plants.plant import Pick, Planter, SteadyPlant
 from toolstream_core.dialects.chat_edit import Piece, entry_chunk, pieces, says_nothing, with_entries
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ type Edit = Callable[[Piece, EntryPlant], Iterable[Json] | None]
 """What an entry becomes: entries, each an event's; `None` leaves it as it is."""
 
 
-class EntryPlant(Plant):
+class EntryPlant(SteadyPlant):
     """Changes entries of the calls that are picked."""
 
-    def __init__(self, context: Context, pick: Pick, edit: Edit) -> None:
-        """`edit` is what is done to each entry."""
-        super().__init__(context, pick)
+    def __init__(self, context: Context, pick: Pick, edit: Edit, *, steady: bool = False) -> None:
+        """`edit` is what is done to each entry; `steady`: as in `SteadyPlant`."""
+        super().__init__(context, pick, steady=steady)
         self._edit = edit
         self._seen: set[int] = set()
         self.calls: list[OpenCall] = []
@@ -40,6 +40,7 @@ class EntryPlant(Plant):
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
         found = pieces(event, heard, self._seen)
+        self.acts = False
         if found is None:
             return [event.frame]
         said: list[tuple[int, Json]] = []
@@ -52,6 +53,7 @@ class EntryPlant(Plant):
             said.extend((piece.choice, entry) for entry in ([piece.entry] if edited is None else edited))
         if not changed:
             return [event.frame]
+        self.acts = True
         self._pick.acted()
         return list(self._frames(event, said, len(found)))
 
@@ -66,6 +68,6 @@ class EntryPlant(Plant):
             yield writer.rewrite(event.frame, rest)
 
 
-def planter(edit: Edit) -> Planter:
-    """The plant that does `edit`."""
-    return lambda context, pick: EntryPlant(context, pick, edit)
+def planter(edit: Edit, *, steady: bool = False) -> Planter:
+    """The plant that does `edit`; `steady`: as in `SteadyPlant`."""
+    return lambda context, pick: EntryPlant(context, pick, edit, steady=steady)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Passed
 
 
 class Pick(Protocol):
@@ -23,8 +24,8 @@ class Pick(Protocol):
         """Whether to act on this stream as a whole. Asked once and remembered."""
         ...
 
-    def acted(self) -> None:
-        """Called each time the plant has changed something, for the count that is told."""
+    def acted(self, times: int = 1) -> None:
+        """Called when the plant has changed something, so many times, for the count that is told."""
         ...
 
 
@@ -35,6 +36,27 @@ class Plant(Stage):
         """`pick` says where."""
         super().__init__(context)
         self._pick = pick
+
+
+class SteadyPlant(Plant):
+    """Does something to the fragments of calls."""
+
+    def __init__(self, context: Context, pick: Pick, *, steady: bool) -> None:
+        """`steady`: whether it does the same to every fragment that is plain text in the midst of arguments."""
+        super().__init__(context, pick)
+        self._steady = steady
+        self.acts = False
+        """Whether it changed the event that it was given last."""
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        return not (self._steady and call.arguments.amid)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        del call
+        if self.acts:
+            self._pick.acted(passed.events)
 
 
 type Planter = Callable[[Context, Pick], Stage]

@@ -255,24 +255,24 @@ def value(call: OpenCall) -> Json:
         return {}
 
 
-def _planter(edit: Edit, *, completed: bool = False) -> Planter:
-    return lambda context, pick: ItemPlant(context, pick, edit, completed=completed)
+def _planter(edit: Edit, *, completed: bool = False, steady: bool = False) -> Planter:
+    return lambda context, pick: ItemPlant(context, pick, edit, completed=completed, steady=steady)
 
 
 PLANTS: Final[dict[str, Planter]] = {
-    "missing-id": _planter(_missing_id, completed=True),
+    "missing-id": _planter(_missing_id, completed=True, steady=True),
     "rotating-item-id": _planter(_rotating),
-    "duplicate-id": _planter(_duplicate_id, completed=True),
-    "empty-name": _planter(_empty_name),
-    "decorated-name": _planter(_decorated, completed=True),
-    "missing-index": _planter(_missing_index),
-    "reused-index": _planter(_reused_index),
-    "doubled-call": _planter(_doubled),
-    "changing-call-id": _planter(_changing_call_id),
+    "duplicate-id": _planter(_duplicate_id, completed=True, steady=True),
+    "empty-name": _planter(_empty_name, steady=True),
+    "decorated-name": _planter(_decorated, completed=True, steady=True),
+    "missing-index": _planter(_missing_index, steady=True),
+    "reused-index": _planter(_reused_index, steady=True),
+    "doubled-call": _planter(_doubled, steady=True),
+    "changing-call-id": _planter(_changing_call_id, steady=True),
     "item-per-fragment": _planter(_per_fragment),
-    "odd-id": _planter(_odd_id, completed=True),
-    "missing-name": _planter(_missing_name, completed=True),
-    "missing-start": _planter(_missing_start),
+    "odd-id": _planter(_odd_id, completed=True, steady=True),
+    "missing-name": _planter(_missing_name, completed=True, steady=True),
+    "missing-start": _planter(_missing_start, steady=True),
     "lost-arguments": _planter(_lost, completed=True),
     "object-arguments": _planter(_object, completed=True),
     "cumulative-arguments": _planter(_cumulative),
@@ -284,5 +284,5 @@ PLANTS: Final[dict[str, Planter]] = {
     "prefilled-arguments": _planter(_prefilled),
     "missing-deltas": _planter(_missing_deltas),
     "short-deltas": _planter(_short_deltas),
-    "unclosed-call": _planter(_unclosed),
+    "unclosed-call": _planter(_unclosed, steady=True),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.defects.plants.plant import Pick, Plant
+from toolstream_core.defects.plants.plant import Pick, SteadyPlant
 from toolstream_core.model import Kind, Phase
 from toolstream_core.wire import look
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.defects.stage import Context
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event, Json, Passed
     from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, Any]
@@ -25,12 +25,12 @@ DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_
 COMPLETED = "response.completed"
 
 
-class Counting(Plant):
+class Counting(SteadyPlant):
     """Gives events that are put in numbers of their own, and moves those behind them."""
 
-    def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
-        super().__init__(context, pick)
+    def __init__(self, context: Context, pick: Pick, *, steady: bool = False) -> None:
+        """As `SteadyPlant`."""
+        super().__init__(context, pick, steady=steady)
         self._shift = 0
         self._last = -1
 
@@ -38,6 +38,11 @@ class Counting(Plant):
     def holding(self) -> bool:
         """As `Stage.holding`: later events are counted on."""
         return self._shift > 0
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        super().went_by(call, passed)
+        self._last = self._last if passed.counter is None else passed.counter
 
     def frames(self, event: Event, made: list[Payload]) -> list[Frame]:
         """The events that go on for one."""
@@ -62,9 +67,14 @@ class Counting(Plant):
 class ItemPlant(Counting):
     """Changes the events of the calls that are picked."""
 
-    def __init__(self, context: Context, pick: Pick, edit: Edit, *, completed: bool = False) -> None:
-        """`edit` is what is done to each event; `completed`: to the completed response's items too."""
-        super().__init__(context, pick)
+    def __init__(
+        self, context: Context, pick: Pick, edit: Edit, *, completed: bool = False, steady: bool = False
+    ) -> None:
+        """`edit` is what is done to each event; `completed`: to the completed response's items too.
+
+        `steady`: as in `SteadyPlant`.
+        """
+        super().__init__(context, pick, steady=steady)
         self._edit = edit
         self._completed = completed
         self.calls: list[OpenCall] = []
@@ -78,7 +88,7 @@ class ItemPlant(Counting):
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        payload = event.frame.json
+        payload, self.acts = event.frame.json, False
         if not isinstance(payload, dict):
             return [event.frame]
         kind = str(payload.get("type"))
@@ -92,6 +102,7 @@ class ItemPlant(Counting):
         edited = self._edit(self, payload, kind, one.call) if self._pick.call(one.call) else None
         if edited is None:
             return self.frames(event, [payload])
+        self.acts = True
         self._pick.acted()
         return self.frames(event, list(edited))
 
