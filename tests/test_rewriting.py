@@ -10,7 +10,10 @@ from tests.defects.healthy import Healthy, streams
 from toolstream_core.body import Body, read_body
 from toolstream_core.calls.chat import ChatCalls
 from toolstream_core.chain import Chain
+from toolstream_core.courses import Courses
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
+from toolstream_core.defects.menders.chat import ChatMender
+from toolstream_core.hush import Hush
 from toolstream_core.record import Reader
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.shapes import SHAPES
@@ -63,33 +66,45 @@ BUGS = {
     "resolving": (ChatCalls, "take"),
     "framing": (SseFramer, "feed"),
     "ending": (Chain, "end"),
+    "going by": (Courses, "whole"),
+    "going by as text": (Hush, "stop"),
+    "handing on": (Courses, "hand_on"),
+    "learning": (Courses, "learn"),
+    "mending what went by": (ChatMender, "went_by"),
 }
 """Where a bug of ours may show."""
 KEEP_ALIVE = b": hello\n\ndata: \n\ndata: : hello\n\n"
 TEXT = b'data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"."},"finish_reason":null}]}\n\n'
 
 
-@pytest.mark.parametrize("size", [1, 100, 5000, 100_000])
+@pytest.mark.parametrize("size", [0, 1, 100, 5000, 100_000])
 @pytest.mark.parametrize("bug", BUGS)
 @pytest.mark.parametrize("shapes", [(), ("sequential",)], ids=["nothing held", "much held"])
+@pytest.mark.parametrize("name", ["openai-chat, interleaved", "openai-chat, fragments of two"])
 def test_a_bug_of_ours_loses_no_frame(
-    monkeypatch: pytest.MonkeyPatch, bug: str, size: int, shapes: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch, name: str, bug: str, size: int, shapes: tuple[str, ...]
 ) -> None:
-    """Wherever it shows, and whatever is held back just then."""
-    healthy = next(one for one in streams() if str(one) == "openai-chat, interleaved")
+    """Wherever it shows, and whatever is held back just then; at size 0 each event comes by itself."""
+    healthy = next(one for one in streams() if str(one) == name)
     body = KEEP_ALIVE + TEXT * 20 + healthy.body
+    arrivals = [body[at : at + size] for at in range(0, len(body), size)] if size else events_of(body)
     settings = Settings(WANTED.repairs - {COMMENT_AS_DATA.code, EMPTY_DATA.code}, shapes)
-    owner, name = BUGS[bug]
+    owner, method = BUGS[bug]
     for good_calls in range(30):
         with monkeypatch.context() as patch:
-            patch.setattr(owner, name, failing(getattr(owner, name), iter([False] * good_calls)))
+            patch.setattr(owner, method, failing(getattr(owner, method), iter([False] * good_calls)))
             line = Body(healthy.exchange, settings)
-            passed = b"".join(one for at in range(0, len(body), size) for one in line.feed(body[at : at + size]))
+            passed = b"".join(one for arrival in arrivals for one in line.feed(arrival))
             passed += b"".join(line.end())
         assert said(passed, healthy) == said(body, healthy)
         assert shapes or passed == body
         if line.pipeline.error is None:
             return
+
+
+def events_of(body: bytes) -> list[bytes]:
+    """The blocks of an event stream."""
+    return [block + b"\n\n" for block in body.split(b"\n\n") if block]
 
 
 def said(body: bytes, healthy: Healthy) -> tuple[bool, int, bool, list[tuple[str, str, str]]]:

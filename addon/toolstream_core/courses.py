@@ -63,15 +63,18 @@ class Courses:
             self.hand_on()
         return chunk[at:]
 
-    def whole(self, chunk: bytes) -> bytes | None:
-        """What goes on for a chunk that is one frame on the course, `None` for any other."""
+    def whole(self, chunk: bytes, number: int | None = None) -> bytes | None:
+        """What goes on for a chunk that is one frame on the course, `None` for any other.
+
+        `number`: that of the frame, where it was taken in already.
+        """
         course = self._course
         if course is None or self._watched or self._framer.holding:
             return None
         match = course.match(chunk, 0)
         if match is None or match.stop != len(chunk):
             return None
-        new = course.take(chunk, 0, match, self._framer.skip(1))
+        new = course.take(chunk, 0, match, self._framer.skip(1) if number is None else number)
         if len(course) == MANY:
             self.hand_on()
         return chunk if new is None else new

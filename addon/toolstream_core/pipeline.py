@@ -154,26 +154,21 @@ class Pipeline(Intake):
             elif faults is None:
                 self._tell(Event(frame, read))
             else:
-                self._break(faults, frame)
+                self._break(faults, frame, read)
 
-    def _break(self, faults: Breaking, frame: Frame) -> None:
+    def _break(self, faults: Breaking, frame: Frame, read: Callable[[Frame], Said]) -> None:
         """Let everybody see what a frame was made of by faults."""
-        assert self._read is not None
-        courses = self._broken
-        gone = courses.takes(frame) if courses is not None else None
-        if gone is not None:
-            broken = [gone]
-        else:
-            event = Event(frame, self._read_healthy)
-            broken = faults.take(event)
-            if courses is not None:
-                courses.learn(event, broken)
+        gone = self._broken.takes(frame) if self._broken is not None else None
+        event = Event(frame, self._read_healthy)
+        broken = faults.take(event) if gone is None else [gone]
         for one in broken:
             sent = self._courses.takes(one) if self._courses is not None else None
             if sent is None:
-                self._tell(Event(one if one is not gone else reread(one), self._read))
+                self._tell(Event(one if one is not gone else reread(one), read))
             else:
                 self._send([sent])
+        if gone is None and self._broken is not None:
+            self._broken.learn(event, broken)
 
     def _tell(self, event: Event) -> None:
         """Let everybody see an event, and let go what becomes of it."""
@@ -185,6 +180,9 @@ class Pipeline(Intake):
             self._quiet = never
         out = [event.frame] if self._stages is None else self._stages.take(event)
         self._send(out)
+        self._told(event, out)
+
+    def _told(self, event: Event, out: Sequence[Frame]) -> None:
         self._holding = any(chain is not None and chain.holding for chain in (self._stages, self._judge))
         if self._courses is not None:
             self._courses.learn(event, out)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.model import Event
 from toolstream_core.pipeline import Pipeline
 from toolstream_core.wire.coding import CodingError
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.sse import reread
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from toolstream_core.courses import Courses
     from toolstream_core.dialects.dialect import Dialect
-    from toolstream_core.model import Event, Exchange
+    from toolstream_core.model import Exchange
     from toolstream_core.plan import Begin
-    from toolstream_core.wire.frame import Frame, Framer
+    from toolstream_core.wire.frame import Framer
+    from toolstream_core.wire.sse import SseFramer
 
 # Nothing waits for longer than the frame that it is in. Before the dialect is known (most often with the first
 # frame that carries data), frames go on as they came, and the stages see them afterwards; a whole, unstreamed body
@@ -49,32 +54,71 @@ class Rewriter(Pipeline):
 
     def passes(self, chunk: bytes) -> bool:
         """Whether a chunk goes on as it is and needs no `feed`: a frame of text, for which this is the shortest way."""
-        return self._hushed is not None and not self._taken and self._hushed(chunk)
+        try:
+            return self._hushed is not None and not self._taken and self._hushed(chunk)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self._fail(error)
+            return False
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """As `Pipeline.feed`; what leaves may be other bytes, and decoded ones."""
-        if self._courses is not None:
-            self._courses.hand_on_quiet()
         if not self._reading:
-            return self._undone(chunk)
+            return self._let_out(self._undone(chunk))
         try:
-            if self._bulk is not None and not self._taken:
-                if self._courses is not None and self._faults is None:
-                    gone = self._courses.whole(chunk)
-                    if gone is not None:
-                        return [gone]
-                if self._pass_by(self._bulk, chunk):
-                    self._out.clear()
-                    return [chunk]
-            self._look(chunk)
+            at_once = self._at_once_or_not(chunk)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self._fail(error)
+            self._taken += chunk
+            at_once = None
+        if at_once is not None:
+            return at_once
+        try:
+            if self._reading:
+                self._look(chunk)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self._fail(error)
         if self._taken and not self.reading:
             self._out.append(bytes(self._taken))
             self._taken.clear()
+        return self._let_out()
+
+    def _let_out(self, last: Iterable[bytes] = ()) -> list[bytes]:
+        """What is to go on, in one piece, and `last` behind it."""
         out, self._out = self._out, []
-        joined = b"".join(out)
+        joined = b"".join((*out, *last))
         return [joined] if joined else []
+
+    def _at_once_or_not(self, chunk: bytes) -> list[bytes] | None:
+        """What goes on for a chunk that need not be looked at frame by frame, `None` for any other."""
+        courses, framer = self._courses, self._bulk
+        if courses is not None:
+            courses.hand_on_quiet()
+        if framer is None or self._taken:
+            return None
+        if courses is not None:
+            gone = self._on_course(framer, courses, chunk)
+            if gone is not None:
+                return [gone] if gone else []
+        if self._pass_by(framer, chunk):
+            self._out.clear()
+            return [chunk]
+        return None
+
+    def _on_course(self, framer: SseFramer, courses: Courses, chunk: bytes) -> bytes | None:
+        """What goes on for a chunk that is one frame on the course, through faults too; `None` for any other."""
+        if self._faults is None:
+            return courses.whole(chunk)
+        broken = self._broken.whole(chunk) if self._broken is not None else None
+        if broken is None:
+            return None
+        number = framer.skip(0) - 1
+        gone = courses.whole(broken, number)
+        if gone is None:
+            courses.hand_on()
+            assert self._read is not None
+            self._tell(Event(reread(Frame(broken, number, None)), self._read))
+            gone = b"".join(self._let_out())
+        return gone
 
     def _undone(self, chunk: bytes) -> list[bytes]:
         """Bytes that nobody reads any more, decoded as those before them."""
@@ -130,6 +174,12 @@ class Rewriter(Pipeline):
             super()._tell(event)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self._fail(error, [event.frame])
+
+    def _told(self, event: Event, out: Sequence[Frame]) -> None:
+        try:
+            super()._told(event, out)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self._fail(error)
 
     def _fail(self, error: Exception, frames: Iterable[Frame] = ()) -> None:
         """A bug of ours ends the reading; what is held goes on as it came, and `frames` behind it."""
