@@ -61,7 +61,10 @@ class Body:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """As `Pipeline.feed`."""
-        return [chunk] if self.pipeline.passes(chunk) else self.pipeline.feed(chunk)
+        gone = self.pipeline.glance(chunk)
+        if gone is None:
+            return self.pipeline.feed(chunk)
+        return [gone] if gone else []
 
     def end(self, *, broken: str | None = None) -> list[bytes]:
         """What is still to go on at the body's end; `broken` says how the connection broke, where it did."""

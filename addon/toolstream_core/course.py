@@ -31,17 +31,9 @@ MANY: Final = 256
 """Texts after which they are handed on."""
 
 
-class Match(NamedTuple):
-    """Where a frame that goes the course stands in a chunk."""
-
-    begin: int
-    """Of the arguments, quotes included."""
-    end: int
-    """Of the arguments."""
-    stop: int
-    """Of the frame."""
-    counter: int | None
-    """The number that the event gives itself, where it does."""
+type Match = tuple[int, int, int, int | None]
+"""Where a frame that goes the course stands in a chunk: begin and end of its arguments, quotes included, and its own
+end; and the number that the event gives itself, where it does."""
 
 
 class Way(NamedTuple):
@@ -58,7 +50,7 @@ ALIKE: Final = Way()
 class Course:
     """The way of one call's next frames."""
 
-    __slots__ = ("_counter", "_like", "_loose", "_token", "_tokens", "call", "first", "size", "way")
+    __slots__ = ("_counter", "_like", "_loose", "_token", "call", "first", "size", "tokens", "way")
 
     def __init__(self, like: Like, way: Way, call: OpenCall, raw: bytes) -> None:
         """`way`: what became of `raw`, the frame that is `like`."""
@@ -67,16 +59,13 @@ class Course:
         self.way = way
         self._token = _PLAIN if way == ALIKE else _AS_WRITTEN
         self.call = call
-        self._tokens: list[bytes] = []
+        self.tokens: list[bytes] = []
+        """The arguments of events that were not handed on, as they were written."""
         self._counter = _counter(like, raw)
         self.first = 0
-        """Number of the first event that was not handed on."""
+        """Number of the first of these events."""
         self.size = 0
-        """Bytes of those events."""
-
-    def __len__(self) -> int:
-        """How many events were not handed on."""
-        return len(self._tokens)
+        """Bytes of these events."""
 
     def goes(self, like: Like, way: Way, call: OpenCall, raw: bytes) -> bool:
         """Whether it is the course that these make; `raw` is its next frame then."""
@@ -87,55 +76,54 @@ class Course:
 
     def match(self, raw: bytes, at: int) -> Match | None:
         """Whether a frame that begins at `at` goes the course; where events are numbered, the numbers go up."""
-        like, counter = self._like, None
-        if not raw.startswith(like.before, at):
+        before, neck, rest, tail, _, _ = self._like
+        counter = None
+        if not raw.startswith(before, at):
             return None
-        begin = at + len(like.before)
-        if like.neck is not None:
+        begin = at + len(before)
+        if neck is not None:
             number = INTEGER.match(raw, begin)
-            if number is None or not raw.startswith(like.neck, number.end()):
+            if number is None or not raw.startswith(neck, number.end()):
                 return None
-            begin, counter = number.end() + len(like.neck), int(number.group())
+            begin, counter = number.end() + len(neck), int(number.group())
         token = self._token.match(raw, begin)
         if token is None:
             return None
         at = end = token.end()
-        if like.rest:
-            at, number_behind = behind(raw, end, like.rest)
+        if rest:
+            at, number_behind = behind(raw, end, rest)
             counter = number_behind if counter is None else counter
-        if counter is not None and (self._counter is None or counter <= self._counter):
+        if not at or (counter is not None and (self._counter is None or counter <= self._counter)):
             return None
-        stop = self._stop(raw, at) if at else 0
-        return Match(begin, end, stop, counter) if stop else None
+        if raw.startswith(tail, at):
+            return begin, end, at + len(tail), counter
+        if self._loose:
+            closed = _CLOSED.match(raw, at)
+            if closed is not None and closed.group().replace(b" ", b"") == tail:
+                return begin, end, closed.end(), counter
+        return None
 
     def take(self, raw: bytes, at: int, match: Match, number: int) -> bytes | None:
         """Remember the frame; what goes on in its place, `None` where it passes."""
-        if not self._tokens:
+        begin, end, stop, self._counter = match
+        if not self.tokens:
             self.first = number
-        self._tokens.append(raw[match.begin + 1 : match.end - 1])
-        self.size += match.stop - at
-        self._counter = match.counter
-        way = self.way
-        if way.before is not None:
-            return way.before + raw[match.begin : match.stop]
-        if way.behind is not None:
-            return raw[at : match.end] + way.behind
+        self.tokens.append(raw[begin + 1 : end - 1])
+        self.size += stop - at
+        before, behind = self.way
+        if before is not None:
+            return before + raw[begin:stop]
+        if behind is not None:
+            return raw[at:end] + behind
         return None
 
     def passed(self) -> Passed:
         """The events that were not handed on, joined."""
-        events, size = len(self._tokens), self.size
-        joined, last = _text(b"".join(self._tokens)), _text(self._tokens[-1])
-        self._tokens.clear()
+        events, size = len(self.tokens), self.size
+        joined, last = _text(b"".join(self.tokens)), _text(self.tokens[-1])
+        self.tokens.clear()
         self.size = 0
         return Passed(self.first, events, size, joined, last, self.way != ALIKE, self._counter)
-
-    def _stop(self, raw: bytes, at: int) -> int:
-        tail = self._like.tail
-        if self._loose:
-            closed = _CLOSED.match(raw, at)
-            return closed.end() if closed is not None and closed.group().replace(b" ", b"") == tail else 0
-        return at + len(tail) if raw.startswith(tail, at) else 0
 
 
 def way_of(like: Like, raw: bytes, out: bytes) -> Way | None:

@@ -55,9 +55,9 @@ class Courses:
                     break
                 continue
             new = course.take(chunk, at, match, framer.skip(1))
-            send(chunk, at, match.stop, new)
-            at = match.stop
-            if len(course) == MANY:
+            send(chunk, at, match[2], new)
+            at = match[2]
+            if len(course.tokens) == MANY:
                 self.hand_on()
         if at < len(chunk):
             self.hand_on()
@@ -69,17 +69,17 @@ class Courses:
         `number`: that of the frame, where it was taken in already.
         """
         course = self._course
-        if course is None or self._watched or self._framer.holding:
+        match = course.match(chunk, 0) if course is not None else None
+        if course is None or match is None or match[2] != len(chunk) or self._watched:
             return None
-        match = course.match(chunk, 0)
-        if match is None or match.stop != len(chunk):
-            return None
+        if self.hush.frames:
+            self.hand_on_quiet()
         new = course.take(chunk, 0, match, self._framer.skip(1) if number is None else number)
-        if len(course) == MANY:
+        if len(course.tokens) == MANY:
             self.hand_on()
         return chunk if new is None else new
 
-    def passes(self, chunk: bytes) -> bool:
+    def lulls(self, chunk: bytes) -> bool:
         """Whether a chunk is one frame of text, and goes by. What is told of it has to wait for `hand_on`."""
         hush = self.hush
         if not hush.on or hush.stop(chunk, 0) != len(chunk):
@@ -97,7 +97,7 @@ class Courses:
         """
         course = self._course
         match = None if course is None else course.match(frame.raw, 0)
-        if course is None or match is None or match.stop != len(frame.raw) or frame.data is None or frame.trailing:
+        if course is None or match is None or match[2] != len(frame.raw) or frame.data is None or frame.trailing:
             self.hand_on()
             return None
         new = course.take(frame.raw, 0, match, frame.number)
@@ -105,7 +105,7 @@ class Courses:
             event = Event(frame, self._likeness.read)
             for observer in self._observers:
                 observer(event)
-        if len(course) == MANY:
+        if len(course.tokens) == MANY:
             self.hand_on()
         return frame if new is None else Frame(new, frame.number, frame.data)
 
@@ -113,7 +113,7 @@ class Courses:
         """Let everybody know of the events that went by unparsed, before anything else is looked at."""
         self.hand_on_quiet()
         course = self._course
-        if course is None or not course:
+        if course is None or not course.tokens:
             return
         passed = course.passed()
         for observer in () if self._watched else self._observers:

@@ -89,10 +89,10 @@ class Pipeline(Intake):
                 self._error = error
         return [chunk] if chunk else []
 
-    def passes(self, chunk: bytes) -> bool:
-        """Whether a chunk goes on as it is and needs no `feed`."""
+    def glance(self, chunk: bytes) -> bytes | None:
+        """What goes on for a chunk, perhaps nothing, where that is seen at once; `None` where it has to be fed."""
         del chunk
-        return False
+        return None
 
     def _stop(self, failure: str | None = None) -> None:
         super()._stop(failure)

@@ -12,14 +12,13 @@ from toolstream_core.wire.sse import reread
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from toolstream_core.courses import Courses
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Exchange
     from toolstream_core.plan import Begin
     from toolstream_core.wire.frame import Framer
-    from toolstream_core.wire.sse import SseFramer
 
 # Nothing waits for longer than the frame that it is in. Before the dialect is known (most often with the first
 # frame that carries data), frames go on as they came, and the stages see them afterwards; a whole, unstreamed body
@@ -48,30 +47,35 @@ class Rewriter(Pipeline):
         self._gone = False
         """Whether every frame had gone on before the protocol was known."""
 
-        self._hushed: Callable[[bytes], bool] | None = None
         self._kept: list[Frame] = []
         """Keep-alives sent as data before the first event: a stage may want to mend them."""
 
-    def passes(self, chunk: bytes) -> bool:
-        """Whether a chunk goes on as it is and needs no `feed`: a frame of text, for which this is the shortest way."""
+    def glance(self, chunk: bytes) -> bytes | None:
+        """As `Pipeline.glance`: frames on a course, and those of text."""
+        courses = self._courses
+        if courses is None or self._taken or not self._reading:
+            return None
         try:
-            return self._hushed is not None and not self._taken and self._hushed(chunk)
+            if self._faults is not None:
+                return self._through_faults(self._broken, courses, chunk) if self._broken is not None else None
+            gone = courses.whole(chunk)
+            if gone is None and courses.lulls(chunk):
+                return chunk
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self._fail(error)
-            return False
+            return None
+        return gone
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """As `Pipeline.feed`; what leaves may be other bytes, and decoded ones."""
         if not self._reading:
             return self._let_out(self._undone(chunk))
         try:
-            at_once = self._at_once_or_not(chunk)
+            if self._many(chunk):
+                return [chunk]
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self._fail(error)
             self._taken += chunk
-            at_once = None
-        if at_once is not None:
-            return at_once
         try:
             if self._reading:
                 self._look(chunk)
@@ -88,35 +92,25 @@ class Rewriter(Pipeline):
         joined = b"".join((*out, *last))
         return [joined] if joined else []
 
-    def _at_once_or_not(self, chunk: bytes) -> list[bytes] | None:
-        """What goes on for a chunk that need not be looked at frame by frame, `None` for any other."""
-        courses, framer = self._courses, self._bulk
-        if courses is not None:
-            courses.hand_on_quiet()
-        if framer is None or self._taken:
-            return None
-        if courses is not None:
-            gone = self._on_course(framer, courses, chunk)
-            if gone is not None:
-                return [gone] if gone else []
-        if self._pass_by(framer, chunk):
-            self._out.clear()
-            return [chunk]
-        return None
+    def _many(self, chunk: bytes) -> bool:
+        """Whether a chunk is frames that say nothing, and goes by."""
+        if self._courses is not None:
+            self._courses.hand_on_quiet()
+        if self._bulk is None or self._taken or not self._pass_by(self._bulk, chunk):
+            return False
+        self._out.clear()
+        return True
 
-    def _on_course(self, framer: SseFramer, courses: Courses, chunk: bytes) -> bytes | None:
-        """What goes on for a chunk that is one frame on the course, through faults too; `None` for any other."""
-        if self._faults is None:
-            return courses.whole(chunk)
-        broken = self._broken.whole(chunk) if self._broken is not None else None
-        if broken is None:
+    def _through_faults(self, broken: Courses, courses: Courses, chunk: bytes) -> bytes | None:
+        """What goes on for a chunk that is one frame on the course through the faults; `None` for any other."""
+        raw = broken.whole(chunk)
+        if raw is None or self._read is None or self._bulk is None:
             return None
-        number = framer.skip(0) - 1
-        gone = courses.whole(broken, number)
+        number = self._bulk.skip(0) - 1
+        gone = courses.whole(raw, number)
         if gone is None:
             courses.hand_on()
-            assert self._read is not None
-            self._tell(Event(reread(Frame(broken, number, None)), self._read))
+            self._tell(Event(reread(Frame(raw, number, None)), self._read))
             gone = b"".join(self._let_out())
         return gone
 
@@ -127,10 +121,6 @@ class Rewriter(Pipeline):
         except CodingError:
             return []
         return [data] if data else []
-
-    def _stop(self, failure: str | None = None) -> None:
-        super()._stop(failure)
-        self._hushed = None
 
     def _take(self, data: bytes) -> None:
         if self._whole:
@@ -207,8 +197,6 @@ class Rewriter(Pipeline):
         """As `Pipeline._start`: of the frames so far, all but the one that was just recognised have gone on."""
         pending, self._pending = self._pending, []
         super()._start(dialect)
-        if self._courses is not None and self._faults is None:
-            self._hushed = self._courses.passes
         quiet, self._quiet = self._quiet, lambda raw, frames: False  # noqa: ARG005
         kept, self._kept = self._kept, []
         self._gone = not self._fresh

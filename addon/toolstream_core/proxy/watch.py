@@ -67,7 +67,7 @@ class Watch:
             transit=transit,
         )
         self._pipeline = self._body.pipeline
-        self._passes = self._pipeline.passes
+        self._glance = self._pipeline.glance
         self._secrets: tuple[str, ...] | None = None
         self._repairs = settings.repairs
         self._forgiven: str | None = None
@@ -152,8 +152,9 @@ class Watch:
 
     def _rewritten(self, chunk: bytes) -> list[bytes]:
         """What goes on for `chunk`, at once: the client waits for it."""
-        if self._passes(chunk):
-            return [chunk]
+        gone = self._glance(chunk)
+        if gone is not None:
+            return [gone] if gone else []
         self._now = time.time()
         if not chunk:
             self.finish()
