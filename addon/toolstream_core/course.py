@@ -6,12 +6,13 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.likeness import INTEGER, STRING, behind
+from toolstream_core.likeness import INTEGER, STRING, behind, said_with
 from toolstream_core.model import Passed
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.likeness import Like
+    from toolstream_core.model import Said
 
 # Two frames in a row that were alike but for their arguments went the same way: both passed, or both were rewritten
 # in the same place. A third one goes that way too, if no stage minds, and if its arguments are plain: text within the
@@ -116,6 +117,10 @@ class Course:
         if behind is not None:
             return raw[at:end] + behind
         return None
+
+    def said(self) -> Said:
+        """What the event says that was taken last."""
+        return said_with(self._like, _text(self.tokens[-1]))
 
     def passed(self) -> Passed:
         """The events that were not handed on, joined."""

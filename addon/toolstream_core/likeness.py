@@ -82,9 +82,7 @@ class Likeness:
             if text is not None:
                 self._vain = 0
                 self.met = like
-                choice, index, id_, item, name, _, type_, phase, kind, as_wanted = like.fragment
-                fragment = Fragment(choice, index, id_, item, name, text, type_, phase, kind, as_wanted)
-                return Said((fragment,), (), "", like.said.model)
+                return said_with(like, text)
         said = self._read(frame)
         self.met = None
         if self._vain < MAX_VAIN and frame.data is not None and not frame.trailing:
@@ -122,6 +120,13 @@ def _likeness(raw: bytes, span: tuple[int, int], fragment: Fragment, said: Said)
             at = token.end()
     tight = raw[at:].replace(b" ", b"")
     return Like(before, neck, tuple(rest), raw[at:] if rest or tight.strip(CLOSING) else tight, fragment, said)
+
+
+def said_with(like: Like, text: str) -> Said:
+    """What frames that are alike say, with these arguments."""
+    choice, index, id_, item, name, _, type_, phase, kind, as_wanted = like.fragment
+    fragment = Fragment(choice, index, id_, item, name, text, type_, phase, kind, as_wanted)
+    return Said((fragment,), (), "", like.said.model)
 
 
 def behind(raw: bytes, at: int, rest: tuple[Value, ...]) -> tuple[int, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.model import ABSENT
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard
     from toolstream_core.defects.stage import Mended
-    from toolstream_core.model import Event, Finding, Said
+    from toolstream_core.model import Event, Finding, Json, Said
     from toolstream_core.record import Record
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+_UNWANTED = ',"as_wanted":false'
 _SEEN = ("index", "id", "item_id", "name", "type", "arguments")
 
 
@@ -51,24 +53,22 @@ class JsonLines(Sink):
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
         """An event that says something."""
-        more: dict[str, Any] = {}
+        more: list[str] = []
         if told:
-            more["fragments"] = [self._fragment(one) for one in told]
+            more.append(f',"fragments":[{",".join(map(self._fragment, told))}]')
         if said.finishes:
-            more["finish"] = [{"choice": finish.choice, "reason": finish.reason} for finish in said.finishes]
+            finishes = [{"choice": finish.choice, "reason": finish.reason} for finish in said.finishes]
+            more.append(f',"finish":{_encode(finishes)}')
         if said.text:
-            more["text"] = len(said.text)
+            more.append(f',"text":{len(said.text)}')
         if said.model:
-            more["model"] = said.model
+            more.append(f',"model":{_value(said.model)}')
         if said.error:
-            more["error"] = self._hide(said.error)
+            more.append(f',"error":{_value(self._hide(said.error))}')
         if said.end:
-            more["end"] = True
-        frame = event.frame
-        tail = f",{_encode(more)[1:-1]}" if more else ""
-        self._write(
-            f'{{"type":"event",{self._head},"event":{frame.number}{self._time()},"bytes":{len(frame.raw)}{tail}}}'
-        )
+            more.append(',"end":true')
+        number, size = event.frame.number, len(event.frame.raw)
+        self._write(f'{{"type":"event",{self._head},"event":{number}{self._time()},"bytes":{size}{"".join(more)}}}')
 
     def found(self, finding: Finding) -> None:
         """What is wrong, where it shows."""
@@ -94,15 +94,22 @@ class JsonLines(Sink):
     def _time(self) -> str:
         return f',"ms":{self._elapsed()}' if self._elapsed is not None else ""
 
-    def _fragment(self, one: Heard) -> dict[str, Any]:
+    def _fragment(self, one: Heard) -> str:
         fragment, call = one
-        said: dict[str, Any] = {"choice": fragment.choice, "call": call.position, "phase": fragment.phase}
-        for key in _SEEN:
-            value = getattr(fragment, key)
-            if value is not ABSENT:
-                said[key] = value
-        if said.get("arguments"):
-            said["arguments"] = self._hide(said["arguments"])
-        if not fragment.as_wanted:
-            said["as_wanted"] = False
-        return said
+        choice, index, id_, item, name, arguments, type_, phase, _, as_wanted = fragment
+        shown = self._hide(arguments) if isinstance(arguments, str) else arguments
+        said = "".join(
+            [
+                f',"{key}":{_value(value)}'
+                for key, value in zip(_SEEN, (index, id_, item, name, type_, shown), strict=True)
+                if value is not ABSENT
+            ]
+        )
+        return f'{{"choice":{choice},"call":{call.position},"phase":"{phase}"{said}{"" if as_wanted else _UNWANTED}}}'
+
+
+def _value(value: Json) -> str:
+    """JSON text; most values are strings and numbers."""
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    return str(value) if type(value) is int else _encode(value)

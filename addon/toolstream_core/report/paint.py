@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from json.encoder import encode_basestring, encode_basestring_ascii
 
 type Paint = Callable[[str, str], str]
 """`paint(style, text)` with a style of `STYLES`."""
@@ -37,7 +38,7 @@ def wants_colour(*, terminal: bool, environment: dict[str, str]) -> bool:
 def quoted(text: str, limit: int) -> str:
     """`text` as one line of JSON string, cut at `limit` characters, with nothing in it that steers a terminal."""
     cut = text[:limit]
-    shown = json.dumps(cut, ensure_ascii=not cut.isprintable())
+    shown = encode_basestring(cut) if cut.isprintable() else encode_basestring_ascii(cut)
     return shown if len(text) <= limit else f"{shown}… (+{len(text) - limit} characters)"
 
 
