@@ -18,7 +18,7 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.anthropic_blocks import BlocksMender as AnthropicMender
-    from toolstream_core.defects.menders.spelling import Told
+    from toolstream_core.defects.menders.told import Told
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
 

@@ -19,7 +19,7 @@ from toolstream_core.dialects import request
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.menders.spelling import Told
+    from toolstream_core.defects.menders.told import Told
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
 

@@ -9,11 +9,13 @@ from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.ending import IN_BAND_ERROR
 from toolstream_core.defects.framing import CHANGING_STREAM_ID, DATA_AFTER_END, SPLIT_CHOICES
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
+from toolstream_core.defects.menders import chat_placeholders as placeholders
 from toolstream_core.defects.menders.chat_call import KnownCall
 from toolstream_core.defects.menders.chat_ending import Endings
 from toolstream_core.defects.menders.chat_entries import Entries
 from toolstream_core.defects.menders.chat_state import Choice, Part, Waiting
-from toolstream_core.defects.menders.spelling import Spelling, Told
+from toolstream_core.defects.menders.spelling import Spelling
+from toolstream_core.defects.menders.told import Told
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.defects.wording import CUMULATIVE_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.dialects import request
@@ -186,23 +188,17 @@ class ChatMender(Mender):
             known = self.known_call(call)
             known.event = event.frame.number
             if known not in known.choice.known:
-                self._opened(known)
+                placeholders.opens(fragment, known.choice.known)
+                known.choice.known.append(known)
             key = (fragment.choice, fragment.phase)
             place = places[key] = places.get(key, -1) + 1
+            waited = known.spelling.placeholder
             parts.append(Part(fragment, known, self._spelled(fragment, known), place))
+            placeholders.heard(fragment, known, waited=waited)
             known.heard(fragment)
             self._ending.heard(event, known)
             self._compare(known)
         return parts
-
-    def _opened(self, known: KnownCall) -> None:
-        """A call opens: earlier ones of its choice need not wait for it; it may repeat one of them."""
-        before = known.choice.known
-        for earlier in before:
-            if earlier.nothing:
-                earlier.settle()
-            earlier.spelling.settle(earlier.judge)
-        before.append(known)
 
     def _spelled(self, fragment: Fragment, known: KnownCall) -> Told:
         said = fragment.arguments

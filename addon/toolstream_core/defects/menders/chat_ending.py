@@ -176,12 +176,14 @@ class Endings:
         mender = self._mender
         for known in choice.known:
             call = known.call
-            if known.said or not call.arguments.empty or known.doubled or not known.call.name:
+            owed = known.spelling.owes
+            if known.said or not (call.arguments.empty or owed) or known.doubled or not known.call.name:
                 continue
-            if not mender.context.may_be_empty(call.name):
+            if not owed and not mender.context.may_be_empty(call.name):
                 mender.tell(LOST_ARGUMENTS, number, f"{call.name} has required parameters and got no arguments", call)
                 continue
-            if not mender.tell(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call):
+            message = "the call has no arguments, not even {}"
+            if not owed and not mender.tell(EMPTY_ARGUMENTS, number, message, call):
                 continue
             known.said = True
             here = [part for part in waiting.parts if part.known is known] if waiting else []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat_call import KnownCall
-    from toolstream_core.defects.menders.spelling import Told
+    from toolstream_core.defects.menders.told import Told
     from toolstream_core.model import Event, Fragment
 
 

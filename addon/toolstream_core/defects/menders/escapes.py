@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.wording import INVALID_ARGUMENTS
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.menders.spelling import Judge
+    from toolstream_core.defects.menders.told import Judge
 
 _LITERALS = ("true", "false", "null")
 _HEX_BEGUN = re.compile(r"[0-9a-fA-F]{0,3}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.menders.escapes import ODD, Escapes, is_json, is_object, viable
+from toolstream_core.defects.menders.told import Told, short
 from toolstream_core.defects.wording import (
     CUMULATIVE_ARGUMENTS,
     DOUBLE_ENCODED_ARGUMENTS,
@@ -23,6 +24,7 @@ from toolstream_core.defects.wording import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from toolstream_core.defects.menders.told import Judge
     from toolstream_core.defects.row import Row
 
 # A healthy fragment costs four cheap tests here and goes on as it is. Everything else rests on evidence that the
@@ -36,24 +38,6 @@ MAX_SPELT = 1024 * 1024
 _PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
 _MARKUP = re.compile(r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)+")
 """Special tokens, tags, and brackets too many."""
-
-
-class Told:
-    """What the client is to be told for one fragment; may still change while the event waits."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        """As decided so far."""
-        self.text = text
-
-
-class Judge(Protocol):
-    """Who is told of what is found in a call's arguments."""
-
-    def __call__(self, row: Row, message: str) -> bool:
-        """Tell a defect; whether it is to be mended."""
-        ...
 
 
 class Spelling:
@@ -72,6 +56,7 @@ class Spelling:
         "_text",
         "_waiting",
         "_whole",
+        "replaced",
     )
 
     def __init__(self, on: Callable[[Row], bool]) -> None:
@@ -96,6 +81,8 @@ class Spelling:
         self._carry = ""
         """Half a surrogate pair, kept for the next fragment."""
         self._escapes = Escapes()
+        self.replaced = False
+        """Whether a first `{}` was nothing but a placeholder, and is not told."""
 
     @property
     def waiting(self) -> bool:
@@ -142,6 +129,27 @@ class Spelling:
         self._size += len(text)
         self._text.add_plain(text, last)
 
+    @property
+    def placeholder(self) -> bool:
+        """Whether what came is a first `{}` that may be a placeholder."""
+        return self._waiting is not None
+
+    @property
+    def owes(self) -> bool:
+        """Whether a `{}` was taken for a placeholder, and nothing has come in its place."""
+        return self.replaced and not self._head
+
+    def presume(self, judge: Judge) -> None:
+        """A first `{}` that waits is a placeholder: so it was in another call of the same answer."""
+        if self._waiting is not None and judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} stands for the arguments"):
+            self._waiting.text = ""
+            self._restart()
+
+    def _restart(self) -> None:
+        self._waiting, self._whole, self._head, self._size = None, None, "", 0
+        self._text = ArgumentText(MAX_SPELT)
+        self.replaced = True
+
     def settle(self, judge: Judge | None = None) -> None:
         """Nothing more comes that could change what waits."""
         self._waiting = None
@@ -181,7 +189,7 @@ class Spelling:
         if not judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments"):
             return Told(piece)
         waiting.text = ""
-        self._text = ArgumentText(MAX_SPELT)
+        self._restart()
         self._text.add(piece)
         self._size = len(piece)
         return self._first(piece, judge, may_wait=may_wait)
@@ -257,9 +265,9 @@ class Spelling:
     def _garbage(self, spill: str, judge: Judge) -> str:
         """What follows and is no JSON: markup and stray brackets can go, the next call's name cannot."""
         if "{" in spill:
-            judge(MERGED_CALLS, f"{_short(spill)} follows the arguments")
+            judge(MERGED_CALLS, f"{short(spill)} follows the arguments")
             return spill
-        gone = judge(TRAILING_GARBAGE, f"{_short(spill)} follows the arguments")
+        gone = judge(TRAILING_GARBAGE, f"{short(spill)} follows the arguments")
         return "" if gone and _MARKUP.fullmatch(spill) else spill
 
     def _decoded(self, piece: str, judge: Judge) -> str:
@@ -290,8 +298,3 @@ class Spelling:
             if judge(SPLIT_SURROGATE, message):
                 text, self._carry = text[:-1], text[-1]
         return text
-
-
-def _short(text: str) -> str:
-    text = text.strip()
-    return json.dumps(text if len(text) <= 40 else f"{text[:40]}…", ensure_ascii=False)  # noqa: PLR2004
