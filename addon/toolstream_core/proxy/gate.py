@@ -171,6 +171,8 @@ class GatedStream(HttpStream):
         else:
             gone = _events.ResponseProtocolError(self.stream_id, step.why, _events.ErrorCode.KILL)
             yield SendHttp(gone, self.context.client)
+        if step.how is How.CLOSE or not self.flow.request.is_http2:
+            close_surely(self.flow)
         yield from self._leave_upstream(step.why)
         self.flow.live = False
         self.client_state = self.server_state = self.state_errored
@@ -244,12 +246,29 @@ async def ask(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str 
 
 def reset_soon(flow: http.HTTPFlow) -> None:
     """Let the client's TCP connection end with a reset, where it has a socket of its own."""
+    writer = None if flow.request.is_http2 else client_writer(flow)
+    taken = writer.get_extra_info("socket") if writer is not None else None
+    if taken is not None:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def close_surely(flow: http.HTTPFlow) -> None:
+    """Close the client's connection once more.
+
+    mitmproxy closes by cancelling the task that reads from the client. Where that task is about to hand on what the
+    client said just then (an HTTP/2 acknowledgement), it ends without closing the socket, and the client waits on.
+    """
+    writer = client_writer(flow)
+    if writer is not None:
+        writer.close()
+
+
+def client_writer(flow: http.HTTPFlow) -> Any:
+    """What writes to the flow's client, `None` where it is not to be found."""
     for handler in ctx.master.addons.get("proxyserver").connections.values():
-        if handler.client is flow.client_conn and not flow.request.is_http2:
-            writer = handler.transports[flow.client_conn].writer
-            taken = writer.get_extra_info("socket") if writer is not None else None
-            if taken is not None:
-                taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if handler.client is flow.client_conn and flow.client_conn in handler.transports:
+            return handler.transports[flow.client_conn].writer
+    return None
 
 
 def missing() -> str | None:
