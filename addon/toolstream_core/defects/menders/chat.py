@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.ending import IN_BAND_ERROR
-from toolstream_core.defects.framing import CHANGING_STREAM_ID, DATA_AFTER_END, SPLIT_CHOICES
+from toolstream_core.defects.framing import CHANGING_STREAM_ID, DATA_AFTER_END, MISSING_DELTA, SPLIT_CHOICES
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.defects.menders import chat_placeholders as placeholders
 from toolstream_core.defects.menders.chat_call import KnownCall
@@ -85,8 +85,10 @@ class ChatMender(Mender):
             if gone:
                 self.audit(event.frame.number, [event.frame], [])
             return () if gone else (event.frame,)
-        if not (heard or said.finishes or said.end or said.error or self._queue):
-            return self._entries.without_calls(event)
+        plain = not (heard or said.finishes or said.end or said.error or self._queue)
+        if plain and not self._entries.lacks_delta(event.frame):
+            self.remember_head(event.frame.json)
+            return (event.frame,)
         self._queue.append(Waiting(event, self._heard(event, heard)))
         for finish in said.finishes:
             if finish.reason:
@@ -259,12 +261,14 @@ class ChatMender(Mender):
         if said.end and not said.finishes and not waiting.parts:
             self.over = True
             return [*self._ending.at_done(frame.number), frame]
-        self.remember(waiting)
+        bare = (said.finishes or not waiting.parts) and self._entries.lacks_delta(frame)
+        bare = bare and self.tell(MISSING_DELTA, frame.number, "a choice has no delta object")
         before = [*self._entries.unstreamed(waiting), *self._ending.before(waiting)]
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
         changes = self._ending.changes(waiting, following)
         pin = self._pinned(frame)
-        changed = self._entries.structure(waiting) or pin or changes or any(edit is None or edit for _, edit in edits)
+        edited = any(edit is None or edit for _, edit in edits)
+        changed = self._entries.structure(waiting) or bare or waiting.moved or pin or changes or edited
         for finish in said.finishes:
             self._ending.finished(finish, frame.number, changes)
         numbers = [*(finish.choice for finish in said.finishes), *(part.fragment.choice for part in waiting.parts)]

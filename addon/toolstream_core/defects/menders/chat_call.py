@@ -165,7 +165,9 @@ class KnownCall:
         self._go_on_index(fragment, raw, edits)
         self._go_on_id(fragment, edits)
         self._go_on_name(fragment, edits)
-        if fragment.type is None:
+        if known(fragment.type):
+            drop = DROP in edits.values()
+        elif fragment.type is None:
             drop = self.judge(NULL_IDENTITY, "a continuation has type null")
         else:
             drop = fragment.type == "" and self.judge(MISSING_TYPE, 'a continuation has type ""')

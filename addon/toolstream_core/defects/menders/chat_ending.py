@@ -128,15 +128,32 @@ class Endings:
             return []
         for choice in list(mender.choices.values()):
             self._without_calls(choice)
-        held = [choice for choice in mender.choices.values() if choice.finish is None and choice.held]
-        out = (
-            [mender.delta(choice.number, {}, finish=choice.held, number=self.last) for choice in held] if clean else []
-        )
+        out: list[Frame] = []
+        for choice in mender.choices.values() if clean else ():
+            reason = choice.held if choice.finish is None else None
+            if choice.finish is None and reason is None and self._lacks_finish():
+                reason = _CALLS
+            if reason is not None:
+                out.append(mender.delta(choice.number, {}, finish=reason, number=self.last))
+                choice.finish = reason
         finished = [choice for choice in mender.choices.values() if choice.known and (choice.finish or choice.held)]
         half = mender.failed or not all(self._is_whole(known) for choice in finished for known in choice.known)
         if clean and finished and not half and mender.tell(MISSING_DONE, self.last, "the stream ended without [DONE]"):
             out.append(mender.context.writer.make(b"[DONE]", self.last + 1))
         return out
+
+    def _lacks_finish(self) -> bool:
+        """Whether an answer without any end has made all its calls in full; a `{}` may be what comes before them."""
+        mender = self._mender
+        calls = [known for choice in mender.choices.values() for known in choice.known]
+        if mender.failed or not all(choice.known for choice in mender.choices.values()):
+            return False
+        whole = all(self._is_full(known) for known in calls)
+        return whole and mender.tell(MISSING_FINISH, self.last, "the stream ended without a finish reason")
+
+    def _is_full(self, known: KnownCall) -> bool:
+        said = known.call.arguments.reading()[0].strip()
+        return self._is_whole(known) and (said not in {"", "{}"} or self._mender.context.takes_none(known.call.name))
 
     def _value(self, finish: Finish, number: int, following: Waiting | None) -> str | None:
         mender, choice, reason = self._mender, self._mender.choice(finish.choice), finish.reason

@@ -15,11 +15,9 @@ from toolstream_core.model import ABSENT, Phase
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from toolstream_core.defects.menders.chat import ChatMender
     from toolstream_core.defects.menders.chat_state import Part, Waiting
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
 
@@ -82,6 +80,8 @@ class Entries:
     def unstreamed(self, waiting: Waiting) -> list[Frame]:
         """Calls that only the final message says, as deltas before it."""
         out: list[Frame] = []
+        first = not self._mender.head
+        self._mender.remember(waiting)
         for part in waiting.parts:
             known = part.known
             if part.fragment.phase is not Phase.WHOLE or known.told:
@@ -95,7 +95,7 @@ class Entries:
                 name = plain_name(call.name, self._mender.context.schemas)
                 function = {"name": name, "arguments": part.told.text or "{}"}
                 entry = {"index": known.index, "id": known.id, "type": "function", "function": function}
-                self._mender.remember(waiting)
+                waiting.moved[part.fragment.choice] = first
                 out.append(self._mender.delta(known.choice.number, {"tool_calls": [entry]}, number=number))
         return out
 
@@ -119,22 +119,15 @@ class Entries:
                 mend = self._mender.tell(LEGACY_FUNCTION_CALL, number, "the call comes as function_call") or mend
         return mend
 
-    def without_calls(self, event: Event) -> Iterable[Frame]:
-        """An event that concerns no call, finish, error or end."""
-        frame, payload = event.frame, event.frame.json
-        if not isinstance(payload, dict):
-            return (frame,)
-        self._mender.remember_head(payload)
-        number = frame.number
-        choices = look.items(payload.get("choices"))
-        bare = [one for one in choices if _is_bare(one)]
-        if not bare or not self._mender.tell(MISSING_DELTA, number, "a choice has no delta object"):
-            return (frame,)
-        empty: Json = {"delta": {}, "finish_reason": None}
-        filled = [{**one, **empty} if _is_bare(one) else one for one in choices]
-        rewritten = self._mender.context.writer.rewrite(frame, {**payload, "choices": filled})
-        self._mender.audit(number, [frame], [rewritten])
-        return (rewritten,)
+    def lacks_delta(self, frame: Frame) -> bool:
+        """Whether a choice of the event has no delta."""
+        return any(self._is_bare(choice) for choice in look.items(look.get(frame.json, "choices")))
+
+    def _is_bare(self, choice: Json) -> bool:
+        """Whether it lacks its delta; a message may be all of an answer of which nothing was streamed."""
+        if not isinstance(choice, dict) or isinstance(choice.get("delta"), dict):
+            return False
+        return "message" not in choice or bool(self._mender.head)
 
     def rewritten(
         self, waiting: Waiting, edits: list[tuple[Part, Edits | None]], finishes: dict[int, str | None], *, pin: bool
@@ -149,6 +142,10 @@ class Entries:
                 choices.append(choice)
                 continue
             rewritten = self._choice_rewritten(dict(choice), mine)
+            if number in waiting.moved:
+                rewritten = _moved(rewritten, first=waiting.moved[number])
+            if self._mender.on(MISSING_DELTA) and not isinstance(rewritten.get("delta"), dict):
+                rewritten = {**rewritten, "delta": {}, "finish_reason": rewritten.get("finish_reason")}
             if number in finishes:
                 rewritten["finish_reason"] = finishes[number]
             if self._mender.folded(number):
@@ -205,5 +202,14 @@ def _streamed(part: Part) -> bool:
     return part.fragment.phase is Phase.MORE
 
 
-def _is_bare(choice: Json) -> bool:
-    return isinstance(choice, dict) and not isinstance(choice.get("delta"), dict) and "message" not in choice
+def _moved(choice: dict[str, Json], *, first: bool) -> dict[str, Json]:
+    """A choice whose message's calls were said as deltas.
+
+    A reader of both would run them twice, so the message has them no more. A chunk has a delta: it is what the
+    message says otherwise where nothing can have been said before.
+    """
+    said = choice.pop("message")
+    rest = {key: value for key, value in said.items() if key not in {"tool_calls", "function_call"}}
+    if isinstance(choice.get("delta"), dict):
+        return {**choice, "message": rest}
+    return {**choice, "delta": rest} if first else {**choice, "delta": {}, "message": rest}
