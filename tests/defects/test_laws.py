@@ -335,6 +335,11 @@ NOT_TOGETHER = {
     ("unclosed-call", "prefilled-arguments"): "the start waits for a stop that does not come",
     ("prefilled-arguments", "missing-input"): "the input is what is taken out",
     ("unterminated-event", "data-after-end"): "what comes behind the end is dropped, terminated or not",
+    ("missing-deltas", "short-closing"): "no event before the response says the arguments",
+    ("short-closing", "missing-deltas"): "no event before the response says the arguments",
+    ("short-deltas", "short-closing"): "no event before the response says the arguments whole",
+    ("short-closing", "short-deltas"): "no event before the response says the arguments whole",
+    ("short-closing", "trailing-garbage"): "what says the arguments whole is nothing but garbage",
     ("missing-finish", "unstreamed-calls"): "the message comes beside a finish reason, and there is none",
 }
 SAME_TEXT = frozenset(

@@ -249,11 +249,11 @@ RESPONSES = f"{BROKEN} bare-response item-per-fragment missing-index missing-sta
 FAILS = {
     "openai chat": f"{CHAT} late-name null-arguments split-name",
     "openai chat.stream": f"{CHAT} null-identity offset-index repeated-name",
-    "openai responses": f"""{RESPONSES} cumulative-arguments missing-deltas prefilled-arguments replayed-arguments
-        short-deltas split-surrogate unstreamed-calls""",
-    "openai responses.stream": f"""{RESPONSES} changing-call-id duplicate-id empty-output missing-id object-arguments
-        rotating-item-id""",
-    "anthropic": """cumulative-arguments decorated-name double-encoded-arguments doubled-call missing-event-name
+    "openai responses": f"""{RESPONSES} cumulative-arguments late-name missing-deltas placeholder-arguments
+        prefilled-arguments replayed-arguments short-deltas split-surrogate unstreamed-calls""",
+    "openai responses.stream": f"""{RESPONSES} changing-call-id duplicate-id empty-output missing-head missing-id
+        object-arguments repeated-start rotating-item-id""",
+    "anthropic": """cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish missing-event-name
         missing-finish null-usage object-arguments offset-index placeholder-arguments repeated-start reused-index
         split-surrogate unknown-block wrong-finish""",
     "google-genai": "comment-as-data decorated-name empty-data placeholder-arguments",

@@ -123,8 +123,9 @@ def _names_another(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def _contradicts(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether arguments that are said whole are not those of a call that has its own."""
-    return call.arguments.whole and isinstance(fragment.arguments, str) and not _says_same(call, fragment)
+    """Whether arguments that are said whole are not those of a call that has its own; `""` says none."""
+    said = fragment.arguments
+    return call.arguments.whole and isinstance(said, str) and said != "" and not _says_same(call, fragment)
 
 
 def _says_same(call: OpenCall, fragment: Fragment) -> bool:

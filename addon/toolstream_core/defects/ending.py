@@ -75,7 +75,7 @@ EMPTY_FINISH: Final = Row(
     "reads on",
 )  # fmt: skip
 FOREIGN_FINISH: Final = Row(
-    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT,),
+    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, ANTHROPIC),
     "the finish reason is another protocol's word",
     _RUNS,
 )  # fmt: skip
@@ -90,13 +90,13 @@ UNCLOSED_CALL: Final = Row(
     "takes the end of the answer for the end of the call",
 )  # fmt: skip
 REPEATED_STOP: Final = Row(
-    "TS315", "repeated-stop", "ending", WARNING, SAFE, (ANTHROPIC,),
-    "a content block is stopped twice",
+    "TS315", "repeated-stop", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),
+    "a content block or output item is stopped twice",
     "runs the call once",
 )  # fmt: skip
 REPEATED_START: Final = Row(
-    "TS316", "repeated-start", "ending", WARNING, SAFE, (ANTHROPIC,),
-    "a content block is started twice",
+    "TS316", "repeated-start", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),
+    "a content block or output item is started twice",
     "goes on with the call that is open",
 )  # fmt: skip
 OVERLAPPING_BLOCKS: Final = Row(

@@ -120,6 +120,11 @@ SPLIT_CHOICES: Final = Row(
     "one answer is spread over two choices, text in one and calls in the other",
     "looks for calls in every choice, or reports that the first has none",
 )  # fmt: skip
+MISSING_HEAD: Final = Row(
+    "TS021", "missing-head", "framing", NOTE, SAFE, (RESPONSES,),
+    "the answer does not begin with response.created",
+    _READ_THE_REST,
+)  # fmt: skip
 
 FRAMING: Final = (
     OVERSIZE_FRAME,
@@ -142,4 +147,5 @@ FRAMING: Final = (
     TOOL_CALLS_OBJECT,
     LEGACY_FUNCTION_CALL,
     SPLIT_CHOICES,
+    MISSING_HEAD,
 )

@@ -59,7 +59,7 @@ LATE_ID: Final = Row(
     f"{_ONE_CALL}, under that id",
 )  # fmt: skip
 LATE_NAME: Final = Row(
-    "TS109", "late-name", "identity", NOTE, SAFE, (CHAT,),
+    "TS109", "late-name", "identity", NOTE, SAFE, (CHAT, RESPONSES),
     "the name comes after the call's first fragment",
     f"{_ONE_CALL} and waits for its name",
 )  # fmt: skip
@@ -155,7 +155,7 @@ MISSING_NAME: Final = Row(
 )  # fmt: skip
 MISSING_START: Final = Row(
     "TS128", "missing-start", "identity", WARNING, SAFE, (RESPONSES,),
-    "fragments come for an output item that was never added",
+    "fragments come for an output item that was not added before",
     "takes the call from the events that close it",
 )  # fmt: skip
 

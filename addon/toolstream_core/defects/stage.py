@@ -206,6 +206,9 @@ class Mender(Stage):
         self._why: list[str] = []
         self._reasons: tuple[str, ...] = ()
         """Why an event was last rewritten: those after it may have to follow suit."""
+        self._before: list[Frame] = []
+        self._after: list[Frame] = []
+        """Events since one that may still change, and what has gone on for them."""
 
     def tell(
         self,
@@ -234,6 +237,20 @@ class Mender(Stage):
     def on(self, row: Row) -> bool:
         """Whether a row's repair is switched on."""
         return row.code in self._context.repairs
+
+    def went(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
+        """Audit what went on for an event, or for the body's end; one that `waits` for the next is not changed yet."""
+        if not (waits or self._before) and len(out) == 1 and out[0] is frame:
+            return
+        if frame is not None:
+            self._before.append(frame)
+        self._after += out
+        if waits:
+            return
+        before, after = self._before, self._after
+        self._before, self._after = [], []
+        if before != after:
+            self.audit((before or after)[0].number, before, after)
 
     def audit(self, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
         """Keep what the rewriting of an event was for; called once for each rewritten event."""

@@ -50,7 +50,7 @@ REPLAYED_ARGUMENTS: Final = Row(
     _AS_MEANT,
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Row(
-    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, ANTHROPIC, GEMINI),
+    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, RESPONSES, ANTHROPIC, GEMINI),
     "{} or null is sent before the real arguments",
     _AS_MEANT,
 )  # fmt: skip
@@ -99,6 +99,11 @@ SHORT_DELTAS: Final = Row(
     "the deltas lack an end that the closing event has",
     "takes the arguments of the closing event",
 )  # fmt: skip
+SHORT_CLOSING: Final = Row(
+    "TS217", "short-closing", "arguments", WARNING, SAFE, (RESPONSES,),
+    "an event that says arguments whole lacks what the deltas before it said",
+    "takes the arguments of the deltas",
+)  # fmt: skip
 
 ARGUMENTS: Final = (
     EMPTY_ARGUMENTS,
@@ -117,4 +122,5 @@ ARGUMENTS: Final = (
     PREFILLED_ARGUMENTS,
     MISSING_DELTAS,
     SHORT_DELTAS,
+    SHORT_CLOSING,
 )

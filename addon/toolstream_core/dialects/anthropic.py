@@ -15,7 +15,7 @@ from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
+    from toolstream_core.model import Absent, Json
     from toolstream_core.wire.frame import Frame
 
 _KINDS = {"tool_use": Kind.FUNCTION, "server_tool_use": Kind.SERVER, "mcp_tool_use": Kind.SERVER}
@@ -51,7 +51,7 @@ def _read(frame: Frame) -> Said:
         case "content_block_delta":
             return _delta(payload)
         case "content_block_stop":
-            return Said((Fragment(index=look.integer(payload.get("index", ABSENT)), phase=Phase.CLOSE),))
+            return Said((Fragment(index=_index(payload), phase=Phase.CLOSE),))
         case "message_start":
             model = look.get(payload, "message", "model")
             return Said(model=model if isinstance(model, str) else None)
@@ -72,16 +72,22 @@ def _start(payload: dict[str, Json]) -> Said:
     if kind is None:
         text = block.get("text")
         return Said(text=text) if text and isinstance(text, str) else SILENCE
-    return Said((_call(block, kind, look.integer(payload.get("index", ABSENT)), Phase.OPEN),))
+    return Said((_call(block, kind, _index(payload), Phase.OPEN),))
 
 
-def _call(block: dict[str, Json], kind: Kind, index: object, phase: Phase) -> Fragment:
+def _index(payload: dict[str, Json]) -> int | Absent:
+    """The block's place; what is no number says as little as nothing."""
+    index = look.integer(payload.get("index"))
+    return index if isinstance(index, int) else ABSENT
+
+
+def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
     said, _ = look.argument_text(block.get("input", ABSENT))
     if phase is Phase.OPEN and said in {"{}", ""}:
         said = ABSENT
     return Fragment(
         0,
-        index if isinstance(index, int) else ABSENT,
+        index,
         look.text(block.get("id", ABSENT)),
         ABSENT,
         look.text(block.get("name", ABSENT)),
@@ -98,7 +104,7 @@ def _delta(payload: dict[str, Json]) -> Said:
         return SILENCE
     if "partial_json" in delta:
         said, as_wanted = look.argument_text(delta["partial_json"])
-        index = look.integer(payload.get("index", ABSENT))
+        index = _index(payload)
         return Said((Fragment(index=index, arguments=said, phase=Phase.MORE, as_wanted=as_wanted),))
     text, thought = delta.get("text"), delta.get("thinking")
     if thought and isinstance(thought, str):

@@ -15,7 +15,7 @@ from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
+    from toolstream_core.model import Absent, Json
     from toolstream_core.wire.frame import Frame
 
 _CLIENT_RUN = frozenset(
@@ -55,7 +55,7 @@ def _read(frame: Frame) -> Said:
         key = "arguments" if "arguments" in payload else "input" if "input" in payload else "code"
         return Said((_part(payload, key, _DONES[kind], Phase.ARGUMENTS),))
     if kind in _ITEMS:
-        fragment = _item(payload.get("item"), look.integer(payload.get("output_index", ABSENT)), _ITEMS[kind])
+        fragment = _item(payload.get("item"), _place(payload), _ITEMS[kind])
         return Said((fragment,)) if fragment else SILENCE
     if kind == "response.output_text.delta":
         text = payload.get("delta")
@@ -79,7 +79,7 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
     said, as_wanted = look.argument_text(payload.get(key, ABSENT))
     return Fragment(
         0,
-        look.integer(payload.get("output_index", ABSENT)),
+        _place(payload),
         look.text(payload.get("call_id", ABSENT)),
         look.text(payload.get("item_id", ABSENT)),
         look.text(payload.get("name", ABSENT)),
@@ -91,7 +91,13 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
     )
 
 
-def _item(item: Json, index: object, phase: Phase) -> Fragment | None:
+def _place(payload: dict[str, Json]) -> int | Absent:
+    """The item's place; what is no number says as little as nothing."""
+    place = look.integer(payload.get("output_index"))
+    return place if isinstance(place, int) else ABSENT
+
+
+def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     """The call that an output item is, or `None`. `*_call_output` items are results, not calls."""
     if not isinstance(item, dict):
         return None
@@ -101,7 +107,7 @@ def _item(item: Json, index: object, phase: Phase) -> Fragment | None:
     said, as_wanted = look.argument_text(_said_of(item))
     return Fragment(
         0,
-        index if isinstance(index, int) else ABSENT,
+        index,
         look.text(item.get("call_id", ABSENT)),
         look.text(item.get("id", ABSENT)),
         look.text(item.get("name", ABSENT)) if "name" in item else _name_of(kind),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import (
     IN_BAND_ERROR,
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # while the one before it is still being written waits, with all its events, until that one has stopped; so does a
 # block that may only say an earlier call again.
 
+_ENDS_DELTA: Final = frozenset({"content_block_start", "content_block_stop", "message_delta", "message_stop", "error"})
+"""Events behind which no delta of the block is expected; a ping goes ahead of one that waits."""
 MAX_WAITING = 4096
 """Events of blocks that wait before all are let go."""
 
@@ -63,8 +65,7 @@ class AnthropicMender(BlocksMender):
             return (event.frame,)
         self._unsent = self._held()
         out = self._taken(event, heard[0].call if heard else None)
-        if len(out) != 1 or out[0] is not event.frame:
-            self.audit(event.frame.number, [event.frame], out)
+        self.went(event.frame, out, waits=self._placeholder is not None)
         self._unsent = None
         return out
 
@@ -74,8 +75,7 @@ class AnthropicMender(BlocksMender):
         self._settle_placeholder()
         self._let_go()
         self._ending.at_end(clean=clean and not self._restarted)
-        if self._out:
-            self.audit(self.number, [], self._out)
+        self.went(None, self._out)
         self._unsent = None
         return self._out
 
@@ -103,7 +103,7 @@ class AnthropicMender(BlocksMender):
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
         kind = payload.get("type", event.frame.name) if isinstance(payload, dict) else event.frame.name
-        if kind != "content_block_delta" and self._placeholder is not None:
+        if kind in _ENDS_DELTA and self._placeholder is not None:
             self._placeholder[2].settle()
             self._settle_placeholder()
         if event.said.error:

@@ -180,7 +180,7 @@ class Block:
 
     def _empty(self, content: dict[str, Json]) -> None:
         """The input of a start is `{}`; what more it says comes in a delta."""
-        if "input" not in content:
+        if content.get("input") is None:
             if self.judge(MISSING_INPUT, "the block starts without input"):
                 content["input"] = {}
         elif content["input"] not in ({}, "") and self.judge(

@@ -207,7 +207,7 @@ class BlocksMender(Mender):
             self._closing(block)
             changed = {**payload, "index": block.place} if block.moved else payload
             self._pass(event.frame, payload, changed)
-            self._after(block)
+            self._text_after(block)
             self._go_on()
             return
         if not gone:
@@ -222,7 +222,7 @@ class BlocksMender(Mender):
         self._closing(block)
         block.stop_owed = False
         self.put(block.stopped)
-        self._after(block)
+        self._text_after(block)
 
     def _closing(self, block: Block) -> None:
         """What has to be said of a block before its stop."""
@@ -236,7 +236,7 @@ class BlocksMender(Mender):
         payloads = [*said, *([block.stopped] if stop else [])]
         return [self.context.writer.make(one, self.number, str(one["type"])) for one in payloads]
 
-    def _after(self, block: Block) -> None:
+    def _text_after(self, block: Block) -> None:
         """Text that came inside a call, in a block of its own; white space is nothing."""
         if not block.text.strip():
             return

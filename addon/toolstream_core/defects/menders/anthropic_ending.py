@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import (
+    FOREIGN_FINISH,
     MISSING_CALLS,
     MISSING_DONE,
     MISSING_FINISH,
@@ -18,6 +19,18 @@ if TYPE_CHECKING:
     from toolstream_core.defects.menders.anthropic_block import Block
     from toolstream_core.defects.menders.anthropic_blocks import BlocksMender as AnthropicMender
     from toolstream_core.model import Json
+
+_OURS: Final = {
+    "stop": "end_turn",
+    "STOP": "end_turn",
+    "completed": "end_turn",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "length": "max_tokens",
+    "MAX_TOKENS": "max_tokens",
+    "content_filter": "refusal",
+}
+"""Other protocols' words for what Messages say."""
 
 
 class Endings:
@@ -88,11 +101,17 @@ class Endings:
         calls = self._calls
         if isinstance(reason, str) and reason:
             self._reason = reason
-        message = f"stop reason {reason} although tools are used"
-        wrong = isinstance(delta, dict) and reason == "end_turn" and calls and all(block.whole for block in calls)
-        if wrong and mender.tell(WRONG_FINISH, mender.number, message, severity=WARNING):
+        made = bool(calls) and all(block.whole for block in calls)
+        meant = _OURS.get(reason) if isinstance(reason, str) else None
+        if meant is not None:
+            meant = "tool_use" if made and meant == "end_turn" else meant
+            if mender.tell(FOREIGN_FINISH, mender.number, f"the stop reason is {reason}"):
+                self._reason = meant
+                changed = {**changed, "delta": {**changed["delta"], "stop_reason": meant}}
+        message = "stop reason end_turn although tools are used"
+        if made and reason == "end_turn" and mender.tell(WRONG_FINISH, mender.number, message, severity=WARNING):
             changed = {**changed, "delta": {**changed["delta"], "stop_reason": "tool_use"}}
-        if reason == "tool_use" and not calls:
+        if "tool_use" in {reason, meant} and not calls:
             mender.tell(MISSING_CALLS, mender.number, "the stop reason says tool_use and no tool_use block came")
         bare = not isinstance(payload.get("usage"), dict)
         if bare and mender.tell(NULL_USAGE, mender.number, "message_delta has no usage"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolstream_core.defects.ending import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSED_CALL, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import BARE_RESPONSE
 from toolstream_core.defects.identity import DOUBLED_CALL
+from toolstream_core.defects.menders.responses_events import COMPLETED
 from toolstream_core.model import Kind
 from toolstream_core.wire import look
 
@@ -14,17 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.defects.menders.responses import ResponsesMender
+    from toolstream_core.defects.menders.responses_items import ItemsMender
     from toolstream_core.model import Json
-
-COMPLETED: Final = "response.completed"
-TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.cancelled"})
 
 
 class Endings:
     """The end of one response."""
 
-    def __init__(self, mender: ResponsesMender) -> None:
+    def __init__(self, mender: ItemsMender) -> None:
         """For one stream."""
         self._mender = mender
         self.failed = False
@@ -40,14 +38,17 @@ class Endings:
             kept = {key: value for key, value in payload.items() if key == "sequence_number"}
             payload = {"type": kind, **kept, "response": {**mender.created, **fields, "status": kind.split(".")[1]}}
         if kind != COMPLETED:
+            self._unsaid()
             return payload
         self._unstreamed(payload, heard)
+        self._unsaid()
         self._unclosed()
         return self._output(payload, heard)
 
     def at_end(self, *, clean: bool) -> None:
         """What the body's end lacks is put."""
         mender = self._mender
+        self._unsaid()
         if self._over or self.failed or not clean or not mender.items:
             return
         if not all(item.added and item.whole for item in mender.items):
@@ -73,11 +74,16 @@ class Endings:
             if mender.repeats.repeats(one.call):
                 continue
             item = mender.item_of(one.call)
-            if item.added or item.known:
+            if item.added or item.known or not one.call.name:
                 continue
             message = "the call comes in the completed response only"
             if mender.tell(UNSTREAMED_CALLS, mender.number, message, one.call):
-                item.say(content, None)
+                item.say(content)
+
+    def _unsaid(self) -> None:
+        for item in self._mender.items:
+            if item.kept and not item.added:
+                self._mender.give_back(item)
 
     def _unclosed(self) -> None:
         for item in self._mender.items:

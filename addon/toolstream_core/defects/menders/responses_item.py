@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
-from toolstream_core.calls.arguments import MAX_TEXT
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.identity import (
     CHANGING_CALL_ID,
     DECORATED_NAME,
     DUPLICATE_ID,
     EMPTY_NAME,
+    LATE_NAME,
     MISSING_ID,
     MISSING_INDEX,
     MISSING_NAME,
@@ -21,31 +21,26 @@ from toolstream_core.defects.identity import (
     ROTATING_ITEM_ID,
 )
 from toolstream_core.defects.menders.names import plain_name
-from toolstream_core.defects.menders.spelling import Spelling
+from toolstream_core.defects.menders.responses_events import ADDED, CLOSED, DELTA, DONE
+from toolstream_core.defects.menders.responses_said import Said
 from toolstream_core.defects.row import WARNING
-from toolstream_core.defects.wording import (
-    LOST_ARGUMENTS,
-    MISSING_DELTAS,
-    OBJECT_ARGUMENTS,
-    PREFILLED_ARGUMENTS,
-    SHORT_DELTAS,
-)
-from toolstream_core.wire.write import encoded
+from toolstream_core.defects.wording import LOST_ARGUMENTS, PREFILLED_ARGUMENTS
+from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.menders.responses import ResponsesMender
+    from toolstream_core.defects.menders.responses_items import ItemsMender
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Fragment, Json
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
 
 _USUAL_ID = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
-_DELTA, _DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
 
 
 class Item:
     """A function call, from the event that adds it to the one that closes it."""
 
-    def __init__(self, mender: ResponsesMender, call: OpenCall) -> None:
+    def __init__(self, mender: ItemsMender, call: OpenCall) -> None:
         """A call of which nothing has been told."""
         self._mender = mender
         self.call = call
@@ -63,30 +58,23 @@ class Item:
         self.id = ""
         self.call_id = ""
         self.name = ""
-        self._told: list[str] = []
-        """The arguments that the client has from deltas."""
-        self._size = 0
-        self._spelling = Spelling(mender.on)
+        self.said = Said(mender, call)
+        """Its arguments."""
+        self.kept: list[Frame] = []
+        """Its events, while nobody can be told of it: it was not added, or has no name yet."""
+        self.kept_bytes = 0
+        self.unnamed = False
+        """Whether it was added without a name."""
         self._last: dict[str, Json] = {}
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
-        return self._mender.tell(row, self._mender.number, message, self.call)
+        return self.said.judge(row, message)
 
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but what closes it."""
-        arguments = self.call.arguments
-        if arguments.empty:
-            return self._mender.context.may_be_empty(self.call.name)
-        return arguments.whole or self._spelling.whole
-
-    @property
-    def meant(self) -> str:
-        """The arguments as they were meant."""
-        may_be_empty = self._mender.context.may_be_empty(self.call.name)
-        text = self.call.arguments.reading(may_be_empty=may_be_empty)[0]
-        return Spelling(self._mender.on).take(text, self.judge, may_wait=False).text
+        return self.said.whole
 
     def opened(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that adds it."""
@@ -94,6 +82,11 @@ class Item:
         item = payload.get("item")
         content = dict(item) if isinstance(item, dict) else {}
         self._identify(content)
+        said = content.get("name")
+        if self.name and not known(said if isinstance(said, str) else None):
+            self.unnamed = True
+            content["name"] = self.name if self._mender.on(LATE_NAME) else said
+            self.named()
         said = content.get("arguments")
         if said not in ("", None) and self.judge(PREFILLED_ARGUMENTS, "the item is added with its arguments"):
             content["arguments"] = ""
@@ -108,45 +101,25 @@ class Item:
                 changed = {**changed, "output_index": self.place}
         elif self.moved:
             changed = {**changed, "output_index": self.place}
-        if kind in {_DELTA, _DONE}:
+        if kind in {DELTA, DONE}:
             own = payload.get("item_id")
             if own != self.id and self.id and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
                 changed = {**changed, "item_id": self.id}
         return changed
 
-    def delta(self, payload: dict[str, Json]) -> dict[str, Json]:
-        """A delta of its arguments."""
-        said = payload.get("delta")
-        text = self._as_text(said)
-        if text is None:
-            return payload
-        told = self._spelling.take(text, self.judge, may_wait=False).text
-        self._tell(told)
-        return payload if told == said else {**payload, "delta": told}
-
     @property
     def amid(self) -> bool:
         """Whether plain text in the midst of its arguments goes on as it is."""
-        return self.added and not (self.done or self.closed or self.in_pieces) and self._spelling.amid
-
-    def went_by(self, text: str, last: str) -> None:
-        """Take fragments that went on as they are; as `Spelling.went_by`."""
-        self._tell(text)
-        self._spelling.went_by(text, last)
-
-    def _tell(self, text: str) -> None:
-        self._size += len(text)
-        if self._size <= MAX_TEXT:
-            self._told.append(text)
+        return self.added and not (self.done or self.closed or self.in_pieces) and self.said.amid
 
     def said_whole(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that says its arguments whole; what the deltas lack comes before it."""
         self.done = True
-        text = self._cleaned(payload.get("arguments"))
+        text = self.said.cleaned(payload.get("arguments"))
         if text is None:
             return payload
         self._complete(text)
-        return payload if text == payload["arguments"] else {**payload, "arguments": text}
+        return payload if text == payload.get("arguments") else {**payload, "arguments": text}
 
     def closing(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that closes it."""
@@ -159,6 +132,7 @@ class Item:
         self._last = content
         self._mender.places[self.place] = content
         self._lost()
+        self.named()
         return payload if content == item else {**payload, "item": content}
 
     def same(self, content: dict[str, Json]) -> None:
@@ -173,7 +147,9 @@ class Item:
         ):
             content["call_id"] = self.call_id
         said = content.get("name")
-        if not known(said if isinstance(said, str) else None):
+        if not self.name:
+            pass
+        elif not known(said if isinstance(said, str) else None):
             if self._mender.tell(
                 EMPTY_NAME,
                 self._mender.number,
@@ -184,13 +160,18 @@ class Item:
                 content["name"] = self.name
         elif said != self.name and said == self.call.name:
             content["name"] = self.name
-        text = self._cleaned(content.get("arguments"))
+        text = self.said.cleaned(content.get("arguments"))
         if text is not None:
             content["arguments"] = text
 
-    def say(self, item: Json, fragment: Fragment | None) -> None:
+    def says(self, payload: dict[str, Json]) -> bool:
+        """Whether the event that closes it says nothing new."""
+        again = look.argument_text(look.get(payload, "item", "arguments"))[0]
+        return not again or (isinstance(again, str) and same_arguments(again, str(self._last.get("arguments"))))
+
+    def say(self, item: Json) -> None:
         """Say the whole call in new events: nobody has heard of it yet."""
-        del fragment
+        self._mender.spoken(self)
         content = dict(item) if isinstance(item, dict) else {}
         content.setdefault("type", "function_call")
         index = self.call.index
@@ -198,60 +179,35 @@ class Item:
         self.place = index if free and isinstance(index, int) else self._mender.free_place()
         self._mender.taken.add(self.place)
         self._identify(content)
-        text = self.meant
+        text = self.said.meant
         place = {"output_index": self.place}
         empty = {**content, "arguments": "", "status": "in_progress"}
         self.added = self.known = True
-        self._mender.put({"type": "response.output_item.added", **place, "item": empty})
-        self._mender.put({"type": _DELTA, "item_id": self.id, **place, "delta": text})
-        self._tell(text)
+        self._mender.put({"type": ADDED, **place, "item": empty})
+        self._mender.put({"type": DELTA, "item_id": self.id, **place, "delta": text})
+        self.said.tell(text)
         self._last = {**content, "arguments": text, "status": "completed"}
         self.finish()
 
     def finish(self) -> None:
         """Close it in new events, with the arguments as they were meant."""
-        place, text = {"output_index": self.place}, self.meant
+        place, text = {"output_index": self.place}, self.said.meant
         self._complete(text)
         if not self.done:
-            self._mender.put({"type": _DONE, "item_id": self.id, **place, "arguments": text})
+            self._mender.put({"type": DONE, "item_id": self.id, **place, "arguments": text})
         content = {**self._last, "id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
         content["status"] = "completed"
-        self._mender.put({"type": "response.output_item.done", **place, "item": content})
+        self._mender.put({"type": CLOSED, **place, "item": content})
         self._mender.places[self.place] = content
         self.done = self.closed = True
 
     def _complete(self, text: str) -> None:
         """Give the client what the deltas lack of the arguments."""
-        given = "".join(self._told)
-        if given == text or not text or self._size > MAX_TEXT:
-            return
-        place = {"item_id": self.id, "output_index": self.place}
-        if not given:
-            if self.judge(MISSING_DELTAS, "no delta brought the arguments"):
-                self._mender.put({"type": _DELTA, **place, "delta": text})
-                self._tell(text)
-        elif text.startswith(given):
-            if self.judge(SHORT_DELTAS, "the deltas lack the end of the arguments"):
-                self._mender.put({"type": _DELTA, **place, "delta": text[len(given) :]})
-                self._tell(text[len(given) :])
-        elif not same_arguments(text, given):
-            self.judge(SHORT_DELTAS, "the deltas say other arguments than the event behind them")
-
-    def _cleaned(self, said: Json) -> str | None:
-        """Arguments that are said whole, as they were meant; `None` where nothing is said."""
-        text = self._as_text(said)
-        if text is None or text == "".join(self._told):
-            return text
-        spelling = Spelling(self._mender.on)
-        told = spelling.take(text, self.judge, may_wait=False).text
-        return told + spelling.rest()
-
-    def _as_text(self, said: Json) -> str | None:
-        if isinstance(said, str):
-            return said
-        if said is None or not self.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(said).__name__}"):
-            return None
-        return encoded(said).decode()
+        lacking = self.said.lacking(text)
+        if lacking:
+            place = {"item_id": self.id, "output_index": self.place}
+            self._mender.put({"type": DELTA, **place, "delta": lacking})
+            self.said.tell(lacking)
 
     def _identify(self, content: dict[str, Json]) -> None:
         mender, call = self._mender, self.call
@@ -278,11 +234,19 @@ class Item:
         if call.id and not _USUAL_ID.fullmatch(call.id):
             self.judge(ODD_ID, f"the call_id has {len(call.id)} characters, or some that other APIs refuse")
         if not call.name:
-            self.judge(MISSING_NAME, "the call has no name")
+            self.unnamed = True
             return
         plain = plain_name(call.name, mender.context.schemas)
         if plain != call.name and self.judge(DECORATED_NAME, f"the name is {call.name!r}, the tool is {plain}"):
             self.name = content["name"] = plain
+
+    def named(self) -> None:
+        """Judge a name that was not there when the item was added."""
+        if self.unnamed and self.call.name:
+            self.judge(LATE_NAME, "the name comes with a later event than the one that adds the item")
+        elif self.unnamed:
+            self.judge(MISSING_NAME, "the call has no name")
+        self.unnamed = False
 
     def _lost(self) -> None:
         if self.call.arguments.empty and not self._mender.context.may_be_empty(self.call.name):

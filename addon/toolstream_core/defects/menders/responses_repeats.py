@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls import known
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.defects.menders.responses_ending import TERMINAL
+from toolstream_core.defects.menders.responses_events import TERMINAL
 from toolstream_core.model import Kind, Phase
 from toolstream_core.wire import look
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.defects.menders.responses import ResponsesMender
+    from toolstream_core.defects.menders.responses_items import ItemsMender
     from toolstream_core.model import Event, Fragment
 
 # Only its arguments tell which of the two it is. So the event that adds it waits, and everything behind it in order,
@@ -31,7 +31,7 @@ type Waiting = tuple[Event, Sequence[Heard]]
 class Repeats:
     """What waits in one response, and which calls only say an earlier one again."""
 
-    def __init__(self, mender: ResponsesMender) -> None:
+    def __init__(self, mender: ItemsMender) -> None:
         """For one stream."""
         self._mender = mender
         self._queue: deque[Waiting] = deque()
@@ -85,6 +85,6 @@ class Repeats:
         return not self._may_repeat(heard) or all(one.closed for one in (heard[0].call, *self._twins(heard[0].call)))
 
     def _twins(self, call: OpenCall) -> list[OpenCall]:
-        """Earlier calls of this one's name and id."""
+        """Earlier calls of this one's id, and of its name as far as it has one."""
         earlier = (item.call for item in self._mender.items) if known(call.id) and call.kind is Kind.FUNCTION else ()
-        return [one for one in earlier if one is not call and (one.id, one.name) == (call.id, call.name)]
+        return [one for one in earlier if one is not call and one.id == call.id and call.name in {"", one.name}]

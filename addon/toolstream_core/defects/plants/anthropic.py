@@ -25,6 +25,7 @@ PLANTS: Final[dict[str, Planter]] = {
     "missing-done": anthropic_message.MissingDone,
     "missing-finish": anthropic_message.MissingFinish,
     "wrong-finish": anthropic_message.WrongFinish,
+    "foreign-finish": anthropic_message.ForeignFinish,
     "missing-calls": anthropic_message.MissingCalls,
     "in-band-error": anthropic_message.InBandError,
     **{row: _leaked(row) for row in MARKUP},

@@ -100,6 +100,14 @@ class WrongFinish(_Reason):
         return [self.rewrite(event, {**payload, "delta": {**payload["delta"], "stop_reason": "end_turn"}})]
 
 
+class ForeignFinish(_Reason):
+    """The stop reason is Chat Completions' word."""
+
+    def reason(self, event: Event, payload: Payload) -> Iterable[Frame]:
+        """As `_Reason.reason`."""
+        return [self.rewrite(event, {**payload, "delta": {**payload["delta"], "stop_reason": "tool_calls"}})]
+
+
 class MissingFinish(_Reason):
     """No event says a stop reason."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.plants import responses_event, responses_item
+from toolstream_core.defects.plants import responses_arguments, responses_event, responses_item
 from toolstream_core.defects.plants.markup import MARKUP
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ def _leaked(row: str) -> Planter:
 
 PLANTS: Final[dict[str, Planter]] = {
     **responses_item.PLANTS,
+    **responses_arguments.PLANTS,
     "unparsable-data": responses_event.UnparsableData,
+    "missing-head": responses_event.MissingHead,
     "bare-response": responses_event.BareResponse,
     "sequence-numbers": responses_event.SequenceNumbers,
     "restarted-stream": responses_event.RestartedStream,

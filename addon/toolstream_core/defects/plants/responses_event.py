@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.plants.markup import MARKUP
-from toolstream_core.defects.plants.responses_item import said, value
-from toolstream_core.defects.plants.responses_plant import ADDED, CLOSED, COMPLETED, DELTA, Counting, Payload
+from toolstream_core.defects.plants.responses_plant import (
+    ADDED,
+    CLOSED,
+    COMPLETED,
+    DELTA,
+    Counting,
+    Payload,
+    said,
+    value,
+)
 from toolstream_core.model import Kind
 from toolstream_core.wire import look
 
@@ -71,6 +79,23 @@ class SequenceNumbers(ResponsePlant):
             return [event.frame]
         self._pick.acted()
         return [self._context.writer.rewrite(event.frame, {**payload, "sequence_number": 1})]
+
+
+class MissingHead(ResponsePlant):
+    """The stream begins with `response.in_progress`."""
+
+    _created: Payload | None = None
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        del call
+        if kind == "response.created":
+            self._created = payload
+            return []
+        created, self._created = self._created, None
+        if created is None or kind == "response.in_progress":
+            return [payload]
+        return [{**created, "type": "response.in_progress"}, payload]
 
 
 class MissingFinish(ResponsePlant):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.defects.plants.plant import Pick, SteadyPlant
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.defects.plants.plant import Planter
     from toolstream_core.defects.stage import Context
     from toolstream_core.model import Event, Json, Passed
     from toolstream_core.wire.frame import Frame
@@ -116,3 +118,27 @@ class ItemPlant(Counting):
             edited = self._edit(self, {"type": CLOSED, "item": item}, CLOSED, call) if self._pick.call(call) else None
             items.append(item if edited is None else next(iter(edited), {"item": item})["item"])
         return {**payload, "response": {**payload["response"], "output": items}}
+
+
+def with_item(payload: Payload, **fields: Json) -> Payload:
+    """An event with other fields in its item."""
+    return {**payload, "item": {**payload["item"], **fields}}
+
+
+def said(payload: Payload) -> str:
+    """The argument text of a delta."""
+    text = payload.get("delta")
+    return text if isinstance(text, str) else ""
+
+
+def value(call: OpenCall) -> Json:
+    """The arguments, as they were meant."""
+    try:
+        return json.loads(call.arguments.reading()[0])
+    except (ValueError, RecursionError):
+        return {}
+
+
+def planter(edit: Edit, *, completed: bool = False, steady: bool = False) -> Planter:
+    """A plant of `ItemPlant`'s kind."""
+    return lambda context, pick: ItemPlant(context, pick, edit, completed=completed, steady=steady)

@@ -1,0 +1,119 @@
+"""The arguments of one Responses item, as the client has been told them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.arguments import MAX_TEXT
+from toolstream_core.calls.book import same_arguments
+from toolstream_core.defects.menders.escapes import is_json
+from toolstream_core.defects.menders.spelling import Spelling
+from toolstream_core.defects.wording import MISSING_DELTAS, OBJECT_ARGUMENTS, SHORT_CLOSING, SHORT_DELTAS
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.menders.responses_items import ItemsMender
+    from toolstream_core.defects.menders.told import Told
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json
+
+
+class Said:
+    """What deltas have said, and what the events that say arguments whole have to say with them."""
+
+    def __init__(self, mender: ItemsMender, call: OpenCall) -> None:
+        """Nothing yet."""
+        self._mender = mender
+        self._call = call
+        self._told: list[str] = []
+        self._size = 0
+        self._spelling = Spelling(mender.on)
+
+    def judge(self, row: Row, message: str) -> bool:
+        """Tell a defect of the call at the event that is looked at."""
+        return self._mender.tell(row, self._mender.number, message, self._call)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        arguments = self._call.arguments
+        if arguments.empty:
+            return self._mender.context.may_be_empty(self._call.name)
+        return arguments.whole or self._spelling.whole
+
+    @property
+    def meant(self) -> str:
+        """The arguments as they were meant."""
+        may_be_empty = self._mender.context.may_be_empty(self._call.name)
+        text = self._call.arguments.reading(may_be_empty=may_be_empty)[0]
+        return Spelling(self._mender.on).take(text, self.judge, may_wait=False).text
+
+    @property
+    def amid(self) -> bool:
+        """As `Spelling.amid`."""
+        return self._spelling.amid
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the delta taken last may still change."""
+        return self._spelling.waiting
+
+    def take(self, said: Json, *, may_wait: bool = False) -> Told | None:
+        """What goes on for a delta, to be handed to `tell` when it does; `None` for one that says nothing."""
+        text = self.as_text(said)
+        if text is None:
+            return None
+        may_wait = may_wait and not self._mender.context.takes_none(self._call.name)
+        return self._spelling.take(text, self.judge, may_wait=may_wait)
+
+    def settle(self) -> None:
+        """No delta follows that could change the one that waits."""
+        self._spelling.settle(self.judge)
+
+    def tell(self, text: str) -> None:
+        """The client gets a delta."""
+        self._size += len(text)
+        if self._size <= MAX_TEXT:
+            self._told.append(text)
+
+    def went_by(self, text: str, last: str) -> None:
+        """Take fragments that went on as they are; as `Spelling.went_by`."""
+        self.tell(text)
+        self._spelling.went_by(text, last)
+
+    def lacking(self, text: str) -> str:
+        """What the deltas lack of the arguments, and are to be given."""
+        given = "".join(self._told)
+        if given == text or not text or self._size > MAX_TEXT:
+            return ""
+        if not given:
+            return text if self.judge(MISSING_DELTAS, "no delta brought the arguments") else ""
+        if text.startswith(given):
+            return text[len(given) :] if self.judge(SHORT_DELTAS, "the deltas lack the end of the arguments") else ""
+        if not same_arguments(text, given):
+            self.judge(SHORT_DELTAS, "the deltas say other arguments than the event behind them")
+        return ""
+
+    def cleaned(self, said: Json) -> str | None:
+        """Arguments that are said whole, as they were meant; `None` where nothing is said."""
+        given = "".join(self._told) if self._size <= MAX_TEXT else ""
+        text = "" if said is None else self.as_text(said)
+        if text is None or text == given:
+            return None if said is None else text
+        if given.startswith(text) and is_json(given) and not is_json(text):
+            message = "the event says less of the arguments than the deltas before it"
+            return given if self.judge(SHORT_CLOSING, message) else text
+        if said is None:
+            return None
+        spelling = Spelling(self._mender.on)
+        told = spelling.take(text, self.judge, may_wait=False).text
+        return told + spelling.rest()
+
+    def as_text(self, said: Json) -> str | None:
+        """Arguments as text; an object is one where it is to be mended."""
+        if isinstance(said, str):
+            return said
+        if said is None or not self.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(said).__name__}"):
+            return None
+        return encoded(said).decode()
