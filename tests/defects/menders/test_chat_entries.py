@@ -18,6 +18,8 @@ EXCHANGE = next(one.exchange for one in streams() if one.dialect == "openai-chat
 CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Paris"}'}}
 ROLE = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
 
+TEXT = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}
+
 
 def body(*choices: Payload) -> bytes:
     """One event for each choice, and the end."""
@@ -34,14 +36,15 @@ def last_choice(out: bytes) -> Payload:
 @pytest.mark.parametrize(
     ("before", "final", "left"),
     [
-        ([ROLE], {}, {"delta": {}, "message": {"content": "Hi"}}),
-        ([ROLE], {"delta": {}}, {"delta": {}, "message": {"content": "Hi"}}),
-        ([ROLE], {"delta": None}, {"delta": {}, "message": {"content": "Hi"}}),
+        ([ROLE, TEXT], {}, {"delta": {}}),
+        ([ROLE, TEXT], {"delta": {}}, {"delta": {}}),
+        ([ROLE, TEXT], {"delta": None}, {"delta": {}}),
+        ([ROLE], {}, {"delta": {"content": "Hi"}}),
         ([], {}, {"delta": {"content": "Hi"}}),
     ],
 )
 def test_calls_of_the_message_move_to_a_delta(before: list[Payload], final: Payload, left: Payload) -> None:
-    """A reader of deltas and one of messages get each call once, and every chunk has a delta."""
+    """Every reader gets each call and the text once, and every chunk has a delta."""
     message: dict[str, Any] = {"content": "Hi", "tool_calls": [CALL]}
     out = mended(body(*before, {"index": 0, **final, "message": message, "finish_reason": "tool_calls"}), EXCHANGE).out
     assert strict.calls("openai-chat", out, EXCHANGE) == [("get_weather", {"city": "Paris"})]

@@ -56,6 +56,9 @@ class ChatMender(Mender):
         asked = context.exchange.request
         self.speaks_legacy = bool(look.items(look.get(asked, "functions"))) and not look.items(look.get(asked, "tools"))
         """Whether the client asked with `functions`, so that `function_call` is what it wants."""
+        self._seen = 0
+        self.may_have_text = False
+        """Whether a delta had text, or an event went by unseen, which only text does."""
         self.over = False
         """Whether `[DONE]` came."""
         self.failed = False
@@ -78,6 +81,8 @@ class ChatMender(Mender):
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
         said = event.said
+        self._seen += 1
+        self.may_have_text = self.may_have_text or bool(said.text) or event.frame.number >= self._seen
         if len(heard) == 1 and not self._queue and not said.finishes and self._is_plain(heard[0], event.frame):
             return self._plainly(heard[0], event)
         if self.over and event.frame.data is not None:
@@ -129,10 +134,7 @@ class ChatMender(Mender):
     def choice(self, number: int) -> Choice:
         """The state of a choice."""
         number = 0 if self.folded(number) else number
-        found = self.choices.get(number)
-        if found is None:
-            found = self.choices[number] = Choice(number)
-        return found
+        return self.choices.setdefault(number, Choice(number))
 
     def folded(self, number: int) -> bool:
         """Whether a choice that nobody asked for is part of the first."""
@@ -295,5 +297,4 @@ class ChatMender(Mender):
     def remember(self, waiting: Waiting) -> None:
         """Note an event that leaves: its envelope serves for events that are added."""
         self._ending.last = waiting.frame.number
-        if not self.head.get("id"):
-            self.remember_head(waiting.frame.json)
+        self.remember_head(waiting.frame.json)

@@ -80,7 +80,6 @@ class Entries:
     def unstreamed(self, waiting: Waiting) -> list[Frame]:
         """Calls that only the final message says, as deltas before it."""
         out: list[Frame] = []
-        first = not self._mender.head
         self._mender.remember(waiting)
         for part in waiting.parts:
             known = part.known
@@ -95,7 +94,7 @@ class Entries:
                 name = plain_name(call.name, self._mender.context.schemas)
                 function = {"name": name, "arguments": part.told.text or "{}"}
                 entry = {"index": known.index, "id": known.id, "type": "function", "function": function}
-                waiting.moved[part.fragment.choice] = first
+                waiting.moved[part.fragment.choice] = not self._mender.may_have_text
                 out.append(self._mender.delta(known.choice.number, {"tool_calls": [entry]}, number=number))
         return out
 
@@ -143,7 +142,7 @@ class Entries:
                 continue
             rewritten = self._choice_rewritten(dict(choice), mine)
             if number in waiting.moved:
-                rewritten = _moved(rewritten, first=waiting.moved[number])
+                rewritten = _moved(rewritten, nothing_told=waiting.moved[number])
             if self._mender.on(MISSING_DELTA) and not isinstance(rewritten.get("delta"), dict):
                 rewritten = {**rewritten, "delta": {}, "finish_reason": rewritten.get("finish_reason")}
             if number in finishes:
@@ -202,14 +201,12 @@ def _streamed(part: Part) -> bool:
     return part.fragment.phase is Phase.MORE
 
 
-def _moved(choice: dict[str, Json], *, first: bool) -> dict[str, Json]:
+def _moved(choice: dict[str, Json], *, nothing_told: bool) -> dict[str, Json]:
     """A choice whose message's calls were said as deltas.
 
-    A reader of both would run them twice, so the message has them no more. A chunk has a delta: it is what the
-    message says otherwise where nothing can have been said before.
+    A reader of both would run them twice, and openai-node puts a message in the place of what it has joined. What the
+    message says otherwise is the delta where no delta has said anything.
     """
-    said = choice.pop("message")
-    rest = {key: value for key, value in said.items() if key not in {"tool_calls", "function_call"}}
-    if isinstance(choice.get("delta"), dict):
-        return {**choice, "message": rest}
-    return {**choice, "delta": rest} if first else {**choice, "delta": {}, "message": rest}
+    message, delta = choice.pop("message"), choice.get("delta")
+    rest = {key: value for key, value in message.items() if key not in {"tool_calls", "function_call"}}
+    return {**choice, "delta": {**(rest if nothing_told else {}), **(delta if isinstance(delta, dict) else {})}}

@@ -57,4 +57,4 @@ class Waiting:
         self.said = event.said
         self.parts = parts
         self.moved: dict[int, bool] = {}
-        """Choices whose final message's calls were said as deltas, and whether nothing came before it."""
+        """Choices whose final message's calls were said as deltas, and whether no delta has said anything else."""

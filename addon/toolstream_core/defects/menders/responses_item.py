@@ -174,9 +174,7 @@ class Item:
         self._mender.spoken(self)
         content = dict(item) if isinstance(item, dict) else {}
         content.setdefault("type", "function_call")
-        index = self.call.index
-        free = isinstance(index, int) and index not in self._mender.taken
-        self.place = index if free and isinstance(index, int) else self._mender.free_place()
+        self.place = self._mender.next_place(self.call.index)
         self._mender.taken.add(self.place)
         self._identify(content)
         text = self.said.meant

@@ -106,6 +106,11 @@ class ItemsMender(Mender):
         """The place that comes next."""
         return max(self.taken, default=-1) + 1
 
+    def next_place(self, index: object) -> int:
+        """The place of an item that nobody has heard of: `index` where that is free and in turn."""
+        free = isinstance(index, int) and index not in self.taken
+        return index if free and isinstance(index, int) and not self._out_of_turn(index) else self.free_place()
+
     def knows(self, call: OpenCall) -> bool:
         """Whether there is a state of the call."""
         return id(call) in self._by_call
@@ -147,6 +152,8 @@ class ItemsMender(Mender):
         elif place in self.taken:
             mend = self.tell(REUSED_INDEX, self.number, f"output_index {place} is that of an earlier item", call)
             item.place = self.free_place() if mend else place
+        elif self._out_of_turn(place):
+            mend, item.place = True, self.free_place()
         self.taken.add(item.place)
         changed = item.opened(payload)
         item.moved = mend
@@ -156,6 +163,10 @@ class ItemsMender(Mender):
             self._go_kept(item)
             return None
         return changed
+
+    def _out_of_turn(self, place: int) -> bool:
+        """Whether an item leaves a gap because many before it were made one."""
+        return place > self.free_place() and any(item.in_pieces for item in self.items)
 
     def _added_again(self, item: Item, own: object) -> bool:
         """Judge an item of a call that has one; whether it is to go."""
