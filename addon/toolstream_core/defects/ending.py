@@ -96,7 +96,7 @@ REPEATED_STOP: Final = Row(
 )  # fmt: skip
 REPEATED_START: Final = Row(
     "TS316", "repeated-start", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),
-    "a content block or output item is started twice",
+    "the answer, a content block or an output item is started twice",
     "goes on with the call that is open",
 )  # fmt: skip
 OVERLAPPING_BLOCKS: Final = Row(

@@ -92,7 +92,7 @@ NULL_USAGE: Final = Row(
 )  # fmt: skip
 MISSING_INPUT: Final = Row(
     "TS015", "missing-input", "framing", NOTE, SAFE, (ANTHROPIC,),
-    "a tool_use block starts without its input key",
+    "a tool_use block starts without an input object",
     _READ_THE_REST,
 )  # fmt: skip
 FOREIGN_DELTA: Final = Row(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.ending import (
     IN_BAND_ERROR,
     OVERLAPPING_BLOCKS,
+    REPEATED_START,
 )
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
@@ -126,11 +127,14 @@ class AnthropicMender(BlocksMender):
         """Whatever concerns no block: the message's begin and end, and keep-alives."""
         changed = payload
         if kind == "message_start":
-            if self._started:
+            if self._head == payload and not self.blocks:
+                if self.tell(REPEATED_START, self.number, "the message starts again"):
+                    return
+            elif self._head is not None:
                 self.tell(RESTARTED_STREAM, self.number, "a second message starts within the stream")
                 self._restarted = True
                 self._moved = False
-            self._started = True
+            self._head = payload
             message = payload.get("message")
             bare = isinstance(message, dict) and not isinstance(message.get("usage"), dict)
             if bare and self.tell(NULL_USAGE, self.number, "message_start has no usage"):

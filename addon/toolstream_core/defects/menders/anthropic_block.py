@@ -180,12 +180,10 @@ class Block:
 
     def _empty(self, content: dict[str, Json]) -> None:
         """The input of a start is `{}`; what more it says comes in a delta."""
-        if content.get("input") is None:
+        if content.get("input") in (None, ""):
             if self.judge(MISSING_INPUT, "the block starts without input"):
                 content["input"] = {}
-        elif content["input"] not in ({}, "") and self.judge(
-            PREFILLED_ARGUMENTS, "the block starts with its arguments"
-        ):
+        elif content["input"] != {} and self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
             said = content["input"]
             content["input"] = {}
             self.prefilled = said if isinstance(said, str) else encoded(said).decode()

@@ -74,7 +74,9 @@ class BlocksMender(Mender):
         """A delta `{}` that waits for the next event."""
         self._placeholder_told: Told | None = None
         self._moved = False
-        self._started = self._restarted = False
+        self._head: dict[str, Json] | None = None
+        """The event that started the message."""
+        self._restarted = False
         self._earlier: frozenset[str] | None = None
         self.number = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.ending import IN_BAND_ERROR
+from toolstream_core.defects.ending import IN_BAND_ERROR, REPEATED_START
 from toolstream_core.defects.framing import MISSING_HEAD, RESTARTED_STREAM
 from toolstream_core.defects.menders.responses_events import ADDED, CLOSED, CREATED, DELTA, TERMINAL, missing_head
 from toolstream_core.defects.menders.responses_items import Held, ItemsMender
@@ -136,6 +136,8 @@ class ResponsesMender(ItemsMender):
     ) -> dict[str, Json] | None:
         """The event as the client is to get it; `None` where it gets none, or has been put."""
         if kind == CREATED:
+            if self.created and payload.get("response") == self.created and not (self.items or self.taken):
+                return None if self.tell(REPEATED_START, self.number, "the response is created again") else payload
             if self.created:
                 self.tell(RESTARTED_STREAM, self.number, "a second response starts within the stream")
                 self._restarted = True
