@@ -253,9 +253,9 @@ FAILS = {
         prefilled-arguments replayed-arguments short-deltas split-surrogate unstreamed-calls""",
     "openai responses.stream": f"""{RESPONSES} changing-call-id duplicate-id empty-output missing-head missing-id
         object-arguments repeated-start rotating-item-id""",
-    "anthropic": """cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish missing-event-name
-        missing-finish null-usage object-arguments offset-index placeholder-arguments repeated-start reused-index
-        split-surrogate unknown-block wrong-finish""",
+    "anthropic": """cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish
+        missing-event-name missing-finish null-usage object-arguments offset-index placeholder-arguments repeated-start
+        reused-index split-surrogate unknown-block wrong-finish""",
     "google-genai": "comment-as-data decorated-name empty-data placeholder-arguments",
     "ollama": "decorated-name",
 }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from mitmproxy import http
 
+from tests.defects.healthy import Healthy, streams
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.proxy.watch import Watch, exchange_of, request_json
 from toolstream_core.record import Record, Sink
+from toolstream_core.settings import NOTHING, SAFE, Settings
 
 
 class Ear(Sink):
@@ -157,3 +160,31 @@ def test_request_json() -> None:
     assert request_json(flow.request) is ABSENT
     assert request_json(http.Request.make("GET", "http://h/")) is ABSENT
     assert request_json(http.Request.make("POST", "http://h/", b"{", http.Headers(content_type="text/plain"))) is ABSENT
+
+
+@pytest.mark.parametrize("wanted", [NOTHING, Settings(SAFE)], ids=["looking", "mending"])
+@pytest.mark.parametrize("healthy", streams(), ids=str)
+def test_the_empty_chunk_is_the_end(healthy: Healthy, wanted: Settings) -> None:
+    """Whatever went by last, and a text event or a fragment like the one before it goes by unread."""
+    end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
+    frames = [frame + end for frame in healthy.body.removesuffix(end).split(end)]
+
+    async def run() -> None:
+        for count in range(1, len(frames) + 1):
+            ear, flow = Ear(), llm_flow()
+            assert flow.response is not None
+            flow.request.path = healthy.exchange.path
+            flow.response.headers["content-type"] = healthy.exchange.content_type
+            made = Watch(flow, healthy.exchange.request, lambda *_, ear=ear: (ear,), fail, wanted)
+            for frame in [*frames[:count], frames[count - 1]]:
+                made.stream(frame)
+            made.stream(b"")
+            assert made.over
+            assert len(ear.records) == 1
+
+    asyncio.run(run())
+
+
+def fail(_watch: Watch, error: Exception) -> None:
+    """Nothing of ours goes wrong here."""
+    raise error

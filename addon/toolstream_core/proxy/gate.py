@@ -11,6 +11,7 @@ import socket
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakSet
 
 from mitmproxy import ctx, flow, http
 from mitmproxy.addons.clientplayback import ReplayHandler
@@ -193,6 +194,7 @@ class GatedLayer(HttpLayer):
         """As ever, of our kind."""
         stream = GatedStream(self.context.fork(), stream_id)
         stream.gate = self.gate
+        self.gate.streams.add(stream)
         self.streams[stream_id] = stream
         yield from self.event_to_child(stream, events.Start())
 
@@ -205,6 +207,11 @@ class Gate:
     def __init__(self, passage: Callable[[http.HTTPFlow], Passage | None]) -> None:
         """`passage` gives the passage of a flow whose answer is about to go."""
         self.passage = passage
+        self.streams: WeakSet[GatedStream] = WeakSet()
+
+    def has(self, flow: http.HTTPFlow) -> bool:
+        """Whether the flow goes through here: a connection that began before the gate was there does not."""
+        return any(getattr(stream, "flow", None) is flow for stream in self.streams)
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
         """Let mitmproxy decide, then see to it that streams are of our kind."""

@@ -90,7 +90,9 @@ class Timing:
         """Answer in upstream's place, whose own answer is asked for without a stream; whether that was done."""
         body = request_json(flow.request)
         dialect = next((one.name for one in DIALECTS if one.claims(flow.request.path)), None)
-        if dialect is None or self._gate is None or not request.wants_stream(flow.request.path, body):
+        if dialect is None or self._gate is None or not self._gate.has(flow):
+            return False
+        if not request.wants_stream(flow.request.path, body):
             return False
         kind = "application/x-ndjson" if dialect == OLLAMA else "text/event-stream"
         flow.response = http.Response.make(200, b" ", {"content-type": kind})
@@ -102,7 +104,8 @@ class Timing:
         """Give an answer a passage where it needs one; whether it comes in its own time from saved chunks."""
         saved = _saved(flow) if self._speed else None
         fetched = self._fetching.pop(flow.id, None)
-        if self._gate is None or not (faults or saved or fetched or self._settings.repairs & LIVE):
+        wanted = bool(faults or saved or fetched or self._settings.repairs & LIVE)
+        if self._gate is None or not wanted or not self._gate.has(flow):
             return False
         asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites
         pace = Pace(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
