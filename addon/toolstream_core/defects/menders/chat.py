@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 # An event goes through two phases. On arrival its fragments are judged against what came before (`_heard`), and each
-# gets what the client is to be told of it (`Told`). On departure, which is at once unless a header or a first `{}`
-# has to wait for what follows, its entries are compared with what the client needs by then, and rewritten where a
-# defect whose repair is on was told. So a header that waited knows the id and name that came after it. Everything
-# behind a waiting event waits with it, in order; a choice's finish, the end, and a bound on the queue let all go.
+# gets what the client is to be told of it (`Told`). On departure, at once unless it has to wait for what follows, its
+# entries are compared with what the client needs by then, and rewritten where a defect whose repair is on was told: a
+# header that waited knows the id and name that came after it. What is behind a waiting event waits with it, in order.
 
 MAX_WAITING = 64
 """Events that wait before all are let go."""
@@ -63,8 +62,8 @@ class ChatMender(Mender):
         """Whether `[DONE]` came."""
         self.failed = False
         """Whether the provider reported an error."""
-        self.ending = False
-        """Whether nothing more comes, so that nothing may wait."""
+        self.ending = self.ending_clean = False
+        """Whether nothing more comes, so that nothing may wait; and whether the body ended in order."""
 
     @property
     def holding(self) -> bool:
@@ -91,7 +90,7 @@ class ChatMender(Mender):
                 self.audit(event.frame.number, [event.frame], [])
             return () if gone else (event.frame,)
         plain = not (heard or said.finishes or said.end or said.error or self._queue)
-        if plain and not self._entries.lacks_delta(event.frame):
+        if plain and not (self._entries.lacks_delta(event.frame) or self._ending.is_early_total(event.frame)):
             self.remember_head(event.frame.json)
             return (event.frame,)
         self._queue.append(Waiting(event, self._heard(event, heard)))
@@ -117,7 +116,7 @@ class ChatMender(Mender):
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
-        self.ending = True
+        self.ending, self.ending_clean = True, clean
         self._settle(None)
         out = list(self._departures())
         number = self._ending.last + 1
@@ -263,9 +262,9 @@ class ChatMender(Mender):
         if said.end and not said.finishes and not waiting.parts:
             self.over = True
             return [*self._ending.at_done(frame.number), frame]
-        bare = (said.finishes or not waiting.parts) and self._entries.lacks_delta(frame)
+        bare = not (waiting.parts and not said.finishes) and self._entries.lacks_delta(frame)
         bare = bare and self.tell(MISSING_DELTA, frame.number, "a choice has no delta object")
-        before = [*self._entries.unstreamed(waiting), *self._ending.before(waiting)]
+        before = [*self._entries.unstreamed(waiting), *self._ending.before(waiting, following)]
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
         changes = self._ending.changes(waiting, following)
         pin = self._pinned(frame)
@@ -277,7 +276,8 @@ class ChatMender(Mender):
         if not changed and not any(self.folded(number) for number in numbers):
             return [*before, frame]
         payload = self._entries.rewritten(waiting, edits, changes, pin=pin)
-        return [*before, self.context.writer.rewrite(frame, payload)]
+        gone = self._ending.is_nothing(waiting, changes, payload)
+        return before if gone else [*before, self.context.writer.rewrite(frame, payload)]
 
     def _other_id(self, payload: Json) -> bool:
         identity = payload.get("id") if isinstance(payload, dict) else None

@@ -18,6 +18,7 @@ from toolstream_core.defects.ending import (
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.row import NOTE, WARNING
 from toolstream_core.defects.wording import EMPTY_ARGUMENTS, LOST_ARGUMENTS
+from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat import ChatMender
     from toolstream_core.defects.menders.chat_call import KnownCall
     from toolstream_core.defects.menders.chat_state import Choice, Waiting
-    from toolstream_core.model import Event, Finish
+    from toolstream_core.model import Event, Finish, Json
     from toolstream_core.wire.frame import Frame
 
 _OURS: Final = {
@@ -69,9 +70,10 @@ class Endings:
 
     def must_wait(self, queue: Sequence[Waiting]) -> bool:
         """Whether the first event's finish waits to see whether more of the answer follows."""
-        finishes = any(finish.reason for finish in queue[0].said.finishes)
-        if not finishes or len(queue) > 1 or self._mender.ending:
+        if len(queue) > 1 or self._mender.ending:
             return False
+        if not any(finish.reason for finish in queue[0].said.finishes):
+            return self.is_early_total(queue[0].frame)
         # A header beside a finish that has no arguments: they follow where every event says a finish.
         bare = any(part.known.call.arguments.empty for part in queue[0].parts)
         if self._mender.on(EARLY_FINISH) or (bare and self._mender.on(EMPTY_ARGUMENTS)):
@@ -79,9 +81,18 @@ class Endings:
         said = [self._mender.choice(finish.choice) for finish in queue[0].said.finishes]
         return self._mender.on(CUT_OFF_CALL) and any(self._is_half(known) for choice in said for known in choice.known)
 
-    def before(self, waiting: Waiting) -> list[Frame]:
-        """What has to be said before a finish: `{}` for calls that were made without arguments."""
+    def is_early_total(self, frame: Frame) -> bool:
+        """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
+        lacking = any(choice.known and choice.finish is None for choice in self._mender.choices.values())
+        return lacking and self._mender.on(MISSING_FINISH) and look.get(frame.json, "choices") == []
+
+    def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
+        """What has to be said before a finish, or before the total: `{}` for calls that were made without arguments."""
         out: list[Frame] = []
+        if not waiting.said.finishes and self.is_early_total(waiting.frame):
+            if following is None and self._mender.ending_clean:
+                return self._finishes()
+            return self.at_done(following.frame.number) if following is not None and following.said.end else []
         for finish in waiting.said.finishes:
             if _OURS.get(finish.reason, finish.reason) in _MADE:
                 out.extend(self._arguments(self._mender.choice(finish.choice), waiting.frame.number, waiting))
@@ -128,19 +139,34 @@ class Endings:
             return []
         for choice in list(mender.choices.values()):
             self._without_calls(choice)
+        out = self._finishes() if clean else []
+        finished = [choice for choice in mender.choices.values() if choice.known and (choice.finish or choice.held)]
+        half = mender.failed or not all(self._is_whole(known) for choice in finished for known in choice.known)
+        if clean and finished and not half and mender.tell(MISSING_DONE, self.last, "the stream ended without [DONE]"):
+            out.append(mender.context.writer.make(b"[DONE]", self.last + 1))
+        return out
+
+    def _finishes(self) -> list[Frame]:
+        """The finishes that the body's end lacks."""
         out: list[Frame] = []
-        for choice in mender.choices.values() if clean else ():
+        mender = self._mender
+        for choice in mender.choices.values():
             reason = choice.held if choice.finish is None else None
             if choice.finish is None and reason is None and self._lacks_finish():
                 reason = _CALLS
             if reason is not None:
                 out.append(mender.delta(choice.number, {}, finish=reason, number=self.last))
                 choice.finish = reason
-        finished = [choice for choice in mender.choices.values() if choice.known and (choice.finish or choice.held)]
-        half = mender.failed or not all(self._is_whole(known) for choice in finished for known in choice.known)
-        if clean and finished and not half and mender.tell(MISSING_DONE, self.last, "the stream ended without [DONE]"):
-            out.append(mender.context.writer.make(b"[DONE]", self.last + 1))
         return out
+
+    def is_nothing(self, waiting: Waiting, changes: dict[int, str | None], payload: dict[str, Json]) -> bool:
+        """Whether an event said nothing but a finish that the client has; some take no chunk behind that."""
+        again = [number for number, value in changes.items() if value is None and self._mender.choice(number).finish]
+        if not again or waiting.parts or payload.get("usage"):
+            return False
+        choices = look.items(payload.get("choices"))
+        said = [value for choice in choices for value in (look.get(choice, "delta") or {}).values()]
+        return not any(said) and not any(choice.get("finish_reason") for choice in choices)
 
     def _lacks_finish(self) -> bool:
         """Whether an answer without any end has made all its calls in full; a `{}` may be what comes before them."""

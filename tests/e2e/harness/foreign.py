@@ -1,0 +1,202 @@
+"""Clients written in other languages: built once by `scripts/clients`, then asked to read answers, one at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from tests.e2e.harness.script import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FOLDER = Path(__file__).parents[1] / "foreign"
+
+
+class Toolchain(NamedTuple):
+    """A language's clients: a program that reads lines that ask and writes lines that tell (see clients.mjs)."""
+
+    name: str
+    """Also of its folder."""
+    needs: tuple[str, ...]
+    """The commands without which it cannot be built or run."""
+    build: tuple[str, ...]
+    run: tuple[str, ...]
+    sources: tuple[str, ...]
+    """Patterns of the files that it is built from."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is built and run."""
+        return FOLDER / self.name
+
+    @property
+    def lack(self) -> str | None:
+        """Why it cannot be run; `None` where it can."""
+        missing = [command for command in self.needs if shutil.which(command) is None]
+        if missing:
+            return f"there is no {missing[0]}"
+        return None if self.is_built else f"the {self.name} clients are not built: run scripts/clients"
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it was built from the sources that are there."""
+        return self._stamp.is_file() and self._stamp.read_text() == self._state()
+
+    def make(self) -> str:
+        """Build it where that is needed and can be done; what came of it, in a few words."""
+        lack = self.lack
+        if lack is None:
+            return "built already"
+        if any(shutil.which(command) is None for command in self.needs):
+            return f"left out: {lack}"
+        done = subprocess.run(self.build, cwd=self.folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if "error" in line.lower()]
+            return f"left out: {' '.join(self.build[:2])} failed: {said[0] if said else done.returncode}"
+        self._stamp.write_text(self._state())
+        return "built"
+
+    @property
+    def _stamp(self) -> Path:
+        return self.folder / ".built"
+
+    def _state(self) -> str:
+        files = sorted({path for pattern in self.sources for path in self.folder.glob(pattern)})
+        return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+TOOLCHAINS = (
+    Toolchain(
+        "javascript",
+        ("node", "npm"),
+        ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"),
+        ("node", "clients.mjs"),
+        ("package-lock.json",),
+    ),
+    Toolchain(
+        "java",
+        ("java", "mvn"),
+        ("mvn", "-q", "-B", "package"),
+        ("java", "-jar", "target/clients.jar"),
+        ("pom.xml", "src/**/*.java"),
+    ),
+    Toolchain(
+        "rust",
+        ("cargo", "cc"),
+        ("cargo", "build", "--locked", "--quiet"),
+        ("target/debug/clients",),
+        ("Cargo.toml", "Cargo.lock", "src/*.rs"),
+    ),
+)
+
+
+class Client(NamedTuple):
+    """One way in which a library of another language is used."""
+
+    toolchain: str
+    name: str
+    dialect: str
+    finish: str
+    """How a turn ends for it in which calls are made."""
+
+    def __str__(self) -> str:
+        """As a test's id."""
+        return f"{self.toolchain} {self.name}"
+
+
+CLIENTS = (
+    Client("javascript", "openai chat.stream", "openai-chat", "tool_calls"),
+    Client("javascript", "ai openai-compatible", "openai-chat", "tool-calls"),
+    Client("javascript", "ai openai.chat", "openai-chat", "tool-calls"),
+    Client("javascript", "ai openrouter", "openai-chat", "tool-calls"),
+    Client("javascript", "langchain chat", "openai-chat", "tool_calls"),
+    Client("javascript", "openai responses.stream", "openai-responses", "completed"),
+    Client("javascript", "ai openai.responses", "openai-responses", "tool-calls"),
+    Client("javascript", "langchain responses", "openai-responses", "completed"),
+    Client("javascript", "anthropic messages.stream", "anthropic", "tool_use"),
+    Client("javascript", "ai anthropic", "anthropic", "tool-calls"),
+    Client("javascript", "google-genai", "gemini", "STOP"),
+    Client("javascript", "ai google", "gemini", "tool-calls"),
+    Client("javascript", "ollama", "ollama", "stop"),
+    Client("java", "openai chat", "openai-chat", "tool_calls"),
+    Client("java", "langchain4j chat", "openai-chat", "TOOL_EXECUTION"),
+    Client("java", "openai responses", "openai-responses", "completed"),
+    Client("java", "anthropic", "anthropic", "tool_use"),
+    Client("java", "google-genai", "gemini", "STOP"),
+    Client("rust", "async-openai chat", "openai-chat", "tool_calls"),
+    Client("rust", "genai chat", "openai-chat", "tool_calls"),
+    Client("rust", "async-openai responses", "openai-responses", "completed"),
+    Client("rust", "genai anthropic", "anthropic", "tool_use"),
+)
+
+
+class Program:
+    """A toolchain's program, running."""
+
+    def __init__(self, toolchain: Toolchain, ca: Path) -> None:
+        """`ca` is the authority that it is to trust."""
+        env = os.environ | {"CLIENTS_CA": str(ca), "NODE_EXTRA_CA_CERTS": str(ca), "NO_PROXY": "*"}
+        self._process = subprocess.Popen(
+            toolchain.run,
+            cwd=toolchain.folder,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+        )
+        self._lines: SimpleQueue[str] = SimpleQueue()
+        self._thread = Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def ask(
+        self, client: str, url: str, model: str, headers: Mapping[str, str], tools: Sequence[Any]
+    ) -> dict[str, Any]:
+        """What the client makes of an answer: `calls` (name, arguments, id) and `finish`, or an `error`."""
+        assert self._process.stdin is not None
+        asked = {"client": client, "url": url, "model": model, "headers": dict(headers), "tools": tools}
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        line = self._lines.get(timeout=PATIENCE)
+        assert line, f"the program ended with {self._process.wait(PATIENCE)}"
+        told: dict[str, Any] = json.loads(line)
+        return told
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put("")
+
+    def __enter__(self) -> Self:
+        """It runs already."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Let it end."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(PATIENCE)
+        self._thread.join(PATIENCE)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+if __name__ == "__main__":
+    for one in TOOLCHAINS:
+        print(f"clients: {one.name}: {one.make()}")  # noqa: T201 - it is a program here

@@ -1,0 +1,166 @@
+"""Clients of other languages read equal calls of healthy streams, of each shape of them, and of each mended defect."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.defects.test_laws import plant
+from tests.e2e.harness import mended_options
+from tests.e2e.harness.foreign import CLIENTS, TOOLCHAINS, Client, Program
+from tests.e2e.harness.script import Answer, Send
+from tests.e2e.test_mended import AIMED, BEFORE, CALLS, HEALTHY, MENDED, SAFE, TWO, comparable
+from toolstream_core.cli.launch import door_path
+from toolstream_core.shapes import SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tests.defects.healthy import Healthy
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
+
+TOOLS = [
+    {"name": name, "description": "A tool.", "parameters": {"type": "object", "properties": properties}}
+    for name, properties in (
+        ("get_weather", {"city": {"type": "string"}}),
+        ("get_time", {"zone": {"type": "string"}}),
+        ("ping", {}),
+    )
+]
+CALLS_SORTED = {stream: sorted(calls, key=repr) for stream, calls in CALLS.items()}
+"""Some clients hand calls out as they end."""
+UNREAD = {
+    ("javascript google-genai", "event-ids"),
+    ("java anthropic", "bom"),
+    ("rust async-openai chat", "bom"),
+    ("rust async-openai responses", "bom"),
+}
+"""What event streams may look like and a client does not read."""
+BEARS = {"javascript ollama"}
+"""Clients that read each defect's calls as they were meant; all others need some of the repairs."""
+ONE_AFTER_THE_OTHER = {"java langchain4j chat"}
+"""Clients that take a call for over when another begins: `toolstream_shape=sequential` is for them."""
+
+
+class Through:
+    """Programs of other languages through a proxy, before an upstream that answers with healthy streams."""
+
+    def __init__(self, proxy: Mitmdump, upstream: Upstream) -> None:
+        self._proxy = proxy
+        self._upstream = upstream
+        self._programs: dict[str, Program] = {}
+        self.stack = contextlib.ExitStack()
+
+    def read(
+        self,
+        client: Client,
+        healthy: Healthy,
+        model: str = "none",
+        *,
+        repair: Sequence[str] = (),
+        shape: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """What the client makes of the stream, as this model's."""
+        end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
+        pieces = [piece + end for piece in healthy.body.removesuffix(end).split(end)]
+        plan = self._upstream.plan(Answer(tuple(map(Send, pieces)), content_type=healthy.exchange.content_type))
+        options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
+        url = f"https://127.0.0.1:{self._proxy.port}"
+        headers = {**plan.headers, mended_options.HEADER: options}
+        return self._program(client.toolchain).ask(client.name, url, model, headers, TOOLS)
+
+    def _program(self, name: str) -> Program:
+        if name not in self._programs:
+            toolchain = next(one for one in TOOLCHAINS if one.name == name)
+            self._programs[name] = self.stack.enter_context(Program(toolchain, self._proxy.ca))
+        return self._programs[name]
+
+
+@pytest.fixture(scope="module")
+def through(proxies: Proxies, secure: Upstream) -> Iterator[Through]:
+    """One mitmdump for all, in reverse mode: none of these clients has to be told of a proxy."""
+    scripts = (door_path(), Path(mended_options.__file__))
+    proxy = proxies.make({"toolstream_log": "off"}, mode=f"reverse:{secure.url}", scripts=scripts)
+    proxy.options["toolstream_fault"] = AIMED
+    with proxy:
+        shared = Through(proxy, secure)
+        with shared.stack:
+            yield shared
+
+
+def clients() -> list[Any]:
+    """A case for each client, skipped where its toolchain is not there."""
+    lacks = {one.name: one.lack for one in TOOLCHAINS}
+    return [
+        pytest.param(
+            one,
+            id=str(one),
+            marks=pytest.mark.skipif(lacks[one.toolchain] is not None, reason=lacks[one.toolchain] or ""),
+        )
+        for one in CLIENTS
+    ]
+
+
+def is_meant(told: Mapping[str, Any], client: Client, healthy: Healthy) -> bool:
+    """The calls, and the way in which the turn ended, are those of the healthy stream; each call has its own id."""
+    assert "error" not in told
+    assert sorted(((name, arguments) for name, arguments, _ in told["calls"]), key=repr) == CALLS_SORTED[str(healthy)]
+    assert told["finish"] == client.finish
+    ids = [one for _, _, one in told["calls"] if one is not None]
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
+    return True
+
+
+@pytest.mark.parametrize("client", clients())
+def test_healthy_streams(through: Through, subtests: pytest.Subtests, client: Client) -> None:
+    """With every safe repair on."""
+    shape = ["sequential"] if str(client) in ONE_AFTER_THE_OTHER else []
+    for healthy in HEALTHY[client.dialect]:
+        with subtests.test(stream=str(healthy)):
+            assert is_meant(through.read(client, healthy, repair=SAFE, shape=shape), client, healthy)
+
+
+@pytest.mark.parametrize("client", clients())
+def test_shapes(through: Through, subtests: pytest.Subtests, client: Client) -> None:
+    """Other ways to say the same calls."""
+    two = TWO[client.dialect]
+    for shape in SHAPES[client.dialect]:
+        with subtests.test(shape=shape):
+            told = through.read(client, two, shape=[*BEFORE.get(shape, ()), shape])
+            if (str(client), shape) in UNREAD:
+                with pytest.raises(AssertionError):
+                    is_meant(told, client, two)
+            else:
+                assert is_meant(told, client, two)
+
+
+@pytest.mark.parametrize("client", clients())
+def test_mended_defects(through: Through, subtests: pytest.Subtests, client: Client) -> None:
+    """Each defect, in a stream of two calls, or of one where it can say no more; some are not borne as they come."""
+    borne = []
+    for name in MENDED[client.dialect]:
+        healthy = next(
+            (
+                one
+                for one in (TWO[client.dialect], *HEALTHY[client.dialect])
+                if plant(one, name).changes and comparable(one, name)
+            ),
+            None,
+        )
+        if healthy is None:
+            continue
+        with subtests.test(defect=name):
+            assert is_meant(through.read(client, healthy, name, repair=SAFE), client, healthy)
+        raw = through.read(client, healthy, name)
+        with contextlib.suppress(AssertionError):
+            borne += [name] if is_meant(raw, client, healthy) else []
+    assert (len(borne) == len(MENDED[client.dialect])) == (str(client) in BEARS)
