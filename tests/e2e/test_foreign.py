@@ -46,8 +46,8 @@ UNREAD = {
 """What event streams may look like and a client does not read."""
 BEARS = {"javascript ollama"}
 """Clients that read each defect's calls as they were meant; all others need some of the repairs."""
-ONE_AFTER_THE_OTHER = {"java langchain4j chat"}
-"""Clients that take a call for over when another begins: `toolstream_shape=sequential` is for them."""
+NEEDS = {"java langchain4j chat": "for:langchain4j"}
+"""Clients that do not bear everything lawful, and the shapes that are for them."""
 
 
 class Through:
@@ -123,7 +123,7 @@ def is_meant(told: Mapping[str, Any], client: Client, healthy: Healthy) -> bool:
 @pytest.mark.parametrize("client", clients())
 def test_healthy_streams(through: Through, subtests: pytest.Subtests, client: Client) -> None:
     """With every safe repair on."""
-    shape = ["sequential"] if str(client) in ONE_AFTER_THE_OTHER else []
+    shape = [NEEDS[str(client)]] if str(client) in NEEDS else []
     for healthy in HEALTHY[client.dialect]:
         with subtests.test(stream=str(healthy)):
             assert is_meant(through.read(client, healthy, repair=SAFE, shape=shape), client, healthy)

@@ -75,7 +75,7 @@ EMPTY_FINISH: Final = Row(
     "reads on",
 )  # fmt: skip
 FOREIGN_FINISH: Final = Row(
-    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, ANTHROPIC),
+    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, RESPONSES, ANTHROPIC),
     "the finish reason is another protocol's word",
     _RUNS,
 )  # fmt: skip
@@ -91,7 +91,7 @@ UNCLOSED_CALL: Final = Row(
 )  # fmt: skip
 REPEATED_STOP: Final = Row(
     "TS315", "repeated-stop", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),
-    "a content block or output item is stopped twice",
+    "the answer, a content block or an output item is stopped twice",
     "runs the call once",
 )  # fmt: skip
 REPEATED_START: Final = Row(

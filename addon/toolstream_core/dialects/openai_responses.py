@@ -29,7 +29,10 @@ _DELTAS = {
 }
 _DONES = {kind.replace(".delta", ".done"): value for kind, value in _DELTAS.items()}
 _ITEMS = {"response.output_item.added": Phase.OPEN, "response.output_item.done": Phase.CLOSE}
-_TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_TERMINAL = frozenset(
+    # The last is the Realtime API's word; some say it here (9router#2142).
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"}
+)
 
 
 def _quiet(raw: bytes, frames: int) -> bool:
@@ -72,7 +75,7 @@ def _about_response(payload: dict[str, Json], kind: str) -> Said:
     said = _answer(payload.get("response", payload))
     if said.finishes:
         return said
-    return said._replace(finishes=(Finish(0, kind.removeprefix("response.")),))
+    return said._replace(finishes=(Finish(0, kind.removeprefix("response.").replace("done", "completed")),))
 
 
 def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:

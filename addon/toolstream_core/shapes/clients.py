@@ -68,4 +68,13 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         "takes a delta without an id for more of the last call",
         "https://github.com/earendil-works/pi",
     ),
+    ClientSet(
+        "langchain4j",
+        "LangChain4j OpenAiStreamingChatModel",
+        "1.19.0",
+        ("sequential",),
+        ("safe",),
+        "takes a call for whole when a fragment of another comes, and what follows of it for a call without a name",
+        "https://github.com/langchain4j/langchain4j/issues/4937",
+    ),
 )

@@ -142,7 +142,10 @@ class AnthropicMender(BlocksMender):
                 changed = {**payload, "message": {**payload["message"], "usage": usage}}
         elif kind in {"message_delta", "message_stop"}:
             self._let_go()
-            changed = self._ending.ending(payload, kind)
+            ended = self._ending.ending(payload, kind)
+            if ended is None:
+                return
+            changed = ended
         self._pass(event.frame, payload, changed)
 
     def _may_repeat(self, block: Block) -> bool:

@@ -9,6 +9,7 @@ from toolstream_core.defects.ending import (
     MISSING_CALLS,
     MISSING_DONE,
     MISSING_FINISH,
+    REPEATED_STOP,
     UNCLOSED_CALL,
     WRONG_FINISH,
 )
@@ -44,8 +45,11 @@ class Endings:
         self._reason: str | None = None
         self._over = False
 
-    def ending(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
-        """`message_delta` or `message_stop` as the client is to get it; what has to come before it is put."""
+    def ending(self, payload: dict[str, Json], kind: str) -> dict[str, Json] | None:
+        """`message_delta` or `message_stop` as the client is to get it, what it lacks put; `None` where it has it."""
+        if self._over and kind == "message_stop":
+            gone = self._mender.tell(REPEATED_STOP, self._mender.number, "the message stops twice")
+            return None if gone else payload
         self._close_all()
         if kind == "message_stop":
             self._over = True

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.ending import IN_BAND_ERROR, REPEATED_START
+from toolstream_core.defects.ending import FOREIGN_FINISH, IN_BAND_ERROR, REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.framing import MISSING_HEAD, RESTARTED_STREAM
-from toolstream_core.defects.menders.responses_events import ADDED, CLOSED, CREATED, DELTA, TERMINAL, missing_head
+from toolstream_core.defects.menders.responses_events import (
+    ADDED,
+    CLOSED,
+    CREATED,
+    DELTA,
+    REALTIME_DONE,
+    TERMINAL,
+    missing_head,
+    terminal_type,
+)
 from toolstream_core.defects.menders.responses_items import Held, ItemsMender
 from toolstream_core.model import Kind, Phase
 from toolstream_core.wire import look
@@ -144,8 +153,8 @@ class ResponsesMender(ItemsMender):
                 return payload
             response = payload.get("response")
             self.created = response if isinstance(response, dict) else {}
-        if kind in TERMINAL:
-            return self._ending.terminal(payload, kind, heard)
+        if kind in TERMINAL or kind == REALTIME_DONE:
+            return self._ended(payload, kind, heard)
         if not heard or heard[0].call.kind is not Kind.FUNCTION:
             if kind in {ADDED, CLOSED}:
                 self._other_item(payload, closed=kind == CLOSED)
@@ -159,3 +168,13 @@ class ResponsesMender(ItemsMender):
         if isinstance(own, str) and own in self._copies:
             return self._of_copy(payload, kind, call)
         return self._of_item(frame, payload, kind, self.item_of(call))
+
+    def _ended(self, payload: dict[str, Json], kind: str, heard: Sequence[Heard]) -> dict[str, Json] | None:
+        """The terminal event as the client is to get it; `None` where it has one."""
+        if self._ending.over:
+            return None if self.tell(REPEATED_STOP, self.number, "the response ends again") else payload
+        if kind == REALTIME_DONE:
+            kind = terminal_type(payload)
+            if self.tell(FOREIGN_FINISH, self.number, f"the response ends with {REALTIME_DONE}"):
+                payload = {**payload, "type": kind}
+        return self._ending.terminal(payload, kind, heard)

@@ -27,11 +27,12 @@ class Endings:
         self._mender = mender
         self.failed = False
         """Whether the provider reported an error."""
-        self._over = False
+        self.over = False
+        """Whether the terminal event came."""
 
     def terminal(self, payload: dict[str, Json], kind: str, heard: Sequence[Heard]) -> dict[str, Json]:
         """The terminal event as the client is to get it; what has to come before it is put."""
-        self._over = True
+        self.over = True
         mender = self._mender
         if "response" not in payload and mender.tell(BARE_RESPONSE, mender.number, "the response has no envelope"):
             fields = {key: value for key, value in payload.items() if key not in {"type", "sequence_number"}}
@@ -49,7 +50,7 @@ class Endings:
         """What the body's end lacks is put."""
         mender = self._mender
         self._unsaid()
-        if self._over or self.failed or not clean or not mender.items:
+        if self.over or self.failed or not clean or not mender.items:
             return
         if not all(item.added and item.whole for item in mender.items):
             return

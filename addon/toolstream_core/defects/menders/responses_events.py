@@ -13,7 +13,16 @@ DELTA: Final = "response.function_call_arguments.delta"
 DONE: Final = "response.function_call_arguments.done"
 CLOSED: Final = "response.output_item.done"
 COMPLETED: Final = "response.completed"
+REALTIME_DONE: Final = "response.done"
+"""The Realtime API's word for the end, whatever it is."""
 TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.cancelled"})
+
+
+def terminal_type(payload: dict[str, Json]) -> str:
+    """What the end of a response is called here, by its status."""
+    response = payload.get("response")
+    kind = f"response.{response.get('status') if isinstance(response, dict) else ''}"
+    return kind if kind in TERMINAL else COMPLETED
 
 
 def missing_head(payload: dict[str, Json], kind: str) -> dict[str, Json] | None:

@@ -126,8 +126,9 @@ class Item:
         item = payload.get("item")
         content = dict(item) if isinstance(item, dict) else {}
         self.same(content)
-        if isinstance(content.get("arguments"), str) and not self.done:
-            self._complete(content["arguments"])
+        if isinstance(content.get("arguments"), str) and not self.done and self._complete(content["arguments"]):
+            place = {"item_id": self.id, "output_index": self.place}
+            self._mender.put({"type": DONE, **place, "arguments": content["arguments"]})
         self.closed = True
         self._last = content
         self._mender.places[self.place] = content
@@ -199,13 +200,14 @@ class Item:
         self._mender.places[self.place] = content
         self.done = self.closed = True
 
-    def _complete(self, text: str) -> None:
-        """Give the client what the deltas lack of the arguments."""
+    def _complete(self, text: str) -> bool:
+        """Give the client what the deltas lack of the arguments; whether they lacked anything."""
         lacking = self.said.lacking(text)
         if lacking:
             place = {"item_id": self.id, "output_index": self.place}
             self._mender.put({"type": DELTA, **place, "delta": lacking})
             self.said.tell(lacking)
+        return bool(lacking)
 
     def _identify(self, content: dict[str, Json]) -> None:
         mender, call = self._mender, self.call

@@ -124,7 +124,8 @@ class ItemsMender(Mender):
         return item
 
     def _rewritten(self, frame: Frame, payload: dict[str, Json]) -> Frame:
-        return self.context.writer.rewrite(frame, payload)
+        kind = str(payload.get("type", ""))
+        return self.context.writer.rewrite(frame, payload, kind if frame.name not in {"", kind} else None)
 
     def _other_item(self, payload: dict[str, Json], *, closed: bool) -> None:
         place = look.integer(payload.get("output_index"))

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls import known
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.defects.menders.responses_events import TERMINAL
 from toolstream_core.model import Kind, Phase
-from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,8 +51,8 @@ class Repeats:
         if not self._queue and not self._may_repeat(heard):
             return False
         self._queue.append((event, heard))
-        terminal = look.text(look.get(event.frame.json, "type")) in TERMINAL
-        self._hurries = terminal or bool(event.said.error) or len(self._queue) > MAX_WAITING
+        said = event.said
+        self._hurries = bool(said.finishes or said.error) or len(self._queue) > MAX_WAITING
         return True
 
     def ready(self, *, ended: bool = False) -> Iterator[Waiting]:

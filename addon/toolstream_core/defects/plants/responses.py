@@ -24,6 +24,7 @@ PLANTS: Final[dict[str, Planter]] = {
     "sequence-numbers": responses_event.SequenceNumbers,
     "restarted-stream": responses_event.RestartedStream,
     "truncated-stream": responses_event.TruncatedStream,
+    "foreign-finish": responses_event.ForeignFinish,
     "missing-finish": responses_event.MissingFinish,
     "unstreamed-calls": responses_event.UnstreamedCalls,
     "in-band-error": responses_event.InBandError,

@@ -107,6 +107,15 @@ class MissingFinish(ResponsePlant):
         return [] if kind == COMPLETED and self.calls else [payload]
 
 
+class ForeignFinish(ResponsePlant):
+    """The terminal event has the Realtime API's name."""
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        del call
+        return [{**payload, "type": "response.done"}] if kind == COMPLETED and self.calls else [payload]
+
+
 class EmptyOutput(ResponsePlant):
     """The completed response has no output."""
 
@@ -123,7 +132,8 @@ class UnstreamedCalls(ResponsePlant):
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
         """As `ResponsePlant.changed`."""
-        return [] if call is not None and kind != COMPLETED else [payload]
+        of_item = kind.startswith(("response.output_item", "response.function_call"))
+        return [] if call is not None and of_item else [payload]
 
 
 class RestartedStream(ResponsePlant):
