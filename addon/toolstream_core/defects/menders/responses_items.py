@@ -136,7 +136,7 @@ class ItemsMender(Mender):
 
     def _added(self, frame: Frame, payload: dict[str, Json], call: OpenCall, own: object) -> dict[str, Json] | None:
         item = self.item_of(call)
-        if item.added or item.known:
+        if item.added:
             return None if self._added_again(item, own) else payload
         if not call.name and self.on(LATE_NAME):
             item.unnamed = True
@@ -171,7 +171,7 @@ class ItemsMender(Mender):
 
     def _added_again(self, item: Item, own: object) -> bool:
         """Judge an item of a call that has one; whether it is to go."""
-        if item.added and own == item.id and not (item.closed or item.in_pieces):
+        if own == item.id and not (item.closed or item.in_pieces):
             return self.tell(REPEATED_START, self.number, "the item is added again", item.call)
         again = item.whole and not item.call.arguments.empty
         item.in_pieces = item.in_pieces or not again
