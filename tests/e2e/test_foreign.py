@@ -44,8 +44,6 @@ UNREAD = {
     ("rust async-openai responses", "bom"),
 }
 """What event streams may look like and a client does not read."""
-BEARS = {"javascript ollama"}
-"""Clients that read each defect's calls as they were meant; all others need some of the repairs."""
 NEEDS = {"java langchain4j chat": "for:langchain4j"}
 """Clients that do not bear everything lawful, and the shapes that are for them."""
 
@@ -163,4 +161,4 @@ def test_mended_defects(through: Through, subtests: pytest.Subtests, client: Cli
         raw = through.read(client, healthy, name)
         with contextlib.suppress(AssertionError):
             borne += [name] if is_meant(raw, client, healthy) else []
-    assert (len(borne) == len(MENDED[client.dialect])) == (str(client) in BEARS)
+    assert len(borne) < len(MENDED[client.dialect])

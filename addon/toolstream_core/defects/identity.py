@@ -7,6 +7,7 @@ from toolstream_core.defects.row import (
     ANTHROPIC,
     CHAT,
     ERROR,
+    GEMINI,
     NOTE,
     RESPONSES,
     SAFE,
@@ -49,7 +50,7 @@ ROTATING_ITEM_ID: Final = Row(
     f"goes by output_index and call_id, and {_ONE_CALL}",
 )  # fmt: skip
 DUPLICATE_ID: Final = Row(
-    "TS107", "duplicate-id", "identity", WARNING, SAFE, _STREAMED,
+    "TS107", "duplicate-id", "identity", WARNING, SAFE, (*_STREAMED, GEMINI),
     "two different calls share one id",
     _EACH_CALL,
 )  # fmt: skip
@@ -119,7 +120,7 @@ CHANGING_INDEX: Final = Row(
     _ONE_CALL,
 )  # fmt: skip
 DOUBLED_CALL: Final = Row(
-    "TS121", "doubled-call", "identity", ERROR, SAFE, _STREAMED,
+    "TS121", "doubled-call", "identity", ERROR, SAFE, (*_STREAMED, GEMINI),
     "one call is said twice, at two indexes",
     "runs the call once",
 )  # fmt: skip

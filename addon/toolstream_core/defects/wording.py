@@ -3,6 +3,7 @@
 from typing import Final
 
 from toolstream_core.defects.row import (
+    ALL_DIALECTS,
     ANTHROPIC,
     CHAT,
     ERROR,
@@ -55,7 +56,7 @@ PLACEHOLDER_ARGUMENTS: Final = Row(
     _AS_MEANT,
 )  # fmt: skip
 DOUBLE_ENCODED_ARGUMENTS: Final = Row(
-    "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, _STREAMED,
+    "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, ALL_DIALECTS,
     "arguments are JSON text within a JSON string",
     _AS_MEANT,
 )  # fmt: skip

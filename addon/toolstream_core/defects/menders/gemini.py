@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import known
 from toolstream_core.calls.blocks import says_nothing
+from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.ending import IN_BAND_ERROR
-from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
+from toolstream_core.defects.identity import (
+    DECORATED_NAME,
+    DOUBLED_CALL,
+    DUPLICATE_ID,
+    MISSING_NAME,
+    ODD_ID,
+    REUSED_ID,
+)
+from toolstream_core.defects.menders.escapes import is_object
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.stage import Context, Mender
-from toolstream_core.defects.wording import PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.dialects import request
 from toolstream_core.dialects.gemini_edit import Payload, Piece, Place, edited, pieces
 
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard
-    from toolstream_core.model import Event
+    from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
 
 # A part with a name and no arguments may be followed by a nameless part with them (vscode-unify-chat-provider#48).
@@ -58,6 +68,8 @@ class GeminiMender(Mender):
         self._blank: dict[int, Piece] = {}
         """The parts without arguments of the last event, by their call."""
         self._earlier: frozenset[str] | None = None
+        self._said: dict[str, tuple[str, str]] = {}
+        """Names and arguments by id."""
 
     @property
     def holding(self) -> bool:
@@ -75,6 +87,8 @@ class GeminiMender(Mender):
         for piece in found:
             self._identity(piece, number)
             self._name(piece, edits, number)
+            self._arguments(piece, edits, number)
+            self._again(piece, edits, number)
         blank = self._joined(found, edits, number)
         out = self._let_go()
         self._blank = {} if event.said.finishes else blank
@@ -145,7 +159,31 @@ class GeminiMender(Mender):
         plain = plain_name(name, self._context.schemas)
         message = f"the name is {name!r}, the tool is {plain}"
         if plain != name and self.tell(DECORATED_NAME, number, message, piece.call):
-            edits[piece.place] = (piece.with_said({**piece.said, "name": plain}),)
+            _edit(edits, piece, name=plain)
+
+    def _arguments(self, piece: Piece, edits: Edits, number: int) -> None:
+        """The arguments as an object, in place of its JSON text."""
+        said = piece.said.get("args")
+        text = said if isinstance(said, str) else ""
+        message = "the arguments are JSON text where an object belongs"
+        if is_object(text) and self.tell(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call):
+            _edit(edits, piece, args=json.loads(text))
+
+    def _again(self, piece: Piece, edits: Edits, number: int) -> None:
+        """A call under the id of an earlier one: that call again, or another, which gets an id of its own."""
+        identity, said = known(piece.fragment.id), piece.fragment.arguments
+        name = known(piece.fragment.name)
+        if not identity or not name or piece.partial or not isinstance(said, str) or says_nothing(said):
+            return
+        before = self._said.setdefault(identity, (name, said))
+        if before[0] == name and before[1] is said:
+            return
+        if before[0] == name and same_arguments(before[1], said):
+            if self.tell(DOUBLED_CALL, number, "the call was said before", piece.call):
+                edits[piece.place] = ()
+        elif self.tell(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
+            seed = f"{self._context.turn}|{piece.call.position}"
+            _edit(edits, piece, id=self._context.ids.make("call_", seed, identity))
 
     def _joined(self, found: list[Piece], edits: Edits, number: int) -> dict[int, Piece]:
         """Put arguments to the name before them; the parts that may still get some."""
@@ -167,6 +205,12 @@ class GeminiMender(Mender):
                 where[changed.place] = (_merged(changed, piece),)
                 edits[piece.place] = ()
         return {key: piece for key, piece in here.items() if key in last.values()}
+
+
+def _edit(edits: Edits, piece: Piece, **said: Json) -> None:
+    """Change what a part says of its call, beside what was changed in it before."""
+    part = edits.get(piece.place, (piece.part,))[0]
+    edits[piece.place] = ({**part, piece.key: {**part[piece.key], **said}},)
 
 
 def _may_be_blank(piece: Piece) -> bool:

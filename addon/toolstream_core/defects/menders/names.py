@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
 
-# Seen around names: `functions.` before them (maki#780), a line feed after them (mlx-lm#995), gpt-oss's channel
-# tokens after them (vllm#32633), think tags (vllm-ascend#12398).
+# Seen around names: `functions.` before them (maki#780), `default_api.`, the module in which Gemini's models see their
+# tools, a line feed after them (mlx-lm#995), gpt-oss's channel tokens after them (vllm#32633), think tags
+# (vllm-ascend#12398).
 _AROUND = re.compile(r"(?:<\|.*|</?think>.*|\s*\Z)", re.DOTALL)
-_BEFORE = re.compile(r"\A(?:\s+|</?think>\s*|functions?[.:])+")
+_BEFORE = re.compile(r"\A(?:\s+|</?think>\s*|(?:functions?|default_api)[.:])+")
 _COUNTED = re.compile(r":\d+\Z")
 
 

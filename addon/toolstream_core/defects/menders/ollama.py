@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,10 @@ from toolstream_core.calls import known
 from toolstream_core.defects.ending import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
+from toolstream_core.defects.menders.escapes import is_object
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.stage import Context, Mender
+from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.dialects import request
 from toolstream_core.dialects.ollama_edit import Entry, Payload, calls_line, entries, with_calls
 from toolstream_core.model import ABSENT
@@ -89,7 +92,7 @@ class OllamaMender(Mender):
 
     def _said(self, frame: Frame, found: list[Entry]) -> list[Frame]:
         """The line with its calls as they have to be: under the tools' names, and before the line that says done."""
-        calls = [self._named(one, frame.number) for one in found]
+        calls = [self._mended(one, frame.number) for one in found]
         changed = any(call is not one.entry for call, one in zip(calls, found, strict=True))
         payload, writer = frame.json, self._context.writer
         if found and look.get(payload, "done") is True:
@@ -99,11 +102,17 @@ class OllamaMender(Mender):
                 return [writer.make(calls_line(payload, calls), frame.number), rest]
         return [writer.rewrite(frame, with_calls(payload, calls)) if changed else frame]
 
-    def _named(self, one: Entry, number: int) -> Payload:
-        """The call under the name of the tool that is offered."""
+    def _mended(self, one: Entry, number: int) -> Payload:
+        """The call under the name of the tool that is offered, its arguments an object."""
+        edits: Payload = {}
         name = known(one.fragment.name)
         plain = plain_name(name, self._context.schemas)
         message = f"the name is {name!r}, the tool is {plain}"
-        if plain == name or not self.tell(DECORATED_NAME, number, message, one.call):
-            return one.entry
-        return one.with_function(name=plain)
+        if plain != name and self.tell(DECORATED_NAME, number, message, one.call):
+            edits["name"] = plain
+        said = one.entry["function"].get("arguments")
+        text = said if isinstance(said, str) else ""
+        message = "the arguments are JSON text where an object belongs"
+        if is_object(text) and self.tell(DOUBLE_ENCODED_ARGUMENTS, number, message, one.call):
+            edits["arguments"] = json.loads(text)
+        return one.with_function(**edits) if edits else one.entry

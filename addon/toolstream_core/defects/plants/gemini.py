@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.blocks import says_nothing
@@ -38,6 +39,23 @@ class PartPlant(Plant):
             if said is not None:
                 edits[piece.place] = (piece.with_said(said),)
                 self._pick.acted()
+        if not edits:
+            return [event.frame]
+        return [self._context.writer.rewrite(event.frame, edited(event.frame.json, edits))]
+
+
+class DoubledCall(Plant):
+    """Each call comes twice under one id."""
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        edits: dict[tuple[int, int], tuple[Payload, ...]] = {}
+        for piece in pieces(event.frame.json, heard):
+            if piece.partial or says_nothing(piece.fragment.arguments) or not self._pick.call(piece.call):
+                continue
+            part = piece.with_said({"id": f"call_{piece.call.position}", **piece.said})
+            edits[piece.place] = (part, part)
+            self._pick.acted()
         if not edits:
             return [event.frame]
         return [self._context.writer.rewrite(event.frame, edited(event.frame.json, edits))]
@@ -89,6 +107,12 @@ def _decorated(context: Context, piece: Piece) -> Payload | None:
     return {**piece.said, "name": f"functions.{name}"} if name in context.schemas else None
 
 
+def _text_arguments(context: Context, piece: Piece) -> Payload | None:
+    del context
+    said = piece.said.get("args")
+    return {**piece.said, "args": json.dumps(said, ensure_ascii=False)} if isinstance(said, dict) and said else None
+
+
 def _nameless(context: Context, piece: Piece) -> Payload | None:
     del context
     return {**piece.said, "name": ""} if piece.said.get("name") else None
@@ -110,6 +134,8 @@ def _planter(change: Change) -> Planter:
 
 PLANTS: Final[dict[str, Planter]] = {
     "placeholder-arguments": PlaceholderArguments,
+    "doubled-call": DoubledCall,
+    "double-encoded-arguments": _planter(_text_arguments),
     "decorated-name": _planter(_decorated),
     "missing-name": _planter(_nameless),
     "odd-id": _planter(_odd_id),

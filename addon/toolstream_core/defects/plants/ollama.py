@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.plants.plant import Pick, Plant
@@ -90,6 +91,12 @@ def _decorated(context: Context, one: Entry) -> Payload | None:
     return one.with_function(name=f"functions.{name}") if name in context.schemas else None
 
 
+def _text_arguments(context: Context, one: Entry) -> Payload | None:
+    del context
+    said = look.get(one.entry, "function", "arguments")
+    return one.with_function(arguments=json.dumps(said, ensure_ascii=False)) if isinstance(said, dict) else None
+
+
 def _nameless(context: Context, one: Entry) -> Payload | None:
     del context
     return one.with_function(name="")
@@ -111,6 +118,7 @@ def _planter(change: Change) -> Planter:
 
 PLANTS: Final[dict[str, Planter]] = {
     "decorated-name": _planter(_decorated),
+    "double-encoded-arguments": _planter(_text_arguments),
     "missing-name": _planter(_nameless),
     "odd-id": _planter(_odd_id),
     "reused-id": _planter(_reused_id),
