@@ -41,7 +41,10 @@ def _says(text: str, arguments: str) -> bool:
     """Whether `text` is `arguments`, or the quoted beginning of them and how much is missing."""
     if text == arguments:
         return True
-    cut, end = json.JSONDecoder().raw_decode(text)
+    try:
+        cut, end = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return False
     return arguments.startswith(cut) and text[end:] == f"… (+{len(arguments) - len(cut)} characters)"
 
 
