@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.defects.healthy import streams
 from tests.e2e.harness.codings import CODERS
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import MAKERS, openai_chat
@@ -84,6 +86,23 @@ def test_every_dialect(proxies: Proxies, secure: Upstream, dialect: str, version
     with client(version, way(proxies.get(), secure)) as connection:
         body = connection.request(sample.path, sample.body, plan.headers).rest()
     assert body == b"".join(sample.pieces)
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("log", ["off", "chunks"])
+@pytest.mark.parametrize("repair", ["safe", "missing-id"])
+def test_healthy_streams_with_repairs_on(
+    proxies: Proxies, secure: Upstream, repair: str, log: str, version: str
+) -> None:
+    """To the body's end, whatever the last event is; some repairs have a say in how it ends."""
+    proxy = proxies.get(toolstream_repair=[repair], toolstream_log=log)
+    with client(version, way(proxy, secure)) as connection:
+        for healthy in streams():
+            end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
+            pieces = [piece + end for piece in healthy.body.removesuffix(end).split(end)]
+            plan = secure.plan(Answer(tuple(map(Send, pieces)), content_type=healthy.exchange.content_type))
+            body = json.dumps(healthy.exchange.request).encode()
+            assert connection.request(healthy.exchange.path, body, plan.headers).rest() == healthy.body
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
