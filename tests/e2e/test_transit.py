@@ -138,9 +138,12 @@ def test_the_connection_breaks_whenever_the_client_speaks(proxy: Mitmdump, secur
 
 
 @VERSIONS
-def test_the_connection_is_reset(proxy: Mitmdump, secure: Upstream, version: str) -> None:
-    """Inside the arguments; a reset may take what the client has not read yet with it."""
-    cut = Arrived(proxy, secure, version, "reset")
+def test_the_connection_is_reset(proxy: Mitmdump, plain: Upstream, secure: Upstream, version: str) -> None:
+    """Inside the arguments; a reset may take what the client has not read yet with it.
+
+    Python 3.12.1 tells a reset under TLS as an end, so HTTP/1.1 goes without.
+    """
+    cut = Arrived(proxy, plain if version == "h1" else secure, version, "reset")
     assert cut.broken is not None
     assert WHOLE.startswith(cut.body)
     assert cut.body.count(b"tool_calls") < WHOLE.count(b"tool_calls")
