@@ -18,6 +18,8 @@ from tests.e2e.harness.script import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+BUILDING = 420.0
+"""Seconds that a build may take, packages and all."""
 FOLDER = Path(__file__).parents[1] / "foreign"
 
 
@@ -58,7 +60,12 @@ class Toolchain(NamedTuple):
             return "built already"
         if any(shutil.which(command) is None for command in self.needs):
             return f"left out: {lack}"
-        done = subprocess.run(self.build, cwd=self.folder, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(
+                self.build, cwd=self.folder, capture_output=True, text=True, check=False, timeout=BUILDING
+            )
+        except subprocess.TimeoutExpired:
+            return f"left out: {' '.join(self.build[:2])} took longer than {BUILDING:g} s"
         if done.returncode:
             said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if "error" in line.lower()]
             return f"left out: {' '.join(self.build[:2])} failed: {said[0] if said else done.returncode}"
