@@ -18,7 +18,7 @@ from tests.e2e.harness.script import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-BUILDING = 420.0
+BUILDING = 300.0
 """Seconds that a build may take, packages and all."""
 FOLDER = Path(__file__).parents[1] / "foreign"
 
