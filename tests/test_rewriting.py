@@ -129,8 +129,7 @@ def failing(real: Callable[..., object], good: Iterator[bool]) -> Callable[..., 
 @pytest.mark.parametrize("healthy", streams(), ids=str)
 def test_a_shape_says_what_came_of_a_stream_that_was_cut(healthy: Healthy) -> None:
     """Wherever it was cut: what was held is said, and nothing is said twice."""
-    end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
-    frames = [frame + end for frame in healthy.body.split(end)[:-1]]
+    frames = healthy.frames
     for shape in SHAPES[healthy.dialect]:
         for length in range(1, len(frames) + 1):
             body = b"".join(frames[:length])

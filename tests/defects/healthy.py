@@ -53,6 +53,12 @@ class Healthy(NamedTuple):
         content_type = "application/x-ndjson" if lines else SSE
         return Exchange(path=PATHS[self.dialect], content_type=content_type, request=request(self.dialect))
 
+    @property
+    def frames(self) -> list[bytes]:
+        """The body, event by event."""
+        end = b"\n" if self.dialect == "ollama" else b"\n\n"
+        return [frame + end for frame in self.body.removesuffix(end).split(end)]
+
     def __str__(self) -> str:
         """As a test's id."""
         return f"{self.dialect}, {self.name}"

@@ -67,9 +67,7 @@ class Through:
         shape: Sequence[str] = (),
     ) -> dict[str, Any]:
         """What the client makes of the stream, as this model's."""
-        end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
-        pieces = [piece + end for piece in healthy.body.removesuffix(end).split(end)]
-        plan = self._upstream.plan(Answer(tuple(map(Send, pieces)), content_type=healthy.exchange.content_type))
+        plan = self._upstream.plan(Answer(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
         options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
         url = f"https://127.0.0.1:{self._proxy.port}"
         headers = {**plan.headers, mended_options.HEADER: options}

@@ -102,9 +102,7 @@ class Through:
         version: str = "h2",
     ) -> Reading:
         """What the SDK makes of the stream, as this model's."""
-        end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
-        pieces = [piece + end for piece in healthy.body.removesuffix(end).split(end)]
-        plan = self._upstream.plan(Answer(tuple(map(Send, pieces)), content_type=healthy.exchange.content_type))
+        plan = self._upstream.plan(Answer(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
         options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
         self._untold += 1
         try:

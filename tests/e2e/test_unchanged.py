@@ -98,9 +98,7 @@ def test_healthy_streams_with_repairs_on(
     proxy = proxies.get(toolstream_repair=[repair], toolstream_log=log)
     with client(version, way(proxy, secure)) as connection:
         for healthy in streams():
-            end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
-            pieces = [piece + end for piece in healthy.body.removesuffix(end).split(end)]
-            plan = secure.plan(Answer(tuple(map(Send, pieces)), content_type=healthy.exchange.content_type))
+            plan = secure.plan(Answer(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
             body = json.dumps(healthy.exchange.request).encode()
             assert connection.request(healthy.exchange.path, body, plan.headers).rest() == healthy.body
 

@@ -166,8 +166,7 @@ def test_request_json() -> None:
 @pytest.mark.parametrize("healthy", streams(), ids=str)
 def test_the_empty_chunk_is_the_end(healthy: Healthy, wanted: Settings) -> None:
     """Whatever went by last, and a text event or a fragment like the one before it goes by unread."""
-    end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
-    frames = [frame + end for frame in healthy.body.removesuffix(end).split(end)]
+    frames = healthy.frames
 
     async def run() -> None:
         for count in range(1, len(frames) + 1):

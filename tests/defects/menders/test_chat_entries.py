@@ -77,3 +77,11 @@ def test_an_event_without_a_delta_gets_one_while_calls_wait() -> None:
     finish = {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
     out = mended(body(ROLE, opening, bare, call, finish), EXCHANGE).out
     assert strict.calls("openai-chat", out, EXCHANGE) == [("get_weather", {"city": "Paris"})]
+
+
+def test_an_answer_that_is_a_message_gets_no_delta_for_another_reason() -> None:
+    """A reader that takes the message where there is no delta would take nothing then."""
+    said = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "end_turn"}
+    went = mended(body(said), EXCHANGE)
+    assert went.told == ["foreign-finish"]
+    assert last_choice(went.out) == {**said, "finish_reason": "stop"}

@@ -262,14 +262,14 @@ class ChatMender(Mender):
         if said.end and not said.finishes and not waiting.parts:
             self.over = True
             return [*self._ending.at_done(frame.number), frame]
-        bare = not (waiting.parts and not said.finishes) and self._entries.lacks_delta(frame)
-        bare = bare and self.tell(MISSING_DELTA, frame.number, "a choice has no delta object")
+        if (said.finishes or not waiting.parts) and self._entries.lacks_delta(frame):
+            waiting.bare = self.tell(MISSING_DELTA, frame.number, "a choice has no delta object")
         before = [*self._entries.unstreamed(waiting), *self._ending.before(waiting, following)]
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
         changes = self._ending.changes(waiting, following)
         pin = self._pinned(frame)
         edited = any(edit is None or edit for _, edit in edits)
-        changed = self._entries.structure(waiting) or bare or waiting.moved or pin or changes or edited
+        changed = self._entries.structure(waiting) or waiting.bare or waiting.moved or pin or changes or edited
         for finish in said.finishes:
             self._ending.finished(finish, frame.number, changes)
         numbers = [*(finish.choice for finish in said.finishes), *(part.fragment.choice for part in waiting.parts)]

@@ -84,7 +84,9 @@ class Endings:
     def is_early_total(self, frame: Frame) -> bool:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
         lacking = any(choice.known and choice.finish is None for choice in self._mender.choices.values())
-        return lacking and self._mender.on(MISSING_FINISH) and look.get(frame.json, "choices") == []
+        if not lacking or not self._mender.on(MISSING_FINISH) or look.get(frame.json, "choices") != []:
+            return False
+        return isinstance(look.get(frame.json, "usage"), dict)
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What has to be said before a finish, or before the total: `{}` for calls that were made without arguments."""

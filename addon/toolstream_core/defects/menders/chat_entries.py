@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.ending import UNSTREAMED_CALLS
-from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, MISSING_DELTA, TOOL_CALLS_OBJECT
+from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.defects.menders.chat_edits import DROP, Edits, edited
 from toolstream_core.defects.menders.names import plain_name
@@ -143,7 +143,7 @@ class Entries:
             rewritten = self._choice_rewritten(dict(choice), mine)
             if number in waiting.moved:
                 rewritten = _moved(rewritten, nothing_told=waiting.moved[number])
-            if self._mender.on(MISSING_DELTA) and not isinstance(rewritten.get("delta"), dict):
+            if waiting.bare and not isinstance(rewritten.get("delta"), dict):
                 rewritten = {**rewritten, "delta": {}, "finish_reason": rewritten.get("finish_reason")}
             if number in finishes:
                 rewritten["finish_reason"] = finishes[number]

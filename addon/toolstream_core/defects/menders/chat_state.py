@@ -48,7 +48,7 @@ class Part:
 class Waiting:
     """One event on its way."""
 
-    __slots__ = ("event", "frame", "moved", "parts", "said")
+    __slots__ = ("bare", "event", "frame", "moved", "parts", "said")
 
     def __init__(self, event: Event, parts: list[Part]) -> None:
         """`parts` are its entries."""
@@ -56,5 +56,7 @@ class Waiting:
         self.frame = event.frame
         self.said = event.said
         self.parts = parts
+        self.bare = False
+        """Whether choices without a delta are to get one."""
         self.moved: dict[int, bool] = {}
         """Choices whose final message's calls were said as deltas, and whether no delta has said anything else."""

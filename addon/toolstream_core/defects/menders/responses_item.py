@@ -147,23 +147,20 @@ class Item:
             and (other == self.call.id or self.judge(CHANGING_CALL_ID, f"call_id goes from {self.call_id} to {other}"))
         ):
             content["call_id"] = self.call_id
-        said = content.get("name")
-        if not self.name:
-            pass
-        elif not known(said if isinstance(said, str) else None):
-            if self._mender.tell(
-                EMPTY_NAME,
-                self._mender.number,
-                "the item that closes the call has no name",
-                self.call,
-                severity=WARNING,
-            ):
-                content["name"] = self.name
-        elif said != self.name and said == self.call.name:
-            content["name"] = self.name
+        if self.name:
+            self._same_name(content)
         text = self.said.cleaned(content.get("arguments"))
         if text is not None:
             content["arguments"] = text
+
+    def _same_name(self, content: dict[str, Json]) -> None:
+        said = content.get("name")
+        if not known(said if isinstance(said, str) else None):
+            message = "the item that closes the call has no name"
+            if self._mender.tell(EMPTY_NAME, self._mender.number, message, self.call, severity=WARNING):
+                content["name"] = self.name
+        elif said != self.name and said == self.call.name:
+            content["name"] = self.name
 
     def says(self, payload: dict[str, Json]) -> bool:
         """Whether the event that closes it says nothing new."""

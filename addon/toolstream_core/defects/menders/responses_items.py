@@ -108,8 +108,9 @@ class ItemsMender(Mender):
 
     def next_place(self, index: object) -> int:
         """The place of an item that nobody has heard of: `index` where that is free and in turn."""
-        free = isinstance(index, int) and index not in self.taken
-        return index if free and isinstance(index, int) and not self._out_of_turn(index) else self.free_place()
+        if isinstance(index, int) and index not in self.taken and not self._out_of_turn(index):
+            return index
+        return self.free_place()
 
     def knows(self, call: OpenCall) -> bool:
         """Whether there is a state of the call."""
