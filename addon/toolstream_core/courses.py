@@ -82,7 +82,8 @@ class Courses:
     def lulls(self, chunk: bytes) -> bool:
         """Whether a chunk is one frame of text, and goes by. What is told of it has to wait for `hand_on`."""
         hush = self.hush
-        if not hush.on or hush.stop(chunk, 0) != len(chunk):
+        stop = hush.stop(chunk, 0)
+        if not stop or stop != len(chunk):
             return False
         if not hush.frames:
             self.hand_on()

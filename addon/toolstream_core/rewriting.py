@@ -53,7 +53,7 @@ class Rewriter(Pipeline):
     def glance(self, chunk: bytes) -> bytes | None:
         """As `Pipeline.glance`: frames on a course, and those of text."""
         courses = self._courses
-        if courses is None or self._taken or not self._reading or not chunk:
+        if courses is None or self._taken or not self._reading:
             return None
         try:
             if self._faults is not None:
