@@ -71,7 +71,7 @@ def test_only_what_can_be_decoded_is_rewritten(coding: str, *, known: bool) -> N
         ("HTTP/1.1", "HTTP/1.1", True, True),
         ("HTTP/1.1", "HTTP/2.0", True, True),
         ("HTTP/1.1", "HTTP/1.1", False, True),
-        ("HTTP/1.1", "HTTP/1.0", True, False),
+        ("HTTP/1.1", "HTTP/1.0", True, True),
         ("HTTP/2.0", "HTTP/1.1", True, False),
     ],
 )
@@ -83,3 +83,22 @@ def test_the_client_is_still_told_when_it_is_over(asked: str, answered: str, *, 
     relabel(flow)
     assert flow.response.headers.get("transfer-encoding") == ("chunked" if chunked else None)
     assert "content-length" not in flow.response.headers
+
+
+@pytest.mark.parametrize(
+    ("came", "goes"),
+    [("close", None), ("Close, X-Own", "X-Own"), ("keep-alive", "keep-alive"), (None, None)],
+)
+def test_chunks_alone_say_when_it_is_over(came: str | None, goes: str | None) -> None:
+    """The connection's end says it no more; what upstream said of its own connection still counts for that one."""
+    headers = ((b"connection", came.encode()),) if came is not None else ()
+    flow = tflow.tflow(resp=tutils.tresp(http_version=b"HTTP/1.0", headers=headers))
+    before = flow.response
+    assert before is not None
+    before.stream = True
+    relabel(flow)
+    assert flow.response is not None
+    assert flow.response.headers.get("connection") == goes
+    assert (flow.response.http_version, flow.response.stream) == ("HTTP/1.1", True)
+    assert (before.http_version, before.headers.get("connection")) == ("HTTP/1.0", came)
+    assert "transfer-encoding" not in before.headers

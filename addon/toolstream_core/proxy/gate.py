@@ -165,7 +165,7 @@ class GatedStream(HttpStream):
         """Break the client's connection, or its stream, and tell everybody."""
         self.flow.error = flow.Error(step.why)
         yield HttpErrorHook(self.flow)
-        if step.how is How.RESET:
+        if step.how is How.RESET or self.flow.request.is_http10:  # HTTP/1.0 has no other end than a connection's
             reset_soon(self.flow)
         if step.how is How.CLOSE and self.flow.request.is_http2:
             yield commands.CloseConnection(self.context.client)
