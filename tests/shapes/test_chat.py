@@ -74,12 +74,3 @@ def test_even_ids_leave_what_is_long_enough() -> None:
     assert shaped(even)[0] == even
     endless = written(entry(0, "x" * 1000), entry(1, "y" * LONGEST))
     assert shaped(endless)[0] == endless
-
-
-def test_whole_calls_lose_nothing_that_comes_later() -> None:
-    """What follows a finish in a call's midst goes on as it came."""
-    finish = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}\n\n'
-    body = written(entry(0, "call_1", '{"a":')) + finish + written(entry(0, None, "1}"), entry(0, None, ""))
-    out, _ = shaped(body, "whole-calls")
-    assert out.index(b"call_1") < out.index(b'"finish_reason": "tool_calls"') < out.index(b'"1}"')
-    assert out.count(b'"tool_calls":') == 2

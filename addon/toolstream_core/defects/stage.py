@@ -172,8 +172,8 @@ class Audited(Stage):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
         frames = list(self._inner.end(clean=clean))
-        if frames:
-            self._told(frames[-1].number, frames)
+        if frames or self._held:
+            self._told((frames or self._held)[-1].number, frames)
         return frames
 
     def release(self) -> Iterable[Frame]:

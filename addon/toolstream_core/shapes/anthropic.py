@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.shapes.gathered import Gathered, Scattered
+from toolstream_core.shapes.gathered import Gathered
+from toolstream_core.shapes.scattered import Scattered
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
 
 class WholeCalls(Gathered):
-    """Each call's input comes in one delta."""
+    """Each call's input comes in one delta; a call that was cut off does not come."""
+
+    place = "index"
 
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
         """As `Gathered.delta`."""

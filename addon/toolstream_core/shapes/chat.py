@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.dialects.chat_edit import Piece, continuation, with_entries
-from toolstream_core.shapes.chat_held import HeaderWithFirstFragment, Sequential, WholeCalls
+from toolstream_core.shapes.chat_held import HeaderWithFirstFragment, Sequential
 from toolstream_core.shapes.chat_shape import ChatShape
-from toolstream_core.shapes.gathered import TINY, tiny
+from toolstream_core.shapes.chat_whole import WholeCalls
+from toolstream_core.shapes.scattered import TINY, tiny
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-class _Holding(ChatShape):
+class Holding(ChatShape):
     """Holds entries of calls, and lets go of what it has of them where the stream ends in the middle."""
 
     def __init__(self, context: Context) -> None:
+        """As `Stage`."""
         super().__init__(context)
-        self._open: dict[int, _Gathered] = {}
-        """By call: what came and has not gone on in any form."""
+        self._open: dict[int, GatheredCall] = {}
+        """By call, in the order in which they opened: what came and has not gone on in any form."""
 
     @property
     def holding(self) -> bool:
@@ -49,17 +50,18 @@ class _Holding(ChatShape):
         return out
 
 
-class _Gathered:
+class GatheredCall:
     """The entries of one call that are held."""
 
     def __init__(self, piece: Piece, payload: Json, number: int) -> None:
+        """Begins with `piece`, of the event with that `payload` and `number`."""
         self.piece = piece
         self.payload = payload
         self.number = number
         self.parts: list[str] = [piece.arguments]
 
     def frames(self, context: Context) -> Iterator[Frame]:
-        """The call in one event, with the fields of its first entry."""
+        """What came of the call in one event, with the fields of its first entry."""
         function = self.piece.function
         said = "".join(self.parts)
         if said or "arguments" in function:
@@ -67,38 +69,7 @@ class _Gathered:
         yield context.writer.make(entry_chunk(self.payload, self.piece.choice, self.piece.entry), self.number)
 
 
-class WholeCalls(_Holding):
-    """Each call comes in one event."""
-
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not self._open and len(found) == 1 and found[0].opening and found[0].call.arguments.whole:
-            return [event.frame]
-        rest = self._rest(event, found)
-        out: list[Frame] = []
-        payload, number = event.frame.json, event.frame.number
-        for piece in found:
-            if piece.opening:
-                out.extend(self._complete(piece.call))
-            gathered = self._open.get(id(piece.call))
-            if gathered is not None:
-                gathered.parts.append(piece.arguments)
-            elif piece.opening:
-                self._open[id(piece.call)] = _Gathered(piece, payload, number)
-            elif piece.arguments:  # more of a call that has gone on: after an early finish, or a first `{}`
-                out.append(self._context.writer.make(entry_chunk(payload, piece.choice, piece.entry), number))
-        if any(finish.reason for finish in event.said.finishes):
-            out.extend(self._gone())
-        return [*out, *rest]
-
-    def _complete(self, other: OpenCall) -> Iterator[Frame]:
-        """Calls that are whole when another one opens."""
-        for key, gathered in list(self._open.items()):
-            if gathered.piece.call is not other and gathered.piece.call.arguments.whole:
-                yield from gathered.frames(self._context)
-                del self._open[key]
-
-
-class HeaderWithFirstFragment(_Holding):
+class HeaderWithFirstFragment(Holding):
     """A header without arguments waits for the first ones."""
 
     def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -113,11 +84,11 @@ class HeaderWithFirstFragment(_Holding):
         out = self._gone()
         if len(found) > 1 or not piece.opening or piece.arguments or event.said.finishes:
             return [*out, event.frame]
-        self._open[id(piece.call)] = _Gathered(piece, event.frame.json, event.frame.number)
+        self._open[id(piece.call)] = GatheredCall(piece, event.frame.json, event.frame.number)
         return [*out, *self._rest(event, found)]
 
 
-class Sequential(_Holding):
+class Sequential(Holding):
     """One call after the other: what belongs to a later one waits until the one before it is whole."""
 
     def __init__(self, context: Context) -> None:
@@ -140,7 +111,7 @@ class Sequential(_Holding):
             elif id(piece.call) in self._open:
                 self._open[id(piece.call)].parts.append(piece.arguments)
             else:
-                self._open[id(piece.call)] = _Gathered(piece, payload, number)
+                self._open[id(piece.call)] = GatheredCall(piece, payload, number)
             if self._current.arguments.whole:
                 out.extend(self._next())
         if any(finish.reason for finish in event.said.finishes):

@@ -1,108 +1,199 @@
-"""Shapes that say a call's arguments otherwise: all at once, or a few characters at a time. Knows no protocol."""
+"""The shape that says each call whole or not at all, where calls are items or blocks. Knows no protocol."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.stage import Context, Stage
 from toolstream_core.model import Kind, Phase
+from toolstream_core.shapes.wholeness import is_whole, turn_over
+from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event, Json, Said
     from toolstream_core.wire.frame import Frame
 
-TINY: Final = 3
-"""Characters of a tiny fragment."""
-_HIGH = range(0xD800, 0xDC00)
+MAX_HELD: Final = 16 * 1024 * 1024
+"""Bytes of held events above which they go on as they came: the call that they wait for is over every size."""
 
 
-def tiny(text: str) -> Iterator[str]:
-    """The text in tiny pieces; no surrogate pair is cut."""
-    at = 0
-    while at < len(text):
-        end = at + TINY
-        if end < len(text) and ord(text[end - 1]) in _HIGH:
-            end += 1
-        yield text[at:end]
-        at = end
+class _Waiting(NamedTuple):
+    """An event that waits, with the call that it is of."""
+
+    event: Event
+    call: OpenCall | None
+    delta: bool
+    """Whether it brings arguments."""
 
 
 class Gathered(Stage):
-    """Holds the argument deltas of each call and says them in one, before the event that follows them."""
+    """Holds the events of a call, and what follows them, until the call is whole; its arguments come in one delta.
+
+    The events of a call that never becomes whole do not go on, and the places of what follows move up: clients put
+    items into a list by their place.
+    """
+
+    place: str
+    """The key that has the place of an item or a block."""
 
     def __init__(self, context: Context) -> None:
         """As `Stage`."""
         super().__init__(context)
-        self._texts: dict[int, list[str]] = {}
-        self._first: dict[int, Event] = {}
-        self._held: list[tuple[OpenCall, Frame]] = []
+        self._waiting: list[_Waiting] = []
+        self._held = 0
+        self._open: dict[int, OpenCall] = {}
+        """Calls that are not known to be whole; by `id(call)`, as all that follow."""
+        self._closed: dict[int, OpenCall] = {}
+        """Those of them that are closed and said nothing: how the turn ends tells whether they were cut off."""
+        self._settled: set[int] = set()
+        self._left_out: dict[int, OpenCall] = {}
+        self._gaps: list[int] = []
+        """Places that do not exist for the client."""
 
     @property
     def holding(self) -> bool:
-        """As `Stage.holding`."""
-        return bool(self._held)
+        """As `Stage.holding`: what is left out moves the places of all that follow."""
+        return bool(self._waiting or self._gaps)
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        if len(heard) != 1 or heard[0].call.kind is not Kind.FUNCTION:
-            over = event.said.end or event.said.error or event.said.finishes
-            return [*(self.release() if over else ()), event.frame]
-        fragment, call = heard[0]
-        if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
-            self._texts.setdefault(id(call), []).append(fragment.arguments)
-            self._first.setdefault(id(call), event)
-            self._held.append((call, event.frame))
-            return []
-        if fragment.phase is Phase.OPEN:
-            return [event.frame]
-        return [*self._said(call), event.frame]
+        said = event.said
+        if said.finishes or said.end or said.error:
+            self._decide(over=turn_over(said))
+            return [*self._gone(), *self._terminal(event, heard)]
+        if self._closed and self._moves_on(event):
+            self._settled.update(self._closed)
+            self._closed.clear()
+        call = heard[0].call if len(heard) == 1 and heard[0].call.kind is not Kind.SERVER else None
+        phase = heard[0].fragment.phase if call is not None else None
+        if call is not None and phase is not None:
+            self._hear(event, call, phase)
+        self._waiting.append(_Waiting(event, call, phase is Phase.MORE))
+        self._held += len(event.frame.raw)
+        if self._held > MAX_HELD:
+            self._settled.update(self._open)
+        return self._gone()
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
         del clean
-        return self.release()
+        self._decide(over=False)
+        return self._gone()
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`."""
-        held, self._held = self._held, []
-        self._texts.clear()
-        self._first.clear()
-        return [frame for _, frame in held]
+        waiting, self._waiting, self._held = self._waiting, [], 0
+        return [one.event.frame for one in waiting]
 
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
         """A delta like `payload` with all arguments."""
         raise NotImplementedError
 
-    def _said(self, call: OpenCall) -> Iterator[Frame]:
-        """The one delta of a call."""
-        texts, first = self._texts.pop(id(call), None), self._first.pop(id(call), None)
-        if texts is None or first is None or not isinstance(first.frame.json, dict):
+    def status(self, payload: Json) -> str:
+        """What an event that closes a call says of it: `completed`, `incomplete`, or nothing."""
+        del payload
+        return ""
+
+    def without(self, payload: dict[str, Json], said: Said, heard: Sequence[Heard]) -> dict[str, Json]:
+        """The event that ends the answer, without the calls that are left out."""
+        del said, heard
+        return payload
+
+    def is_left_out(self, call: OpenCall) -> bool:
+        """Whether a call did not go on."""
+        return id(call) in self._left_out
+
+    def _hear(self, event: Event, call: OpenCall, phase: Phase) -> None:
+        """Decide on a call, as far as that can be done now."""
+        key = id(call)
+        if phase is Phase.OPEN:
+            for other in list(self._open.values()):
+                if other is not call and is_whole(other, over=False):
+                    self._settled.add(id(other))
+        if key in self._settled or key in self._left_out:
             return
-        self._held = [one for one in self._held if one[0] is not call]
-        delta = self.delta(first.frame.json, "".join(texts), call)
-        yield self._context.writer.rewrite(first.frame, delta)
+        self._open[key] = call
+        if phase in {Phase.ARGUMENTS, Phase.CLOSE} and is_whole(call, over=False):
+            self._settled.add(key)
+        elif phase is Phase.CLOSE:
+            status = self.status(event.frame.json)
+            if status == "incomplete" or not is_whole(call, over=True):
+                self._leave_out(call)
+            elif status == "completed":
+                self._settled.add(key)
+            else:
+                self._closed[key] = call
 
+    def _moves_on(self, event: Event) -> bool:
+        """Whether the answer goes on with another item or block."""
+        return isinstance(look.integer(look.get(event.frame.json, self.place)), int)
 
-class Scattered(Stage):
-    """Says each argument delta in tiny ones."""
+    def _decide(self, *, over: bool) -> None:
+        """The turn ends: what is not whole now never will be."""
+        for key, call in list(self._open.items()):
+            if key not in self._settled and not is_whole(call, over=over):
+                self._leave_out(call)
+            else:
+                self._settled.add(key)
+        self._closed.clear()
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
-        """As `Stage.take`."""
-        payload = event.frame.json
-        fragment = heard[0].fragment if len(heard) == 1 and heard[0].call.kind is Kind.FUNCTION else None
-        said = fragment.arguments if fragment is not None and fragment.phase is Phase.MORE else None
-        if not isinstance(said, str) or len(said) <= TINY or not isinstance(payload, dict):
-            return [self.other(event.frame)]
-        name, number = event.frame.name, event.frame.number
-        return [self._context.writer.make(self.delta(payload, piece), number, name) for piece in tiny(said)]
+    def _leave_out(self, call: OpenCall) -> None:
+        self._left_out[id(call)] = call
+        if isinstance(call.index, int):
+            self._gaps.append(call.index)
 
-    def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
-        """A delta like `payload` with a piece of its arguments."""
-        raise NotImplementedError
+    def _gone(self) -> list[Frame]:
+        """What need not wait any more."""
+        out: list[Frame] = []
+        while self._waiting:
+            event, call, delta = self._waiting[0]
+            key = id(call)
+            if call is not None and key not in self._settled and key not in self._left_out:
+                break
+            self._open.pop(key, None)
+            if call is not None and key in self._left_out:
+                self._take_out(call)
+            elif call is not None and delta:
+                out += self._in_one(call)
+            else:
+                self._held -= len(self._waiting.pop(0).event.frame.raw)
+                out.append(self._moved(event.frame))
+        return out
 
-    def other(self, frame: Frame) -> Frame:
-        """Any other event."""
-        return frame
+    def _take_out(self, call: OpenCall, *, deltas: bool = False) -> list[_Waiting]:
+        """The waiting events of a call, or its deltas, which wait no more."""
+        taken = [one for one in self._waiting if one.call is call and (one.delta or not deltas)]
+        self._waiting = [one for one in self._waiting if one.call is not call or (deltas and not one.delta)]
+        self._held -= sum(len(one.event.frame.raw) for one in taken)
+        return taken
+
+    def _in_one(self, call: OpenCall) -> Iterator[Frame]:
+        """The one delta of a call, in the place of its first."""
+        events = [one.event for one in self._take_out(call, deltas=True)]
+        texts = [fragment.arguments for event in events for fragment in event.said.fragments]
+        payload = events[0].frame.json
+        if not isinstance(payload, dict):
+            yield from (self._moved(event.frame) for event in events)
+            return
+        text = "".join(text for text in texts if isinstance(text, str))
+        yield self._moved(self._context.writer.rewrite(events[0].frame, self.delta(payload, text, call)))
+
+    def _terminal(self, event: Event, heard: Sequence[Heard]) -> Iterator[Frame]:
+        frame = event.frame
+        payload = frame.json
+        changed = self.without(payload, event.said, heard) if isinstance(payload, dict) else payload
+        yield self._moved(frame if changed is payload else self._context.writer.rewrite(frame, changed))
+
+    def _moved(self, frame: Frame) -> Frame:
+        """The event in the place that it has for the client."""
+        if not self._gaps or frame.data is None:
+            return frame
+        payload = frame.json
+        at = look.integer(look.get(payload, self.place))
+        if not isinstance(payload, dict) or not isinstance(at, int):
+            return frame
+        gaps = sum(gap < at for gap in self._gaps)
+        return self._context.writer.rewrite(frame, {**payload, self.place: at - gaps}) if gaps else frame

@@ -55,7 +55,7 @@ def _groups(parts: list[Json]) -> list[list[Json]]:
 
 
 class WholeCalls(Stage):
-    """A call whose arguments come in several parts (`partialArgs`) comes in one."""
+    """A call whose arguments come in several parts (`partialArgs`) comes in one; one that was cut off does not come."""
 
     def __init__(self, context: Context) -> None:
         """As `Stage`."""
@@ -80,14 +80,17 @@ class WholeCalls(Stage):
         self._edits.append({})
         for piece in pieces(event.frame.json, heard) if event.frame.data is not None else ():
             self._take(piece)
+        if event.said.finishes or event.said.error:
+            self._leave_out()
         if self._open is not None:
             return ()
         return self._said()
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`: a call that was cut off stays in its parts."""
+        """As `Stage.end`."""
         del clean
-        return self.release()
+        self._leave_out()
+        return self._said()
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`."""
@@ -116,6 +119,13 @@ class WholeCalls(Stage):
             self._edits[where][first.place] = ({**first.with_said(said), **self._more},)
             self._open = None
 
+    def _leave_out(self) -> None:
+        """The open call never becomes whole."""
+        if self._open is not None:
+            at, first = self._open
+            self._edits[at][first.place] = ()
+            self._open = None
+
     def _said(self) -> Iterable[Frame]:
         """What was held, with the call in one part; events that have nothing else to say are gone."""
         frames, edits = self._frames, self._edits
@@ -124,7 +134,7 @@ class WholeCalls(Stage):
             payload = edited(frame.json, changes) if changes else None
             if payload is None:
                 yield frame
-            elif not says_nothing(payload):
+            elif frame.number == 0 or not says_nothing(payload):  # a JSON array begins with its first element
                 yield self._context.writer.rewrite(frame, payload)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.stage import Context, Stage
-from toolstream_core.shapes.gathered import Gathered, Scattered
+from toolstream_core.model import Kind
+from toolstream_core.shapes.gathered import Gathered
+from toolstream_core.shapes.scattered import Scattered
+from toolstream_core.shapes.wholeness import is_whole, turn_over
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event, Json, Said
     from toolstream_core.wire.frame import Frame
 
 _DELTA = "response.function_call_arguments.delta"
@@ -46,21 +49,47 @@ class Numbers:
 
 
 class WholeCalls(Gathered):
-    """Each call's arguments come in one delta."""
+    """Each call's arguments come in one delta; a call that was cut off does not come, in the whole response neither."""
 
-    def __init__(self, context: Context) -> None:
-        """As `Stage`."""
-        super().__init__(context)
-        self._numbers = Numbers()
-
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
-        """As `Stage.take`."""
-        return [self._numbers.frame(frame, self._context) for frame in super().take(event, heard)]
+    place = "output_index"
 
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
         """As `Gathered.delta`."""
         del call
         return {key: value for key, value in payload.items() if key != "obfuscation"} | {"delta": text}
+
+    def status(self, payload: Json) -> str:
+        """As `Gathered.status`."""
+        return _status(look.get(payload, "item"))
+
+    def without(self, payload: dict[str, Json], said: Said, heard: Sequence[Heard]) -> dict[str, Json]:
+        """As `Gathered.without`."""
+        inside = payload.get("response", payload)
+        output = look.items(look.get(inside, "output"))
+        calls = iter([one.call for one in heard])
+        over = turn_over(said)
+        kept = [item for item in output if not _is_call(item) or self._stays(item, next(calls, None), over=over)]
+        if len(kept) == len(output) or len(heard) != sum(map(_is_call, output)):
+            return payload
+        changed = {**inside, "output": kept}
+        return {**payload, "response": changed} if "response" in payload else changed
+
+    def _stays(self, item: Json, call: OpenCall | None, *, over: bool) -> bool:
+        if call is None or call.kind is Kind.SERVER:
+            return True
+        over = (over or _status(item) == "completed") and _status(item) != "incomplete"
+        return is_whole(call, over=over and not self.is_left_out(call))
+
+
+def _is_call(item: Json) -> bool:
+    """Whether an item of the output is told as a call."""
+    kind = look.get(item, "type")
+    return isinstance(kind, str) and kind.endswith("_call")
+
+
+def _status(item: Json) -> str:
+    status = look.get(item, "status")
+    return status if isinstance(status, str) else ""
 
 
 class SelfContainedDeltas(WholeCalls):
