@@ -1,0 +1,106 @@
+"""Mutate streams and hold toolstream to its laws. Knows the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
+
+from tests.conftest import shared_dir  # noqa: E402 - the checkout's own modules are run
+from tests.fuzz import hunt  # noqa: E402
+from tests.fuzz.case import Case, load  # noqa: E402
+from tests.fuzz.corpus import Seed, seeds  # noqa: E402
+from tests.fuzz.laws import LAWS, Seen  # noqa: E402
+from toolstream_core.model import ABSENT  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHOWN = 60
+EPILOG = """\
+Examples:
+  scripts/fuzz --minutes 2                        everything, for two minutes
+  scripts/fuzz --minutes 2 --dialect anthropic    streams of one protocol only
+  scripts/fuzz --minutes 2 --law nothing-made-whole --law text-goes-out
+  scripts/fuzz --replay out/openai-chat/LAW-KIND-MARK.sse    hold one stream to all laws, and show what came of it
+  scripts/fuzz --seed 7 --cases 20000             the same streams every time
+A failure is written as a body (.sse, .ndjson) and, beside it, a .case with the seed, the law that it breaks,
+why, the request, and what was switched on; at most three of a kind. A body without a .case beside it is
+replayed with safe repairs. To read one:
+  toolstream repair FILE -o - --diff; toolstream inspect FILE
+Laws (tests/fuzz/laws.py):
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Hunt, or replay; 1 where a law was broken."""
+    options = _parser().parse_args(arguments)
+    laws = options.law or list(LAWS)
+    if options.replay:
+        return max(_replay(load(Path(name)), laws) for name in options.replay)
+    streams = [one for one in seeds(shared_dir()) if not options.dialect or one.dialect in options.dialect]
+    out = options.out or ROOT / "fuzz-failures"
+    start = time.monotonic()
+    tally = _hunt(options, streams, laws, out)
+    _report(tally, time.monotonic() - start, out)
+    return 1 if tally.kinds else 0
+
+
+def _hunt(options: argparse.Namespace, streams: Sequence[Seed], laws: Sequence[str], out: Path) -> hunt.Tally:
+    if options.cases:
+        drawn = hunt.names(options.seed, 0)
+        return hunt.hunt(streams, (next(drawn) for _ in range(options.cases)), laws, out)
+    return hunt.in_workers(streams, options.seed, options.workers, options.minutes, laws, out)
+
+
+def _report(tally: hunt.Tally, seconds: float, out: Path) -> None:
+    print(f"{tally.cases} streams in {seconds:.0f} s, {tally.cases / seconds * 60:.0f} a minute")
+    for law in LAWS:
+        print(f"{tally.laws[law]:8} {law}")
+    for kind, count in tally.kinds.most_common(SHOWN):
+        print(f"{count:8} {kind}")
+    if tally.kinds:
+        print(f"written to {out}")
+
+
+def _replay(case: Case, laws: Sequence[str]) -> int:
+    seen = Seen(case)
+    print(f"{seen.dialect or 'not read'}, repairs {case.repair}, shapes {case.shape}, broken {case.broken}")
+    if case.request is not ABSENT:
+        print(f"request {case.request}")
+    for title, run in (("as it came", seen.off), ("as it went on", seen.on)):
+        print(f"--- {title}\n{run.out.decode('utf-8', 'replace')}")
+        print(f"calls {run.calls}\ntold {sorted(run.names)}")
+    print("what went on has the calls", seen.reread.calls)
+    found = list(hunt.broken(case, laws))
+    for one in found:
+        print(f"BROKEN {one.law}: {one.why}")
+    return 1 if found else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    told = EPILOG + "".join(f"  {name}: {(law.__doc__ or '').splitlines()[0]}\n" for name, law in LAWS.items())
+    parser = argparse.ArgumentParser(
+        prog="scripts/fuzz",
+        description=__doc__,
+        epilog=told,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--minutes", type=float, default=1, help="how long (1)")
+    parser.add_argument("--cases", type=int, default=0, help="so many streams in this process, instead of minutes")
+    parser.add_argument("--seed", default="1", help="what everything is drawn from (1)")
+    parser.add_argument("--workers", type=int, default=2, help="processes (2)")
+    parser.add_argument("--dialect", action="append", help="streams of this protocol only; may be repeated")
+    parser.add_argument("--law", action="append", choices=list(LAWS), help="this law only; may be repeated")
+    parser.add_argument("--out", type=Path, help="where failures are written (fuzz-failures)")
+    parser.add_argument("--replay", nargs="+", metavar="FILE", help="hold these bodies to the laws instead")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

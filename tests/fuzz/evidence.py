@@ -1,0 +1,143 @@
+"""What a stream says that arguments may be made of: a call that is whole behind a repair must have been said.
+
+Weaker than a reading of calls, and so independent of it: whoever wrote the stream said these arguments somewhere,
+in one piece or in pieces that follow each other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tests.fuzz.blocks import cut, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ARGUMENTS = frozenset(
+    {"arguments", "partial_json", "delta", "parameters", "args", "input", "argument", "action", "operation", "code"}
+)
+"""Keys under which argument text comes."""
+KEYS = ("index", "id", "item_id", "output_index", "call_id")
+"""Keys that say whose a part is."""
+CLOSING = re.compile(
+    rb'finish_reason"\s*:\s*"\w|\[DONE\]|stop_reason"\s*:\s*"\w|message_stop|content_block_stop|arguments\.done'
+    rb'|output_item\.done|response\.(?:completed|incomplete|done)|finishReason|"done"\s*:\s*true'
+)
+"""Whatever says, in any protocol, that a call or the turn is over."""
+_EMPTY = re.compile(rb'"(?:arguments|args|parameters)"\s*:\s*\{\s*\}')
+NOTHING = {"", "null", "{}", '""'}
+
+
+def canonical(value: Any) -> str:
+    """Equal for equal JSON."""
+    return json.dumps(value, sort_keys=True)
+
+
+class Evidence:
+    """What one body says."""
+
+    def __init__(self, body: bytes, content_type: str) -> None:
+        self._cut = cut(body, content_type)
+        self._body = body
+
+    @cached_property
+    def closed(self) -> bool:
+        """Whether anything says that a call or the turn is over."""
+        return CLOSING.search(self._body) is not None
+
+    @cached_property
+    def _payloads(self) -> list[Any]:
+        """All blocks, and the tail where it is whole but for its terminator."""
+        tail = self._cut.tail
+        lines = [line.partition(b":")[2].strip() for line in tail.splitlines() if line.startswith(b"data")]
+        return [block.payload for block in self._cut.blocks] + [parsed(line) for line in lines] + [parsed(tail)]
+
+    @cached_property
+    def said(self) -> set[str]:
+        """Every object that stands anywhere, as it is or as the text of it."""
+        return {canonical(value) for payload in self._payloads for value in _objects(payload, 0)}
+
+    @cached_property
+    def runs(self) -> list[list[str]]:
+        """Argument text in order: all of it, and that of each value of each key that says whose it is."""
+        found: dict[object, list[str]] = defaultdict(list)
+        for payload in self._payloads:
+            for keys, text in _parts(payload, {}):
+                found[None].append(text)
+                for name, value in keys.items():
+                    found[name, str(value)].append(text)
+        return list(found.values())
+
+    def proves(self, value: dict[str, Any]) -> bool:
+        """Whether these arguments were said: whole somewhere, or in parts one after the other."""
+        wanted = canonical(value)
+        if not value:
+            return self._proves_nothing()
+        return wanted in self.said or any(_begins_somewhere(run, wanted) for run in self.runs)
+
+    def _proves_nothing(self) -> bool:
+        """`{}` was meant: somebody says so, or nothing at all is said and that it is over."""
+        return self.says_empty or (self.closed and "".join(map("".join, self.runs[:1])).strip() in NOTHING)
+
+    @cached_property
+    def says_empty(self) -> bool:
+        """Whether arguments are said to be `{}` anywhere; `input` in a block's start is always that."""
+        return any(text.count("{}") for run in self.runs[:1] for text in run) or _EMPTY.search(self._body) is not None
+
+
+def _objects(value: Any, depth: int) -> Iterator[Any]:
+    """The objects within a value, also within its texts."""
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from _objects(inner, depth)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _objects(inner, depth)
+    elif isinstance(value, str) and depth < 3:
+        text = value.lstrip()
+        if text[:1] in {"{", '"'} and (inner := _first(text)) is not None:
+            yield from _objects(inner, depth + 1)
+
+
+def _first(text: str) -> Any:
+    """The JSON that a text begins with, whatever follows."""
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Argument texts with the keys that stand around them."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from _parts(inner, keys)
+        return
+    if not isinstance(value, dict):
+        return
+    mine = {**keys, **{key: value[key] for key in KEYS if isinstance(value.get(key), str | int)}}
+    for key, inner in value.items():
+        if key in ARGUMENTS and isinstance(inner, str):
+            yield mine, inner
+        else:
+            yield from _parts(inner, mine)
+
+
+def _begins_somewhere(run: list[str], wanted: str) -> bool:
+    """Whether arguments begin with some part and go on in those behind it, as they are or encoded once more."""
+    for at, part in enumerate(run):
+        if part.lstrip()[:1] not in {"{", '"', "\\"} and "{" not in part:
+            continue
+        joined = "".join(run[at:])
+        for begin in {0, joined.find("{")} - {-1}:
+            value = _first(joined[begin:].lstrip())
+            if isinstance(value, str):
+                value = _first(value)
+            if value is not None and canonical(value) == wanted:
+                return True
+    return False

@@ -1,0 +1,169 @@
+"""Draws cases, holds them to the laws, and makes what breaks one small. Knows processes and files."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import re
+import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.fuzz import mutate
+from tests.fuzz.case import Case, save
+from tests.fuzz.laws import LAWS, Seen
+from toolstream_core.model import ABSENT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from tests.fuzz.corpus import Seed
+
+SHRINK_SECONDS = 6.0
+KEPT = 2
+"""Failures of one kind that are written."""
+TRIED = 10
+"""Failures of one law and complaint that one process makes small, of whatever kind they turn out to be."""
+_NOISE = re.compile(r"""\bb?(["']).*|\d+|\(.*|\[.*|:.*""", re.DOTALL)
+
+
+class Broken(NamedTuple):
+    """A law that a case breaks."""
+
+    law: str
+    why: str
+    rows: tuple[str, ...] = ()
+    """Names of what was mended."""
+
+    @property
+    def complaint(self) -> str:
+        """Law and complaint without what differs from stream to stream."""
+        depth = 2 if self.law in {"same-for-every-cut", "told-the-same-with-repairs", "no-exception"} else 1
+        parts = [_NOISE.sub("", part).strip() for part in self.why.split(":")[:depth]]
+        return f"{self.law}: {': '.join(parts)}"[:150]
+
+    @property
+    def kind(self) -> str:
+        """The complaint, with what was mended."""
+        return f"{self.complaint} ({', '.join(self.rows)})"
+
+
+def broken(case: Case, laws: Iterable[str] = tuple(LAWS)) -> Iterator[Broken]:
+    """What `case` breaks; a law that raises is broken too, by itself."""
+    seen = Seen(case)
+    for name in laws:
+        try:
+            for why in LAWS[name](seen):
+                yield Broken(name, why, tuple(sorted({row for mend in seen.on.mends for row in mend.rows})))
+        except Exception:  # noqa: BLE001 - a mistake of a law is to be seen as what it is
+            yield Broken(name, f"the law itself raised: {traceback.format_exc(limit=-3)}")
+
+
+def shrunk(case: Case, one: Broken) -> Case:
+    """A smaller case that breaks the law of `one` in the same way: events and bytes taken out as long as it does."""
+    until = time.monotonic() + SHRINK_SECONDS
+
+    def still(smaller: Case) -> bool:
+        return any(other.complaint == one.complaint for other in broken(smaller, [one.law]))
+
+    for plainer in (
+        {"request": ABSENT},
+        {"path": ""},
+        {"broken": None},
+        {"repair": ("safe",), "shape": ()},
+        {"shape": ()},
+        {"repair": ("safe",)},
+    ):
+        smaller = replace(case, **plainer)
+        if smaller != case and still(smaller):
+            case = smaller
+    blocks = mutate.split(case.body)
+    size = max(1, len(blocks) // 2)
+    while size and time.monotonic() < until:
+        at = 0
+        while at < len(blocks) and time.monotonic() < until:
+            fewer = blocks[:at] + blocks[at + size :]
+            smaller = replace(case, body=b"".join(fewer))
+            if fewer and still(smaller):
+                blocks, case = fewer, smaller
+            else:
+                at += size
+        size //= 2
+    return case
+
+
+@dataclass
+class Tally:
+    """What came of so many cases."""
+
+    cases: int = 0
+    laws: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    files: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Take another one in."""
+        self.cases += other.cases
+        self.laws += other.laws
+        self.kinds += other.kinds
+        self.files += other.files
+
+
+def hunt(seeds: Sequence[Seed], names: Iterable[str], laws: Sequence[str], out: Path | None) -> Tally:
+    """Hold each named case to the laws; what breaks one is made small and written to `out`."""
+    tally = Tally()
+    for name in names:
+        case = mutate.case(seeds, name)
+        tally.cases += 1
+        found: dict[str, Broken] = {}
+        for one in broken(case, laws):
+            found.setdefault(one.complaint, one)
+        for complaint, one in found.items():
+            tally.laws[one.law] += 1
+            tally.kinds[complaint] += 1
+            if out is not None and tally.kinds[complaint] <= TRIED:
+                tally.files += _written(case, one, out)
+    return tally
+
+
+def _written(case: Case, one: Broken, out: Path) -> list[str]:
+    small = shrunk(case, one)
+    one = next(other for other in broken(small, [one.law]) if other.complaint == one.complaint)
+    folder = out / (Seen(small).dialect or "unread")
+    stem = f"{one.law}-{hashlib.sha256(one.kind.encode()).hexdigest()[:6]}"
+    if len(list(folder.glob(f"{stem}-*.case"))) >= KEPT:
+        return []
+    mark = hashlib.sha256(small.body).hexdigest()[:4]
+    return [str(save(small, folder / f"{stem}-{mark}", kind=one.kind, why=one.why))]
+
+
+def names(seed: str, worker: int) -> Iterator[str]:
+    """The names of the cases of one worker, without end."""
+    count = 0
+    while True:
+        yield f"{seed}:{worker}:{count}"
+        count += 1
+
+
+def until(drawn: Iterator[str], end: float) -> Iterator[str]:
+    """Names until the clock says so."""
+    while time.monotonic() < end:
+        yield next(drawn)
+
+
+def in_workers(seeds: Sequence[Seed], seed: str, workers: int, minutes: float, laws: Sequence[str], out: Path) -> Tally:
+    """So many minutes in so many processes."""
+    end = time.monotonic() + 60 * minutes
+    total = Tally()
+    with multiprocessing.get_context("fork").Pool(workers) as pool:
+        jobs = [pool.apply_async(_work, (seeds, seed, worker, end, laws, out)) for worker in range(workers)]
+        for job in jobs:
+            total.add(job.get())
+    return total
+
+
+def _work(seeds: Sequence[Seed], seed: str, worker: int, end: float, laws: Sequence[str], out: Path) -> Tally:
+    return hunt(seeds, until(names(seed, worker), end), laws, out)

@@ -1,0 +1,294 @@
+"""What holds for every stream, however broken: each law looks at the runs of one case and says what breaks it."""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.fuzz import readers
+from tests.fuzz.blocks import Block, Cut, cut, parsed
+from tests.fuzz.drive import Outcome
+from tests.fuzz.evidence import NOTHING, Evidence, canonical
+from toolstream_core.defects.row import LIVE
+from toolstream_core.defects.rows import ROWS
+from toolstream_core.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.fuzz.drive import Run
+    from tests.fuzz.readers import Plain
+
+type Law = Callable[["Seen"], Iterator[str]]
+
+MENDED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
+"""Rows that a safe repair answers offline."""
+MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
+"""Rows where the broken stream reads as what it says, and only the repair makes of it what was meant."""
+
+
+class Seen(Outcome):
+    """An outcome, and what plain clients take from its bytes."""
+
+    @cached_property
+    def dialect(self) -> str:
+        """The protocol that was recognised."""
+        return self.off.record.dialect if self.off.record and self.off.record.streamed else ""
+
+    @cached_property
+    def framing(self) -> str:
+        """The content type, also where nobody said one."""
+        if self.case.content_type:
+            return self.case.content_type
+        return "text/event-stream" if b"data" in self.case.body else "application/x-ndjson"
+
+    @cached_property
+    def raw(self) -> Plain:
+        """What a plain client takes from the bytes as they came."""
+        return readers.read(self.dialect, self.case.body, self.framing)
+
+    @cached_property
+    def raw_closed(self) -> Plain:
+        """The same where the last event lacks nothing but its terminator, and is given it."""
+        tail = self.raw_cut.tail
+        whole = self.framing == "text/event-stream" and _whole_event(tail)
+        return readers.read(self.dialect, self.case.body + b"\n\n", self.framing) if whole else self.raw
+
+    @cached_property
+    def mended(self) -> Plain:
+        """What it takes from those that went on."""
+        return readers.read(self.dialect, self.on.out, self.framing)
+
+    @cached_property
+    def raw_cut(self) -> Cut:
+        """The blocks that came."""
+        return cut(self.case.body, self.framing)
+
+    @cached_property
+    def mended_cut(self) -> Cut:
+        """The blocks that went on."""
+        return cut(self.on.out, self.framing)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the bytes that came say."""
+        return Evidence(self.case.body, self.framing)
+
+    @property
+    def safe(self) -> bool:
+        """Whether the laws of safe repairs hold."""
+        return self.case.safe_only and bool(self.dialect)
+
+
+def no_exception(seen: Seen) -> Iterator[str]:
+    """Nothing of ours raises, nothing empty goes on, and what nobody switched on passes as it came."""
+    for name in ("off", "on", "silent", "each", "judged"):
+        run: Run = getattr(seen, name)
+        if run.error is not None:
+            yield f"{type(run.error).__name__}: {run.error}: {name}: {_where(run.error)}"
+            return
+        if run.empty:
+            yield f"{name}: an empty piece went on"
+    if seen.off.error is None and seen.off.out != seen.case.body:
+        yield "off: bytes were changed with nothing switched on"
+
+
+def same_for_every_cut(seen: Seen) -> Iterator[str]:
+    """Bytes, findings and calls are the same however the bytes are cut, with any log or none."""
+    for run in (seen.silent, seen.each):
+        if run.out != seen.on.out:
+            yield f"other bytes at {_differ(run.out, seen.on.out)}"
+        yield from _same(run, seen.on)
+    yield from _same(seen.judged, seen.off)
+
+
+def told_the_same_with_repairs(seen: Seen) -> Iterator[str]:
+    """What is told of a stream does not depend on what is done to it."""
+    yield from _same(seen.on, seen.off)
+
+
+def _same(one: Run, other: Run) -> Iterator[str]:
+    if one.told != other.told:
+        names = sorted({item[0] for item in one.told ^ other.told})
+        yield f"other findings: {', '.join(names)}: {sorted(map(str, one.told ^ other.told))}"
+    if one.calls != other.calls:
+        yield f"other calls: {one.calls} and {other.calls}"
+
+
+def changes_are_told(seen: Seen) -> Iterator[str]:
+    """Bytes that differ are in the audit, under names that are also findings; each new block is in it."""
+    mends = seen.on.mends
+    if seen.on.out != seen.case.body and not mends:
+        yield f"bytes changed and no change was told, at {_differ(seen.on.out, seen.case.body)}"
+    if seen.on.out == seen.case.body and mends:
+        yield "changes were told and no byte differs"
+    for mend in mends:
+        if not mend.rows:
+            yield f"a change without a name, of event {mend.event}"
+        if mend.kind == "repair":
+            for name in set(mend.rows) - seen.on.names:
+                yield f"{name} was mended and not told"
+    came = {block.lines for block in seen.raw_cut.blocks}
+    if mends:
+        after = b"\n".join(mend.after for mend in mends)
+        for block in seen.mended_cut.blocks:
+            if block.lines not in came and not all(line in after for line in block.lines if b":" in line[1:]):
+                yield f"a new block that is in no change: {_short(block)}"
+
+
+def complete_is_honest(seen: Seen) -> Iterator[str]:
+    """A call is complete only where its arguments are a whole object or the protocol said that it is over."""
+    for run in (seen.off, seen.reread):
+        for call in run.record.calls if run.record else ():
+            if not call.complete or call.kind is not Kind.FUNCTION:
+                continue
+            closed = seen.evidence.closed or run is not seen.off
+            value = parsed(call.arguments)
+            said = isinstance(value, dict) and (value or seen.evidence.says_empty)
+            if not closed and not said:
+                yield f"complete without a word of it: {call.name}({call.arguments})"
+            if value is None and call.arguments != "" and not closed:
+                yield f"complete and not JSON: {call.name}({call.arguments})"
+
+
+def nothing_made_whole(seen: Seen) -> Iterator[str]:
+    """A call that is whole behind safe repairs was whole before, or its arguments were said."""
+    if not seen.safe or not seen.on.mends:
+        return
+    before = {canonical(call.value) for call in seen.raw.calls.values() if call.value is not None}
+    for call in seen.mended.calls.values():
+        if call.value is None or canonical(call.value) in before:
+            continue
+        nothing = any(call.text.strip() in NOTHING for call in seen.raw.calls.values())
+        if not seen.evidence.proves(call.value) and not (not call.value and seen.evidence.closed and nothing):
+            yield f"made whole: {call.name}({call.text})"
+
+
+def nothing_made_over(seen: Seen) -> Iterator[str]:
+    """A turn that nothing ended is not ended: neither by a finish that was made up, nor by a terminal event."""
+    if seen.safe and seen.on.mends and seen.mended.over and not seen.evidence.closed:
+        calls = [call for call in seen.off.calls if not call[2]]
+        if calls or not seen.off.calls:
+            yield f"ended, and nothing said that it is over: {calls}"
+
+
+def no_call_lost(seen: Seen) -> Iterator[str]:
+    """A call that a plain client has whole from the raw bytes it has from the mended ones."""
+    if not seen.safe or not seen.on.mends:
+        return
+    after = {canonical(call.value) for call in seen.mended.calls.values() if call.value is not None}
+    read = {_value(arguments) for _, arguments, complete in seen.off.calls if complete}
+    for call in seen.raw.calls.values():
+        if call.value is None or not call.name or canonical(call.value) in after:
+            continue
+        if canonical(call.value) in read:
+            yield f"lost: {call.name}({call.text})"
+
+
+def calls_mean_the_same(seen: Seen) -> Iterator[str]:
+    """What is read of the mended bytes is what is read of the raw ones."""
+    if not seen.safe or not seen.on.mends or seen.on.names & MEANT_BY_REPAIR:
+        return
+    if "data-after-end" in {name for mend in seen.on.mends for name in mend.rows}:
+        return  # what no client reads is dropped
+    before = [(name, _value(arguments), complete) for name, arguments, complete in seen.off.calls]
+    after = [(name, _value(arguments), complete) for name, arguments, complete in seen.reread.calls]
+    if before != after:
+        yield f"calls {before} became {after}"
+
+
+def text_goes_out(seen: Seen) -> Iterator[str]:
+    """Every text delta goes on, in order, once."""
+    if not seen.safe or not seen.on.mends:
+        return
+    for channel in seen.raw_closed.text.keys() | seen.mended.text.keys():
+        text, after = seen.raw.text.get(channel, ""), seen.mended.text.get(channel, "")
+        if after not in {text, seen.raw_closed.text.get(channel, "")}:
+            what = "lost" if len(after) < len(text) else "added" if len(after) > len(text) else "moved"
+            yield f"{what}: {channel}: {text!r} became {after!r}"
+
+
+def text_stays_before_calls(seen: Seen) -> Iterator[str]:
+    """Text that came before a call is not behind it."""
+    if not seen.safe or not seen.on.mends or len(seen.raw.calls) != len(seen.mended.calls):
+        return
+    for one, other in zip(seen.raw.calls.values(), seen.mended.calls.values(), strict=True):
+        for channel, length in one.after.items():
+            if other.after.get(channel, 0) < length:
+                yield f"text of {channel} went behind {other.name}"
+
+
+def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
+    """What is no block that came is a whole event; what is cut at the end is as it came, or gone."""
+    if not seen.dialect or seen.on.out == seen.case.body:
+        return
+    came = {block.lines for block in seen.raw_cut.blocks}
+    data = {block.data for block in seen.raw_cut.blocks}
+    for block in seen.mended_cut.blocks:
+        if block.lines in came or block.data is None or block.data in data:
+            continue
+        if block.data.strip() != b"[DONE]" and not isinstance(parsed(block.data), dict):
+            yield f"no event: {_short(block)}"
+        if max(sum(line.startswith(field) for line in block.lines) for field in (b"data", b"event")) > 1:
+            yield f"two in one: {_short(block)}"
+    tail = seen.mended_cut.tail.strip(b"\r\n")
+    if tail and seen.safe and tail not in seen.raw_cut.tail and seen.case.content_type != "application/json":
+        yield f"a tail that did not come: {tail[:200]!r}"
+
+
+def _whole_event(tail: bytes) -> bool:
+    """Whether a tail is an event but for the blank line."""
+    blocks = cut(tail + b"\n\n", "text/event-stream").blocks
+    return len(blocks) == 1 and (blocks[0].data == b"[DONE]" or isinstance(blocks[0].payload, dict))
+
+
+def mended_stays(seen: Seen) -> Iterator[str]:
+    """Repairing what was repaired changes nothing, where everything told can be mended."""
+    if not seen.safe or not seen.on.mends or seen.on.names - MENDED:
+        return
+    if seen.again.out != seen.on.out:
+        yield f"changed again for {sorted({name for mend in seen.again.mends for name in mend.rows})}"
+
+
+def _where(error: BaseException) -> str:
+    return " < ".join(
+        f"{Path(one.filename).name}:{one.lineno}" for one in traceback.extract_tb(error.__traceback__)[:-4:-1]
+    )
+
+
+def _value(arguments: str) -> str:
+    value = parsed(arguments)
+    return canonical(value) if value is not None else arguments
+
+
+def _differ(one: bytes, other: bytes) -> str:
+    at = next((at for at, pair in enumerate(itertools.zip_longest(one, other)) if pair[0] != pair[1]), 0)
+    begin = max(0, at - 40)
+    return f"{at}: {one[begin : at + 60]!r} and {other[begin : at + 60]!r}"
+
+
+def _short(block: Block) -> str:
+    return repr(b" | ".join(block.lines)[:300])
+
+
+LAWS: dict[str, Law] = {
+    law.__name__.replace("_", "-"): law
+    for law in (
+        no_exception,
+        nothing_made_whole,
+        nothing_made_over,
+        no_call_lost,
+        text_goes_out,
+        text_stays_before_calls,
+        nothing_joins_a_cut_frame,
+        complete_is_honest,
+        calls_mean_the_same,
+        changes_are_told,
+        same_for_every_cut,
+        told_the_same_with_repairs,
+        mended_stays,
+    )
+}

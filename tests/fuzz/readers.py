@@ -1,0 +1,223 @@
+"""What a plain client takes from a stream, by the letter of each protocol. Written for the fuzzer alone.
+
+No reader here shares code with toolstream's own: a mistake in one would otherwise hide in the other.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.fuzz.blocks import Block, cut, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TEXT_DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "refusal",
+    "response.reasoning_text.delta": "reasoning",
+    "response.reasoning_summary_text.delta": "summary",
+}
+ENDS = {"response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"}
+SERVER_BLOCKS = {"server_tool_use", "mcp_tool_use"}
+
+
+@dataclass
+class PlainCall:
+    """A call as a plain client gathers it."""
+
+    key: object
+    name: str = ""
+    parts: list[str] = field(default_factory=list)
+    whole: str | None = None
+    """Arguments that were said at once; they count before the parts."""
+    over: bool = False
+    """Whether an event of the protocol closed this call."""
+    after: dict[str, int] = field(default_factory=dict)
+    """How much text of each channel came before it."""
+
+    @property
+    def text(self) -> str:
+        """The argument text."""
+        return "".join(self.parts) if self.whole is None else self.whole
+
+    @property
+    def value(self) -> dict[str, Any] | None:
+        """The arguments, where they are one whole JSON object."""
+        value = parsed(self.text)
+        return value if isinstance(value, dict) else None
+
+
+@dataclass
+class Plain:
+    """A stream as a plain client takes it."""
+
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    """Text deltas, by what they are: visible text, reasoning, a refusal."""
+    calls: dict[object, PlainCall] = field(default_factory=dict)
+    over: bool = False
+    """Whether the protocol said that the turn is over."""
+    ended: bool = False
+    """Whether the protocol's last event came: a client reads nothing behind it."""
+    stray: int = 0
+    """Parts of arguments of calls that were never opened."""
+
+    @property
+    def text(self) -> dict[str, str]:
+        """Text by channel, channels without any left out."""
+        return {channel: said for channel, parts in self.texts.items() if (said := "".join(parts))}
+
+    def say(self, channel: str, text: object) -> None:
+        """Take a text delta."""
+        if text and isinstance(text, str):
+            self.texts.setdefault(channel, []).append(text)
+
+    def call(self, key: object, *, fresh: bool = False) -> PlainCall:
+        """The call of `key`, made where it is new; `fresh`: a new one in any case."""
+        if fresh and key in self.calls:
+            self.calls[(key, len(self.calls))] = self.calls.pop(key)
+        if key not in self.calls:
+            self.calls[key] = PlainCall(key, after={name: len(said) for name, said in self.text.items()})
+        return self.calls[key]
+
+
+def read(dialect: str, body: bytes, content_type: str) -> Plain:
+    """What a plain client takes from a body, what is cut off at its end left out."""
+    plain = Plain()
+    take = READERS.get(dialect)
+    for block in cut(body, content_type).blocks if take else ():
+        if plain.ended or take is None:
+            break
+        take(plain, block)
+    return plain
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _chat(plain: Plain, block: Block) -> None:
+    if block.data is not None and block.data.strip() == b"[DONE]":
+        plain.ended = plain.over = True
+        return
+    for place, choice in enumerate(_list(_dict(block.payload).get("choices"))):
+        number, delta = _dict(choice).get("index", place), _dict(_dict(choice).get("delta"))
+        for channel in ("content", "reasoning_content", "reasoning", "refusal"):
+            plain.say(f"{channel} of {number}", delta.get(channel))
+        for entry in _list(delta.get("tool_calls")):
+            function = _dict(_dict(entry).get("function"))
+            call = plain.call((str(number), str(_dict(entry).get("index"))))
+            call.name = call.name or _text(function.get("name"))
+            call.parts.append(_text(function.get("arguments")))
+        if _text(_dict(choice).get("finish_reason")):
+            plain.over = True
+
+
+def _responses(plain: Plain, block: Block) -> None:
+    payload = _dict(block.payload)
+    kind = _text(payload.get("type"))
+    if kind in TEXT_DELTAS:
+        plain.say(TEXT_DELTAS[kind], payload.get("delta"))
+    elif kind in {"response.output_item.added", "response.output_item.done"}:
+        _item(plain, _dict(payload.get("item")), payload.get("output_index"), done=kind.endswith("done"))
+    elif kind.startswith("response.function_call_arguments."):
+        key = str(payload.get("output_index"))
+        plain.stray += key not in plain.calls
+        call = plain.call(key)
+        if kind.endswith("delta"):
+            call.parts.append(_text(payload.get("delta")))
+        elif kind.endswith("done"):
+            call.whole, call.over = _text(payload.get("arguments")), True
+    elif kind in ENDS:
+        plain.ended = plain.over = True
+        if kind == "response.completed":
+            for place, item in enumerate(_list(_dict(payload.get("response")).get("output"))):
+                _item(plain, _dict(item), place, done=True)
+
+
+def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool) -> None:
+    if item.get("type") != "function_call":
+        return
+    call = plain.call(str(place))
+    call.name = _text(item.get("name")) or call.name
+    if done:
+        call.whole, call.over = _text(item.get("arguments")), True
+
+
+def _anthropic(plain: Plain, block: Block) -> None:
+    payload = _dict(block.payload)
+    kind, key = payload.get("type", block.name), str(payload.get("index"))
+    match kind:
+        case "content_block_start":
+            started = _dict(payload.get("content_block"))
+            if started.get("type") == "tool_use":
+                call = plain.call(key, fresh=True)
+                call.name = _text(started.get("name"))
+            elif started.get("type") == "text":
+                plain.say("text", started.get("text"))
+        case "content_block_delta":
+            _block_delta(plain, _dict(payload.get("delta")), key)
+        case "content_block_stop" if key in plain.calls:
+            plain.calls[key].over = True
+        case "message_delta" if _text(_dict(payload.get("delta")).get("stop_reason")):
+            plain.over = True
+        case "message_stop":
+            plain.ended = plain.over = True
+
+
+def _block_delta(plain: Plain, delta: dict[str, Any], key: str) -> None:
+    kind = delta.get("type")
+    if kind == "text_delta":
+        plain.say("text", delta.get("text"))
+    elif kind == "thinking_delta":
+        plain.say("thinking", delta.get("thinking"))
+    elif key in plain.calls and kind == "input_json_delta":
+        plain.calls[key].parts.append(_text(delta.get("partial_json")))
+
+
+def _gemini(plain: Plain, block: Block) -> None:
+    for candidate in _list(_dict(block.payload).get("candidates")):
+        for part in _list(_dict(_dict(candidate).get("content")).get("parts")):
+            plain.say("thought" if _dict(part).get("thought") is True else "text", _dict(part).get("text"))
+            said = _dict(_dict(part).get("functionCall"))
+            if said:
+                _whole(plain, said.get("name"), said.get("args"))
+        plain.over = plain.over or bool(_dict(candidate).get("finishReason"))
+
+
+def _ollama(plain: Plain, block: Block) -> None:
+    payload = _dict(block.payload)
+    message = _dict(payload.get("message"))
+    for channel in ("content", "thinking"):
+        plain.say(channel, message.get(channel))
+    for entry in _list(message.get("tool_calls")):
+        said = _dict(_dict(entry).get("function"))
+        _whole(plain, said.get("name"), said.get("arguments"))
+    if payload.get("done") is True:
+        plain.over = plain.ended = True
+
+
+def _whole(plain: Plain, name: object, arguments: object) -> None:
+    """A call that is said at once."""
+    call = plain.call(len(plain.calls))
+    call.name, call.over = _text(name), True
+    call.whole = json.dumps(arguments) if isinstance(arguments, dict) else ""
+
+
+READERS: dict[str, Callable[[Plain, Block], None]] = {
+    "openai-chat": _chat,
+    "openai-responses": _responses,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "ollama": _ollama,
+}

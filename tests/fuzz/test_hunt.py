@@ -1,0 +1,55 @@
+"""A fixed part of the hunt: the same streams every time, from what lies with the project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.fuzz import mutate
+from tests.fuzz.case import Case, load, save
+from tests.fuzz.corpus import seeds
+from tests.fuzz.hunt import Broken, broken, names, shrunk
+from tests.fuzz.laws import LAWS
+from toolstream_core.model import ABSENT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PARTS = 8
+CASES = 150
+"""Of each part."""
+HELD = ("text-stays-before-calls",)
+"""Laws that no known stream breaks."""
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_mutated_stream_breaks_a_law(part: int) -> None:
+    """`scripts/fuzz` looks further, and makes what it finds small."""
+    drawn = names("fixed", part)
+    for _ in range(CASES):
+        case = mutate.case(seeds(), next(drawn))
+        assert [(case.seed, *one) for one in broken(case, HELD)] == []
+
+
+def test_a_case_is_drawn_the_same_every_time() -> None:
+    """Its name is all that is needed."""
+    assert mutate.case(seeds(), "fixed:0:7") == mutate.case(seeds(), "fixed:0:7")
+    assert len({mutate.case(seeds(), f"fixed:0:{number}").body for number in range(50)}) > 40
+
+
+@pytest.mark.parametrize("request_body", [ABSENT, None, {"tools": []}])
+def test_a_case_is_written_and_read(tmp_path: Path, request_body: object) -> None:
+    """With all that was switched on."""
+    case = Case("ollama", b"{}\n\xff", "application/x-ndjson", "/api/chat", request_body, ("safe",), ("crlf",), "reset")
+    assert load(save(case, tmp_path / "x", why="it was so")) == case
+    (tmp_path / "y.sse").write_bytes(b"data: x")
+    assert load(tmp_path / "y.sse").repair == ("safe",)
+
+
+def test_what_breaks_a_law_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events that the complaint does not need go, and so does what is switched on."""
+    monkeypatch.setitem(LAWS, "no-exception", lambda seen: ["seen"] if b"[DONE]" in seen.case.body else [])
+    case = Case("openai-chat", b'data: {"choices":[]}\n\n' * 9 + b"data: [DONE]\n\n", request={}, shape=("crlf",))
+    small = shrunk(case, Broken("no-exception", "seen"))
+    assert (small.body, small.request, small.shape) == (b"data: [DONE]\n\n", ABSENT, ())

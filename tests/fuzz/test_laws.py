@@ -1,0 +1,112 @@
+"""Each law of the fuzzer sees a bug of its kind: run on outputs that are wrong on purpose."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.defects.healthy import Healthy, streams
+from tests.fuzz.case import Case
+from tests.fuzz.drive import Run
+from tests.fuzz.laws import LAWS, Seen
+from toolstream_core.body import read_body
+from toolstream_core.defects.stage import Mended
+from toolstream_core.model import Finding, Severity
+
+CHAT, RESPONSES, ANTHROPIC = (
+    next(one for one in streams() if one.dialect == dialect and one.name == "fragments of two")
+    for dialect in ("openai-chat", "openai-responses", "anthropic")
+)
+OLLAMA = next(one for one in streams() if one.dialect == "ollama")
+GEMINI = next(one for one in streams() if one.dialect == "gemini")
+EXAMPLES = [CHAT, RESPONSES, ANTHROPIC, OLLAMA, GEMINI]
+CHUNK = (
+    b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk",'
+    b'"choices":[{"index":0,"delta":%s,"finish_reason":%s}]}\n\n'
+)
+
+
+def chunk(delta: str, finish: str = "null") -> bytes:
+    """A Chat Completions event."""
+    return CHUNK % (delta.encode(), finish.encode())
+
+
+HEADER = chunk('{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":""}}]}')
+PART = chunk('{"tool_calls":[{"index":0,"function":{"arguments":"{\\"a\\":"}}]}')
+REST = chunk('{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}')
+EMPTY = chunk('{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}')
+TEXT = chunk('{"content":"Let me look."}')
+FINISH = chunk("{}", '"tool_calls"')
+DONE = b"data: [DONE]\n\n"
+
+
+def case(body: bytes, healthy: Healthy = CHAT) -> Case:
+    """Safe repairs of a body."""
+    return Case(healthy.dialect, body, healthy.exchange.content_type, healthy.exchange.path)
+
+
+def pretended(body: bytes, out: bytes, *rows: str, healthy: Healthy = CHAT, told: tuple[str, ...] = ()) -> Seen:
+    """As if safe repairs had made `out` of `body`, and had told a change for `rows` and the findings `told`."""
+    seen = Seen(case(body, healthy))
+    record = read_body([body], seen.case.exchange)
+    assert record is not None
+    record.findings = [Finding("TS000", name, Severity.NOTE, 0, None, "") for name in told]
+    mends = [Mended(rows, 0, body, out)] if rows else []
+    seen.__dict__["on"] = Run(out, record, mends, None, empty=False)
+    return seen
+
+
+def breaks(law: str, seen: Seen) -> list[str]:
+    """What the law says."""
+    return list(LAWS[law](seen))
+
+
+@pytest.mark.parametrize("healthy", EXAMPLES, ids=str)
+@pytest.mark.parametrize("law", LAWS)
+def test_healthy_streams_keep_every_law(law: str, healthy: Healthy) -> None:
+    """Or the law would be wrong."""
+    assert breaks(law, Seen(case(healthy.body, healthy))) == []
+
+
+@pytest.mark.parametrize(
+    ("law", "seen"),
+    [
+        ("nothing-made-whole", pretended(HEADER + PART, HEADER + PART + REST + FINISH + DONE, "x")),
+        ("nothing-made-whole", pretended(HEADER, HEADER + EMPTY, "x")),
+        ("nothing-made-whole", pretended(HEADER + PART + FINISH, HEADER + EMPTY + FINISH, "x")),
+        ("nothing-made-over", pretended(HEADER + PART, HEADER + PART + FINISH + DONE, "x")),
+        ("no-call-lost", pretended(HEADER + PART + REST + FINISH, HEADER + PART + FINISH, "x")),
+        ("text-goes-out", pretended(TEXT + HEADER, HEADER, "x")),
+        ("text-goes-out", pretended(TEXT + HEADER, TEXT + TEXT + HEADER, "x")),
+        ("text-stays-before-calls", pretended(TEXT + HEADER, HEADER + TEXT, "x")),
+        ("nothing-joins-a-cut-frame", pretended(HEADER + b"data: {", HEADER + b"data: {" + FINISH, "x")),
+        ("nothing-joins-a-cut-frame", pretended(HEADER + b"event: x\n", HEADER + b"event: x\nevent: y\n" + PART, "x")),
+        ("nothing-joins-a-cut-frame", pretended(HEADER + b"dat", HEADER + b"data: {", "x")),
+        ("calls-mean-the-same", pretended(HEADER + PART + REST + FINISH, HEADER + EMPTY + FINISH, "x")),
+        ("changes-are-told", pretended(HEADER, HEADER + DONE)),
+        ("changes-are-told", pretended(HEADER, HEADER + DONE, "missing-done")),
+        ("changes-are-told", pretended(HEADER, HEADER, "missing-done", told=("missing-done",))),
+        ("told-the-same-with-repairs", pretended(HEADER + PART + REST + FINISH + DONE, HEADER, told=("x",))),
+        ("same-for-every-cut", pretended(HEADER + PART + REST + FINISH + DONE, HEADER)),
+        ("mended-stays", pretended(HEADER + FINISH, HEADER + FINISH, "missing-done", told=("missing-done",))),
+    ],
+)  # fmt: skip
+def test_a_wrong_output_breaks_its_law(law: str, seen: Seen) -> None:
+    """The law is not empty."""
+    assert breaks(law, seen) != []
+
+
+def test_a_call_that_is_called_complete_without_a_word_breaks_its_law() -> None:
+    """A header with nothing in it, and nothing behind it."""
+    seen = Seen(case(HEADER + PART))
+    assert seen.off.record is not None
+    seen.off.record.calls[0].arguments, seen.off.record.calls[0].complete = "{}", True
+    assert breaks("complete-is-honest", seen) != []
+
+
+def test_an_exception_breaks_its_law() -> None:
+    """Also one that the pipeline caught."""
+    seen = Seen(case(HEADER))
+    seen.__dict__["each"] = seen.on._replace(error=ValueError("a bug"))
+    assert breaks("no-exception", seen) != []
+    seen.__dict__["each"] = seen.on._replace(empty=True)
+    assert breaks("no-exception", seen) != []
