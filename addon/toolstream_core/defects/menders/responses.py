@@ -13,7 +13,10 @@ from toolstream_core.defects.menders.responses_events import (
     DELTA,
     REALTIME_DONE,
     TERMINAL,
+    Tail,
+    is_resumed,
     missing_head,
+    tail_of,
     terminal_type,
 )
 from toolstream_core.defects.menders.responses_items import Held, ItemsMender
@@ -39,10 +42,14 @@ class ResponsesMender(ItemsMender):
     @property
     def holding(self) -> bool:
         """As `Stage.holding`; also where events are counted anew, which concerns all of them."""
-        return self._counting or self._held is not None or self._delta is not None or self.repeats.any_wait
+        held = self._counting or self._held is not None or self._delta is not None or self._cut is not None
+        return held or self.repeats.any_wait
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
-        """As `Stage.take`."""
+        """As `Stage.take`; behind a cut frame nothing can go on but the body's end."""
+        if tail_of(event.frame) is not Tail.NONE:
+            self._cut = event.frame
+            return []
         waits = self.repeats.waits(event, heard)
         self._unsent = Held(self._held, self._delta, self.repeats.waiting)
         if waits:
@@ -55,7 +62,9 @@ class ResponsesMender(ItemsMender):
     def minds(self, call: OpenCall) -> bool:
         """As `Stage.minds`."""
         item = self._by_call.get(id(call))
-        if item is None or self.holding or self._restarted or self.repeats.repeats(call):
+        if self.as_it_comes:
+            return False
+        if item is None or self.holding or self.repeats.repeats(call):
             return True
         return not item.amid
 
@@ -63,7 +72,8 @@ class ResponsesMender(ItemsMender):
         """As `Stage.went_by`."""
         self.number = passed.first + passed.events - 1
         self._sequence = passed.counter if passed.counter is not None else self._sequence
-        self._by_call[id(call)].said.went_by(passed.text, passed.last)
+        if not self.as_it_comes:
+            self._by_call[id(call)].said.went_by(passed.text, passed.last)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
@@ -71,10 +81,13 @@ class ResponsesMender(ItemsMender):
         gone = [frame for waiting in self.repeats.ready(ended=True) for frame in self._one(*waiting)]
         self._out = []
         self._settle(())
-        self._ending.at_end(clean=clean and not self._restarted)
-        self.went(None, self._out)
+        cut, self._cut = self._cut, None
+        tail = Tail.NONE if cut is None else tail_of(cut)
+        made = self._ending.at_end(clean=clean and tail is not Tail.EVENT and not self.as_it_comes)
+        dropped = cut if made and tail is Tail.TERMINAL else None
+        self.went(dropped, self._out)
         self._sent()
-        return [*gone, *self._out]
+        return [*gone, *self._out, *([] if cut is None or dropped else [cut])]
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
@@ -82,7 +95,8 @@ class ResponsesMender(ItemsMender):
         kept = [frame for item in self.items for frame in item.kept if not amid or frame.number < self.number]
         first = [] if held.closing is None else [self.context.writer.make(held.closing[0], self.number, CLOSED)]
         delta = [] if held.delta is None else [held.delta.frame]
-        return [*kept, *first, *delta, *(event.frame for event, _ in held.waiting)]
+        last = [] if self._cut is None else [self._cut]
+        return [*kept, *first, *delta, *(event.frame for event, _ in held.waiting), *last]
 
     def _sent(self) -> None:
         self._unsent = None
@@ -93,10 +107,13 @@ class ResponsesMender(ItemsMender):
     def _one(self, event: Event, heard: Sequence[Heard]) -> list[Frame]:
         """What goes on for an event."""
         frame, payload = event.frame, event.frame.json
-        if frame.data is None or self._restarted:
+        if frame.data is None or self.as_it_comes:
             return [frame]
         self._out, self.number = [], frame.number
         kind = str(payload.get("type", frame.name)) if isinstance(payload, dict) else ""
+        if not self._begun and isinstance(payload, dict) and is_resumed(self.context.exchange.path, payload, kind):
+            self._begun = self.as_it_comes = True
+            return [frame]
         self._settle(heard, kind)
         if event.said.error:
             self._ending.failed = True
@@ -149,7 +166,7 @@ class ResponsesMender(ItemsMender):
                 return None if self.tell(REPEATED_START, self.number, "the response is created again") else payload
             if self.created:
                 self.tell(RESTARTED_STREAM, self.number, "a second response starts within the stream")
-                self._restarted = True
+                self.as_it_comes = True
                 return payload
             response = payload.get("response")
             self.created = response if isinstance(response, dict) else {}

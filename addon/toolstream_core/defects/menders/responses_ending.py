@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.ending import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSED_CALL, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import BARE_RESPONSE
 from toolstream_core.defects.identity import DOUBLED_CALL
-from toolstream_core.defects.menders.responses_events import COMPLETED
+from toolstream_core.defects.menders.responses_events import COMPLETED, is_bare, usage_of
 from toolstream_core.model import Kind
 from toolstream_core.wire import look
 
@@ -34,10 +34,11 @@ class Endings:
         """The terminal event as the client is to get it; what has to come before it is put."""
         self.over = True
         mender = self._mender
-        if "response" not in payload and mender.tell(BARE_RESPONSE, mender.number, "the response has no envelope"):
+        if is_bare(payload) and mender.tell(BARE_RESPONSE, mender.number, "the response has no envelope"):
             fields = {key: value for key, value in payload.items() if key not in {"type", "sequence_number"}}
             kept = {key: value for key, value in payload.items() if key == "sequence_number"}
-            payload = {"type": kind, **kept, "response": {**mender.created, **fields, "status": kind.split(".")[1]}}
+            whole = {**mender.created, **fields, "usage": usage_of(mender.created, fields)}
+            payload = {"type": kind, **kept, "response": {**whole, "status": kind.split(".")[1]}}
         if kind != COMPLETED:
             self._unsaid()
             return payload
@@ -46,21 +47,23 @@ class Endings:
         self._unclosed()
         return self._output(payload, heard)
 
-    def at_end(self, *, clean: bool) -> None:
-        """What the body's end lacks is put."""
+    def at_end(self, *, clean: bool) -> bool:
+        """What the body's end lacks is put; whether the response has been ended."""
         mender = self._mender
         self._unsaid()
-        if self.over or self.failed or not clean or not mender.items:
-            return
+        if self.over or self.failed or not clean or not mender.items or mender.others_open:
+            return False
         if not all(item.added and item.whole for item in mender.items):
-            return
+            return False
         message = "the stream ended without response.completed"
         if not mender.tell(MISSING_FINISH, mender.number, message):
-            return
+            return False
         self._unclosed()
         output = [mender.places[place] for place in sorted(mender.places)]
         response = {"object": "response", **mender.created, "status": "completed", "output": output}
+        response["usage"] = usage_of(mender.created)
         mender.put({"type": COMPLETED, "response": response})
+        return True
 
     def _unstreamed(self, payload: dict[str, Json], heard: Sequence[Heard]) -> None:
         """Calls that nobody has heard of yet, from the response."""

@@ -74,7 +74,10 @@ class Item:
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but what closes it."""
-        return self.said.whole
+        if self._last.get("status") == "incomplete":
+            return False
+        over = (self.done or self.closed or self.call.closed) and not self.in_pieces
+        return self.said.whole if over else self.said.whole_by_itself
 
     def opened(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that adds it."""
@@ -176,23 +179,24 @@ class Item:
         self._mender.taken.add(self.place)
         self._identify(content)
         text = self.said.meant
+        status = content.get("status") or "completed"
         place = {"output_index": self.place}
         empty = {**content, "arguments": "", "status": "in_progress"}
         self.added = self.known = True
         self._mender.put({"type": ADDED, **place, "item": empty})
         self._mender.put({"type": DELTA, "item_id": self.id, **place, "delta": text})
         self.said.tell(text)
-        self._last = {**content, "arguments": text, "status": "completed"}
-        self.finish()
+        self._last = {**content, "arguments": text}
+        self.finish(status)
 
-    def finish(self) -> None:
+    def finish(self, status: Json = "completed") -> None:
         """Close it in new events, with the arguments as they were meant."""
         place, text = {"output_index": self.place}, self.said.meant
         self._complete(text)
         if not self.done:
             self._mender.put({"type": DONE, "item_id": self.id, **place, "arguments": text})
         content = {**self._last, "id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
-        content["status"] = "completed"
+        content["status"] = status
         self._mender.put({"type": CLOSED, **place, "item": content})
         self._mender.places[self.place] = content
         self.done = self.closed = True

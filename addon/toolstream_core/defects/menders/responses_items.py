@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MAX_KEPT = 8 * 1024 * 1024
 """Bytes of the events of one item above which they go on, although nobody can be told whose they are."""
 
+_TEXT = frozenset({"message", "reasoning"})
+
 type Closing = tuple[dict[str, Json], Item]
 
 
@@ -64,6 +66,8 @@ class ItemsMender(Mender):
         """The output items of any kind as they were closed, by their place."""
         self.taken: set[int] = set()
         """Places that the client knows."""
+        self.others_open: dict[str, bool] = {}
+        """Places of other items that nothing closed, nor a call behind them; and whether they are text."""
         self.created: dict[str, Json] = {}
         """The response as `response.created` had it."""
         self.number = 0
@@ -75,8 +79,11 @@ class ItemsMender(Mender):
         self.repeats = Repeats(self)
         self._sequence: int | None = None
         self._counting = False
-        self._restarted = False
-        """Whether another response began, so that nothing is what it seems any more."""
+        self.as_it_comes = False
+        """Whether nothing is judged any more: another response began, or the begin of this one went to an earlier
+        connection."""
+        self._cut: Frame | None = None
+        """The last event, which the body's end cut off."""
         self._held: Closing | None = None
         """An event that closes a call before its arguments are whole: waits for the next event."""
         self._delta: Delta | None = None
@@ -130,6 +137,10 @@ class ItemsMender(Mender):
 
     def _other_item(self, payload: dict[str, Json], *, closed: bool) -> None:
         place = look.integer(payload.get("output_index"))
+        if closed:
+            self.others_open.pop(str(place), None)
+        else:
+            self.others_open[str(place)] = look.get(payload, "item", "type") in _TEXT
         if isinstance(place, int):
             self.taken.add(place)
             if closed:
@@ -144,6 +155,7 @@ class ItemsMender(Mender):
             self._keep(item, frame)
             return None
         self._spoken.append(item)
+        self.others_open = {place: text for place, text in self.others_open.items() if not text}
         item.named()
         place = look.integer(payload.get("output_index"))
         item.known = True
@@ -187,6 +199,9 @@ class ItemsMender(Mender):
         self._counting = self._sequence is not None
         for frame in item.kept:
             payload, kind = frame.json, look.get(frame.json, "type")
+            if kind == DONE:
+                item.said.settle()
+                self._let_delta_go()
             if isinstance(payload, dict) and kind in {DELTA, DONE}:
                 changed = self._of_item(frame, payload, str(kind), item)
                 if changed is not None:
@@ -254,7 +269,9 @@ class ItemsMender(Mender):
         """Let an item's events go on as they came: nobody knows better."""
         item.known = True
         item.named()
-        self._out += item.kept
+        self._counting = self._counting or (self._sequence is not None and len(self.items) > 1)
+        for frame in item.kept:
+            self._go(frame, frame.json)
         self._spoken.append(item)
 
     def spoken(self, item: Item) -> None:

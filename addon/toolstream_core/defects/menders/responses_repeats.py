@@ -77,6 +77,8 @@ class Repeats:
         mender = self._mender
         if not heard or heard[0].fragment.phase is not Phase.OPEN or mender.knows(heard[0].call):
             return False
+        if mender.as_it_comes:
+            return False
         return (mender.on(DOUBLED_CALL) or mender.on(DUPLICATE_ID)) and bool(self._twins(heard[0].call))
 
     def _decided(self, heard: Sequence[Heard]) -> bool:

@@ -9,6 +9,7 @@ from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.menders.escapes import is_json
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import MISSING_DELTAS, OBJECT_ARGUMENTS, SHORT_CLOSING, SHORT_DELTAS
+from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ class Said:
         if arguments.empty:
             return self._mender.context.may_be_empty(self._call.name)
         return arguments.whole or self._spelling.whole
+
+    @property
+    def whole_by_itself(self) -> bool:
+        """Whether they are a whole object, and no placeholder of one, where nothing said that they are over."""
+        value = parse(self._call.arguments.reading(may_be_empty=False)[0].encode("utf-8", "replace"))
+        return isinstance(value, dict) and (bool(value) or self._mender.context.takes_none(self._call.name))
 
     @property
     def meant(self) -> str:

@@ -84,18 +84,16 @@ class SequenceNumbers(ResponsePlant):
 class MissingHead(ResponsePlant):
     """The stream begins with `response.in_progress`."""
 
-    _created: Payload | None = None
+    _renamed = False
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
         """As `ResponsePlant.changed`."""
         del call
         if kind == "response.created":
-            self._created = payload
-            return []
-        created, self._created = self._created, None
-        if created is None or kind == "response.in_progress":
-            return [payload]
-        return [{**created, "type": "response.in_progress"}, payload]
+            self._renamed = True
+            return [{**payload, "type": "response.in_progress"}]
+        again, self._renamed = self._renamed and kind == "response.in_progress", False
+        return [] if again else [payload]
 
 
 class MissingFinish(ResponsePlant):
