@@ -101,6 +101,15 @@ class ArgumentText:
         """The fragments joined."""
         return "".join(self._blocks) + "".join(self._parts)
 
+    def ends_in(self, text: str) -> bool:
+        """Whether `text` is the last part of what came, behind others."""
+        tail = ""
+        for part in (*reversed(self._parts), *reversed(self._blocks)):
+            if len(tail) > len(text):
+                break
+            tail = part + tail
+        return len(tail) > len(text) and tail.endswith(text)
+
     def reading(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
         """What the fragments mean, and whether that is whole.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import Calls, OpenCall, known, same_arguments
-from toolstream_core.model import Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, Fragment, Kind, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,8 +47,15 @@ class ResponsesCalls(Calls):
         """Arguments that came whole with the item only count until deltas say them again (litellm#30155)."""
         if fragment.phase is Phase.MORE and fragment.arguments and call.start_input is not None:
             call.start_input, call.arguments = None, ArgumentText()
+        if fragment.phase is Phase.CLOSE and _closes_piece(call, fragment):
+            fragment = fragment._replace(arguments=ABSENT)
         super()._fill(call, fragment)
-        if fragment.phase is Phase.OPEN and call.kind is not Kind.CUSTOM and call.arguments.whole:
+        if (
+            fragment.phase is Phase.OPEN
+            and fragment.arguments
+            and call.kind is not Kind.CUSTOM
+            and call.arguments.whole
+        ):
             call.start_input = call.arguments.text()
 
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
@@ -159,6 +166,12 @@ def _elsewhere(call: OpenCall, fragment: Fragment) -> bool:
     if item and call.item_id:
         return item != call.item_id
     return isinstance(call.index, int) and isinstance(fragment.index, int)
+
+
+def _closes_piece(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether an item of its own closes that brought the last piece of a call, and says this piece again."""
+    said = fragment.arguments
+    return isinstance(said, str) and _elsewhere(call, fragment) and call.arguments.ends_in(said)
 
 
 def _is_nothing(call: OpenCall) -> bool:

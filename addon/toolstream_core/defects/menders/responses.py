@@ -162,16 +162,11 @@ class ResponsesMender(ItemsMender):
     ) -> dict[str, Json] | None:
         """The event as the client is to get it; `None` where it gets none, or has been put."""
         if kind == CREATED:
-            if self.created and payload.get("response") == self.created and not (self.items or self.taken):
-                return None if self.tell(REPEATED_START, self.number, "the response is created again") else payload
-            if self.created:
-                self.tell(RESTARTED_STREAM, self.number, "a second response starts within the stream")
-                self.as_it_comes = True
-                return payload
-            response = payload.get("response")
-            self.created = response if isinstance(response, dict) else {}
+            return self._created(payload)
         if kind in TERMINAL or kind == REALTIME_DONE:
             return self._ended(payload, kind, heard)
+        if self._ending.over:
+            return payload
         if not heard or heard[0].call.kind is not Kind.FUNCTION:
             if kind in {ADDED, CLOSED}:
                 self._other_item(payload, closed=kind == CLOSED)
@@ -185,6 +180,17 @@ class ResponsesMender(ItemsMender):
         if isinstance(own, str) and own in self._copies:
             return self._of_copy(payload, kind, call)
         return self._of_item(frame, payload, kind, self.item_of(call))
+
+    def _created(self, payload: dict[str, Json]) -> dict[str, Json] | None:
+        if self.created and payload.get("response") == self.created and not (self.items or self.taken):
+            return None if self.tell(REPEATED_START, self.number, "the response is created again") else payload
+        if self.created:
+            self.tell(RESTARTED_STREAM, self.number, "a second response starts within the stream")
+            self.as_it_comes = True
+            return payload
+        response = payload.get("response")
+        self.created = response if isinstance(response, dict) else {}
+        return payload
 
     def _ended(self, payload: dict[str, Json], kind: str, heard: Sequence[Heard]) -> dict[str, Json] | None:
         """The terminal event as the client is to get it; `None` where it has one."""

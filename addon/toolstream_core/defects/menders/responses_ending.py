@@ -80,6 +80,8 @@ class Endings:
             item = mender.item_of(one.call)
             if item.added or item.known or not one.call.name:
                 continue
+            if not item.whole or look.get(content, "status") == "incomplete":
+                continue
             message = "the call comes in the completed response only"
             if mender.tell(UNSTREAMED_CALLS, mender.number, message, one.call):
                 item.say(content)

@@ -23,7 +23,8 @@ REALTIME_DONE: Final = "response.done"
 TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.cancelled"})
 
 _COMPLETES = re.compile(
-    rb"""(?:event:\ ?response\.completed\s|(?:event:[^\r\n]*\s+)?data:\ ?\{\s*"type"\s*:\s*"response\.completed")""", re.VERBOSE
+    rb"""(?:event:\ ?response\.completed\s|(?:event:[^\r\n]*\s+)?data:\ ?\{\s*"type"\s*:\s*"response\.completed")""",
+    re.VERBOSE,
 )
 _STATUS = frozenset({"response.queued", "response.in_progress"})
 _NO_USAGE: Final[dict[str, Json]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.defects.ending import REPEATED_START, REPEATED_STOP
-from toolstream_core.defects.framing import SEQUENCE_NUMBERS
 from toolstream_core.defects.identity import (
     DOUBLED_CALL,
     ITEM_PER_FRAGMENT,
@@ -17,8 +16,9 @@ from toolstream_core.defects.identity import (
 from toolstream_core.defects.menders.responses_ending import Endings
 from toolstream_core.defects.menders.responses_events import CLOSED, DELTA, DONE
 from toolstream_core.defects.menders.responses_item import Item
+from toolstream_core.defects.menders.responses_out import EventsMender
 from toolstream_core.defects.menders.responses_repeats import Repeats
-from toolstream_core.defects.stage import Context, Mender
+from toolstream_core.defects.wording import REPLAYED_ARGUMENTS
 from toolstream_core.dialects import request
 from toolstream_core.wire import look
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.responses_repeats import Waiting
     from toolstream_core.defects.menders.told import Told
+    from toolstream_core.defects.stage import Context
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
@@ -54,13 +55,12 @@ class Held(NamedTuple):
     waiting: list[Waiting]
 
 
-class ItemsMender(Mender):
+class ItemsMender(EventsMender):
     """Judges and mends output items; how the response begins, ends and waits is decided in the class made on it."""
 
     def __init__(self, context: Context) -> None:
         """As `Mender`."""
         super().__init__(context)
-        self.context = context
         self.items: list[Item] = []
         self.places: dict[int, Json] = {}
         """The output items of any kind as they were closed, by their place."""
@@ -70,15 +70,11 @@ class ItemsMender(Mender):
         """Places of other items that nothing closed, nor a call behind them; and whether they are text."""
         self.created: dict[str, Json] = {}
         """The response as `response.created` had it."""
-        self.number = 0
         self._by_call: dict[int, Item] = {}
         self._copies: set[str] = set()
         """Ids of items that only say a call again, or a piece of it."""
-        self._out: list[Frame] = []
         self._ending = Endings(self)
         self.repeats = Repeats(self)
-        self._sequence: int | None = None
-        self._counting = False
         self.as_it_comes = False
         """Whether nothing is judged any more: another response began, or the begin of this one went to an earlier
         connection."""
@@ -101,14 +97,6 @@ class ItemsMender(Mender):
             self._earlier = request.earlier_ids(self.context.exchange.request)
         return self._earlier
 
-    def put(self, payload: dict[str, Json]) -> None:
-        """Let a new event go on."""
-        if self._sequence is not None:
-            self._counting = True
-            self._sequence += 1
-            payload = {**payload, "sequence_number": self._sequence}
-        self._out.append(self.context.writer.make(payload, self.number, str(payload["type"])))
-
     def free_place(self) -> int:
         """The place that comes next."""
         return max(self.taken, default=-1) + 1
@@ -130,10 +118,6 @@ class ItemsMender(Mender):
             item = self._by_call[id(call)] = Item(self, call)
             self.items.append(item)
         return item
-
-    def _rewritten(self, frame: Frame, payload: dict[str, Json]) -> Frame:
-        kind = str(payload.get("type", ""))
-        return self.context.writer.rewrite(frame, payload, kind if frame.name not in {"", kind} else None)
 
     def _other_item(self, payload: dict[str, Json], *, closed: bool) -> None:
         place = look.integer(payload.get("output_index"))
@@ -224,6 +208,9 @@ class ItemsMender(Mender):
         if not item.added and not item.known:
             return self._of_unknown(frame, payload, kind, item)
         changed = item.placed(payload, kind)
+        if kind == DELTA and item.said.completed and (item.done or item.closed):
+            message = "a delta follows the event that says the arguments whole"
+            return None if self.tell(REPLAYED_ARGUMENTS, self.number, message, item.call) else payload
         if kind == DELTA:
             told = item.said.take(changed.get("delta"), may_wait=True)
             self._let_delta_go()
@@ -271,7 +258,9 @@ class ItemsMender(Mender):
         item.named()
         self._counting = self._counting or (self._sequence is not None and len(self.items) > 1)
         for frame in item.kept:
-            self._go(frame, frame.json)
+            payload = frame.json
+            if isinstance(payload, dict):
+                self._go(frame, payload)
         self._spoken.append(item)
 
     def spoken(self, item: Item) -> None:
@@ -286,23 +275,3 @@ class ItemsMender(Mender):
             item.said.tell(told.text)
             payload = payload if told.text == payload["delta"] else {**payload, "delta": told.text}
         self._go(frame, payload)
-
-    def _go(self, frame: Frame, payload: dict[str, Json]) -> None:
-        payload = self._counted(payload)
-        self._out.append(frame if payload is frame.json else self._rewritten(frame, payload))
-
-    def _counted(self, payload: dict[str, Json]) -> dict[str, Json]:
-        """The event with a sequence number above the last one's, where the stream has them."""
-        number = payload.get("sequence_number")
-        if not isinstance(number, int):
-            return payload
-        last, self._sequence = self._sequence, number
-        if last is None or number > last:
-            return payload
-        if not self._counting:
-            message = f"sequence number {number} after {last}"
-            self._counting = self.tell(SEQUENCE_NUMBERS, self.number, message)
-        if not self._counting:
-            return payload
-        self._sequence = last + 1
-        return {**payload, "sequence_number": last + 1}

@@ -30,6 +30,8 @@ class Said:
         self._told: list[str] = []
         self._size = 0
         self._spelling = Spelling(mender.on)
+        self.completed = False
+        """Whether the client was given what the deltas lacked."""
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of the call at the event that is looked at."""
@@ -94,10 +96,12 @@ class Said:
         given = "".join(self._told)
         if given == text or not text or self._size > MAX_TEXT:
             return ""
-        if not given:
-            return text if self.judge(MISSING_DELTAS, "no delta brought the arguments") else ""
         if text.startswith(given):
-            return text[len(given) :] if self.judge(SHORT_DELTAS, "the deltas lack the end of the arguments") else ""
+            row, message = SHORT_DELTAS, "the deltas lack the end of the arguments"
+            if not given:
+                row, message = MISSING_DELTAS, "no delta brought the arguments"
+            self.completed = self.judge(row, message)
+            return text[len(given) :] if self.completed else ""
         if not same_arguments(text, given):
             self.judge(SHORT_DELTAS, "the deltas say other arguments than the event behind them")
         return ""

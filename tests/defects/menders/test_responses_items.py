@@ -1,0 +1,70 @@
+"""Output items of Responses streams, mended."""
+
+from __future__ import annotations
+
+import json
+
+from tests.defects.driven import mended, seen, sse
+from tests.defects.menders.responses_events import (
+    CREATED,
+    added,
+    closed,
+    completed,
+    delta,
+    done,
+    item,
+    numbered,
+)
+from toolstream_core.model import Exchange
+
+EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+
+
+def test_a_placeholder_behind_a_late_name_is_said_once() -> None:
+    """The delta that waited goes on before the event that says the arguments whole."""
+    events = [added(name=""), delta("{}"), done("{}"), closed("{}"), completed(item("{}"))]
+    went = mended(sse(CREATED, *events), EXCHANGE)
+    assert went.out.count(b'"delta":"{}"') == 1
+    assert seen(went.out, EXCHANGE).told == []
+
+
+def test_a_piece_that_is_json_by_itself_is_no_call() -> None:
+    """Each piece of the arguments in an item of its own, `":"` among them."""
+    pieces = ('{"', "a", '":"', "b", '"}')
+    events = []
+    for at, piece in enumerate(pieces):
+        own = {"call_id": "call_0"}
+        events += [added(place=at, **own), delta(piece, at), closed(piece, at, **own)]
+    went = mended(sse(CREATED, *events, completed(item('{"a":"b"}'))), EXCHANGE)
+    assert went.calls == seen(went.out, EXCHANGE).calls == [("f", {"a": "b"})]
+
+
+def test_an_event_known_by_its_name_alone_keeps_it() -> None:
+    """Its data has no type, and its number is counted on."""
+    nameless = {key: value for key, value in delta("1").items() if key != "type"}
+    head = sse(*numbered(0, CREATED, added(), delta('{"a":')))
+    late = json.dumps({**nameless, "sequence_number": 2})
+    name = "event: response.function_call_arguments.delta\n"
+    rest = sse(*numbered(4, delta("}"), closed('{"a":1}'), completed(item('{"a":1}'))))
+    went = mended(head + f"{name}data: {late}\n\n".encode() + rest, EXCHANGE)
+    assert "sequence-numbers" in went.told
+    assert went.out.count(name.encode()) == 1
+    assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
+
+
+def test_deltas_behind_the_whole_arguments_are_not_said_again() -> None:
+    """The client was given what they bring."""
+    events = [added(), delta('{"a"'), closed('{"a":1}'), delta(":1}"), completed(item('{"a":1}'))]
+    went = mended(sse(CREATED, *events), EXCHANGE)
+    assert {"short-deltas", "replayed-arguments"} <= set(went.told)
+    assert went.out.count(b'"delta":":1}"') == 1
+    assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
+
+
+def test_numbers_rise_where_events_that_waited_are_given_back() -> None:
+    """A call that never gets a name waits to the end."""
+    two = [added(name=""), added(place=1), delta('{"a"'), delta('{"b"', 1)]
+    out = mended(sse(*numbered(0, CREATED, *two)), EXCHANGE, broken="reset").out
+    numbers = [json.loads(block[6:])["sequence_number"] for block in out.split(b"\n\n")[:-1]]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) == 5
