@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import Event
+from toolstream_core.model import SILENCE, Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,8 +19,8 @@ type Hear = Callable[[Event], Sequence[Heard]]
 
 
 def hearing(calls: Calls) -> Hear:
-    """Puts each event's fragments into `calls`."""
-    return lambda event: calls.hear(event.said, event.frame.number) if event.said.fragments else ()
+    """Puts each event's fragments into `calls`, and what it says of their end."""
+    return lambda event: calls.hear(event.said, event.frame.number) if event.said is not SILENCE else ()
 
 
 class Chain:

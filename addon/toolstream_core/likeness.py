@@ -124,8 +124,8 @@ def _likeness(raw: bytes, span: tuple[int, int], fragment: Fragment, said: Said)
 
 def said_with(like: Like, text: str) -> Said:
     """What frames that are alike say, with these arguments."""
-    choice, index, id_, item, name, _, type_, phase, kind, as_wanted = like.fragment
-    fragment = Fragment(choice, index, id_, item, name, text, type_, phase, kind, as_wanted)
+    choice, index, id_, item, name, _, type_, phase, kind, as_wanted, cut = like.fragment
+    fragment = Fragment(choice, index, id_, item, name, text, type_, phase, kind, as_wanted, cut)
     return Said((fragment,), (), "", like.said.model)
 
 

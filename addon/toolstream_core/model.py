@@ -78,6 +78,8 @@ class Fragment(NamedTuple):
     kind: Kind = Kind.FUNCTION
     as_wanted: bool = True
     """Whether the entry came in the form that the protocol wants: in a list, arguments as text, index a number."""
+    cut: bool = False
+    """Whether it says itself that the call was cut off (`status` of a Responses item)."""
 
 
 class Finish(NamedTuple):
@@ -172,7 +174,7 @@ class Call:
     name: str = ""
     arguments: str = ""
     complete: bool = False
-    """Whether the arguments are whole: one JSON value, or free text that was closed."""
+    """Whether it is whole: the protocol said that it is over, or its arguments are a whole JSON object."""
     guessed: bool = False
     """Whether a boundary rests on a guess; no repair may act on this call then."""
     events: Runs = field(default_factory=Runs)

@@ -174,7 +174,7 @@ class Reader:
 
     def _heard(self, event: Event, said: Said) -> None:
         record, number = self._record, event.frame.number
-        told = self.told = self._calls.hear(said, number) if said.fragments else ()
+        told = self.told = self._calls.hear(said, number)
         if said.model and self._model is None:
             self._model = said.model
         reasons = [finish.reason for finish in said.finishes if finish.reason]

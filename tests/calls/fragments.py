@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, Fragment
+from toolstream_core.model import ABSENT, Fragment, Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,9 +25,10 @@ def delta(
 
 
 def resolved(calls: Calls, fragments: Iterable[Fragment]) -> list[Call]:
-    """What the fragments mean, one event each."""
+    """What the fragments mean, one event each, and then the end."""
     for number, fragment in enumerate(fragments):
         calls.take(fragment, number)
+    calls.conclude(Said(end=True))
     return calls.resolved()
 
 

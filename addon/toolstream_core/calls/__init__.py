@@ -2,7 +2,17 @@
 
 from toolstream_core.calls.blocks import AnthropicCalls, GeminiCalls
 from toolstream_core.calls.book import Calls, Heard, OpenCall, known
-from toolstream_core.calls.chat import ChatCalls
+from toolstream_core.calls.chat import ChatCalls, OllamaCalls
 from toolstream_core.calls.responses import ResponsesCalls
 
-__all__ = ["AnthropicCalls", "Calls", "ChatCalls", "GeminiCalls", "Heard", "OpenCall", "ResponsesCalls", "known"]
+__all__ = [
+    "AnthropicCalls",
+    "Calls",
+    "ChatCalls",
+    "GeminiCalls",
+    "Heard",
+    "OllamaCalls",
+    "OpenCall",
+    "ResponsesCalls",
+    "known",
+]

@@ -6,10 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT
+from toolstream_core.calls.scanner import JsonScanner, is_json
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json, Seen
+    from toolstream_core.model import Seen
 
 # Two readings are kept of every argument text, because both are in the wild:
 #
@@ -20,34 +20,24 @@ if TYPE_CHECKING:
 #
 # Joined wins whenever it is one JSON value. "Cannot be a part" is what keeps a call that was cut off inside
 # `{"a":{}` from being read as the whole call `{}`.
+#
+# Whole by itself is a JSON object only (also one within a JSON string): `2` may be the begin of `25`, and arguments are
+# an object with every provider. Of anything else only the protocol can say that it is over.
 
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of one call's arguments that are kept; what is over makes the call incomplete."""
 
-_OUTSIDE = re.compile(r'["{}\[\]]')
-_INSIDE = re.compile(r'["\\]')
 _BLOCK = 256
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*(?=\S)")
+_WHITE = " \t\n\r"
 
 
 class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
-    __slots__ = (
-        "_blocks",
-        "_depth",
-        "_escaped",
-        "_in_string",
-        "_last",
-        "_limit",
-        "_parts",
-        "_size",
-        "_tail",
-        "ended",
-        "spilled",
-        "whole_again",
-    )
+    __slots__ = ("_blocks", "_first", "_last", "_limit", "_object", "_parts", "_scanner", "_size", "_tail", "spilled",
+                 "whole_again")  # fmt: skip
 
     def __init__(self, limit: int | None = None) -> None:
         """Start empty; `limit` characters are kept, `MAX_TEXT` where nothing else is said."""
@@ -55,15 +45,14 @@ class ArgumentText:
         self._blocks: list[str] = []
         self._parts: list[str] = []
         self._size = 0
-        self._depth = 0
-        self._in_string = False
-        self._escaped = False
+        self._scanner = JsonScanner()
+        self._object: bool | None = None
+        """Whether what has ended is an object, or a string that holds one; `None` where nobody asked."""
+        self._first = ""
         self._tail = ""
         self._last = ""
-        self.ended = False
-        """Whether one JSON object, array or string has been opened and closed."""
         self.spilled = False
-        """Whether something other than white space follows it."""
+        """Whether something other than white space follows what has ended."""
         self.whole_again: str | None = None
         """The last fragment that is a whole object by itself and no part of the joined text."""
 
@@ -73,14 +62,34 @@ class ArgumentText:
         return not self._tail
 
     @property
+    def ended(self) -> bool:
+        """Whether one JSON object, array or string has been opened and closed, be it valid or not."""
+        return self._scanner.ended
+
+    @property
+    def viable(self) -> bool:
+        """Whether the joined text is JSON, or can be the begin of it."""
+        return self._scanner.viable and not self.spilled
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the joined text is one JSON value."""
+        return self._scanner.whole and not self.spilled
+
+    @property
     def whole(self) -> bool:
-        """Whether what came is one complete JSON value, by structure."""
-        return (self.ended and not self.spilled) or self.whole_again is not None
+        """Whether what came is a whole object, whatever else may still come."""
+        return self.whole_again is not None or (self.is_json and self._holds_object())
 
     @property
     def amid(self) -> bool:
         """Whether an object or array is open."""
-        return self._depth > 0 and not self.ended
+        return self._scanner.depth > 0 and not self._scanner.ended
+
+    @property
+    def size(self) -> int:
+        """Characters that came."""
+        return self._size
 
     def add(self, piece: str) -> None:
         """Take the next fragment."""
@@ -90,6 +99,7 @@ class ArgumentText:
         self._last = piece
         self._scan(piece)
         self._tail = piece.rstrip()[-1:] or self._tail
+        self._first = self._first or piece.lstrip()[:1]
         self._keep(piece)
 
     def add_plain(self, text: str, last: str) -> None:
@@ -111,7 +121,7 @@ class ArgumentText:
         return len(tail) > len(text) and tail.endswith(text)
 
     def reading(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
-        """What the fragments mean, and whether that is whole.
+        """What the fragments mean, and whether that is one JSON value.
 
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
@@ -120,11 +130,10 @@ class ArgumentText:
             return joined, False
         if joined.strip() in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
-        value = _value(joined)
-        if value is not ABSENT:
-            return _unwrapped(joined, value), True
+        if self.is_json:
+            return _unwrapped(joined), True
         placeholder = _PLACEHOLDER.match(joined)
-        if placeholder and _value(joined[placeholder.end() :]) is not ABSENT:
+        if placeholder and is_json(joined[placeholder.end() :]):
             return joined[placeholder.end() :], True
         if self.whole_again is not None:
             return self.whole_again, True
@@ -133,6 +142,11 @@ class ArgumentText:
     def restarted_by(self, piece: Seen[str]) -> bool:
         """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""
         return isinstance(piece, str) and piece.lstrip().startswith("{") and self._may_restart(piece)
+
+    def _holds_object(self) -> bool:
+        if self._object is None:
+            self._object = self._first == "{" or (self._scanner.text_value and is_object(_unwrapped(self.text())))
+        return self._object
 
     def _keep(self, piece: str) -> None:
         self._size += len(piece)
@@ -146,7 +160,7 @@ class ArgumentText:
     def _note_whole(self, piece: str) -> None:
         if piece[0] not in "{ \t\r\n" or not piece.lstrip().startswith("{"):
             return
-        if self._may_restart(piece) and piece.rstrip().endswith("}") and isinstance(_value(piece), dict):
+        if self._may_restart(piece) and piece.rstrip().endswith("}") and is_json(piece):
             self.whole_again = piece
         elif self.ended:
             self.whole_again = None
@@ -155,42 +169,12 @@ class ArgumentText:
         """Whether an object that begins here cannot lie inside the one that is open."""
         if not self._tail or piece.startswith(self._last):
             return True
-        return not self._in_string and self._tail not in ":[,"
+        return not self._scanner.in_string and self._tail not in ":[,"
 
     def _scan(self, piece: str) -> None:
-        if self.ended:
-            self.spilled = self.spilled or bool(piece.strip())
-        else:
-            self._advance(piece)
-
-    def _advance(self, piece: str) -> None:
-        at, size = 0, len(piece)
-        if self._escaped:
-            at, self._escaped = 1, False
-        while at < size:
-            found = (_INSIDE if self._in_string else _OUTSIDE).search(piece, at)
-            if found is None:
-                return
-            at = self._step(piece, found.start())
-            if self.ended:
-                self.spilled = self.spilled or bool(piece[at:].strip())
-                return
-
-    def _step(self, piece: str, at: int) -> int:
-        match piece[at]:
-            case "\\":
-                self._escaped = at + 1 == len(piece)
-                return at + 2
-            case '"':
-                self._in_string = not self._in_string
-                self.ended = not self._in_string and self._depth == 0
-            case "{" | "[":
-                self._depth += 1
-            case _:
-                self._depth -= 1
-                self.ended = self._depth <= 0
-                self.spilled = self._depth < 0
-        return at + 1
+        end = self._scanner.feed(piece)
+        if not self.spilled:
+            self.spilled = self._scanner.depth < 0 or bool(piece[end:].strip(_WHITE))
 
 
 def _paired(text: str) -> str:
@@ -200,15 +184,17 @@ def _paired(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-def _value(text: str) -> Json:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return ABSENT
+def is_object(text: str) -> bool:
+    """Whether the text is a JSON object."""
+    return text.lstrip(_WHITE).startswith("{") and is_json(text)
 
 
-def _unwrapped(text: str, value: Json) -> str:
+def _unwrapped(text: str) -> str:
     """The inner text where a JSON string holds an object: arguments encoded twice mean the object."""
-    if isinstance(value, str) and isinstance(_value(value), dict):
-        return value
-    return text
+    if not text.lstrip(_WHITE).startswith('"'):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, str) and is_object(value) else text

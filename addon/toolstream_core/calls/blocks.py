@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import Calls, OpenCall, known
+from toolstream_core.calls.over import is_cut
 from toolstream_core.model import Call, Fragment, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import Seen
+    from toolstream_core.model import Said, Seen
 
 
 class AnthropicCalls(Calls):
@@ -24,11 +25,21 @@ class AnthropicCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
+        self._stopped_last: OpenCall | None = None
+        """The call that was stopped last, where no other block was stopped behind it."""
+
+    def conclude(self, said: Said) -> None:
+        """As `Calls.conclude`. The block that a limit cuts is stopped too, and is no less cut for that."""
+        super().conclude(said)
+        last = self._stopped_last
+        if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in said.finishes):
+            last.cut, last.over = True, False
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         del event
         if fragment.phase is Phase.CLOSE:
-            return self._stopped(fragment)
+            self._stopped_last = self._stopped(fragment)
+            return self._stopped_last
         if fragment.phase is not Phase.MORE:
             call = self._started_again(fragment) or self._open(fragment)
         else:
@@ -57,7 +68,7 @@ class AnthropicCalls(Calls):
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.CLOSE:
-            call.closed = True
+            call.closed = call.over = True
         elif isinstance(fragment.arguments, str):
             call.start_input = fragment.arguments
 
@@ -73,6 +84,9 @@ class GeminiCalls(Calls):
         super().__init__(tools)
         self._partial: dict[int, Any] = {}
         self._last: dict[int, OpenCall] = {}
+
+    def conclude(self, said: Said) -> None:
+        """A part says itself whether it is whole; a finish says nothing of it."""
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         del event
@@ -102,13 +116,13 @@ class GeminiCalls(Calls):
         else:
             fragment = fragment._replace(arguments=None)
         super()._fill(call, fragment)
-        call.closed = fragment.phase is Phase.CLOSE
+        call.closed = call.over = fragment.phase is Phase.CLOSE
 
     def _resolve(self, opened: OpenCall) -> Call:
         call = super()._resolve(opened)
         if id(opened) in self._partial:
             call.arguments, call.complete = json.dumps(self._partial[id(opened)], ensure_ascii=False), True
-        call.complete = call.complete and opened.closed
+        call.complete = call.complete and opened.over
         return call
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ArgumentText, is_object
+from toolstream_core.calls.over import is_cut
+from toolstream_core.calls.scanner import is_json
 from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
 
 if TYPE_CHECKING:
@@ -31,12 +33,14 @@ class OpenCall:
         "arguments",
         "choice",
         "closed",
+        "cut",
         "guessed",
         "id",
         "index",
         "item_id",
         "kind",
         "name",
+        "over",
         "position",
         "runs",
         "start_input",
@@ -55,8 +59,34 @@ class OpenCall:
         self.start_input: str | None = None
         """Arguments said by the fragment that opens, which count only where no delta follows (Anthropic, Responses)."""
         self.closed = False
+        """Whether an event of its own closed it or said it whole, be it cut off or not."""
+        self.over = False
+        """Whether the protocol said that the call is over and whole; a fragment that follows takes it back."""
+        self.cut = False
+        """Whether the protocol said that the call is not whole (`status` of a Responses item)."""
         self.guessed = False
         self.runs = Runs()
+
+    def whole(self, *, may_be_empty: bool = True) -> bool:
+        """Whether it may be run: the protocol said that it is over, or its arguments are a whole JSON object.
+
+        `may_be_empty` as for `ArgumentText.reading`.
+        """
+        if self.kind is Kind.FUNCTION and self.arguments.whole:
+            return True
+        return self.meant(may_be_empty=may_be_empty)[1]
+
+    def meant(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
+        """Its arguments, and whether they are whole; parameters as for `whole`."""
+        if self.kind is Kind.CUSTOM:
+            return self.arguments.text(), self.over
+        if self.start_input is not None and self.arguments.empty:
+            text = self.start_input
+            return text, is_object(text) or (self.over and is_json(text))
+        text, is_value = self.arguments.reading(may_be_empty=may_be_empty and self.over)
+        if self.over:
+            return text, is_value or self.kind is Kind.SERVER
+        return text, is_value and is_object(text)
 
 
 class Heard(NamedTuple):
@@ -74,6 +104,12 @@ class Calls:
         self._tools = tools or {}
         self._opened: list[OpenCall] = []
         self._counts: dict[int, int] = {}
+        self._not_over: dict[int, dict[int, OpenCall]] = {}
+        """By choice, the calls of which the protocol has not said yet that they are over."""
+        self._cut: set[int] = set()
+        """Choices that the protocol said to be cut off."""
+        self._failed = False
+        """Whether the provider reported an error."""
         self.overflowed = False
         """Whether more calls came than are kept apart."""
 
@@ -86,17 +122,36 @@ class Calls:
         if call is None:
             return None
         call.runs.add(event)
+        if call.over and fragment.phase is Phase.MORE and fragment.arguments:
+            self._reopen(call)
         self._fill(call, fragment)
         return call
 
     def hear(self, said: Said, event: int) -> list[Heard]:
-        """All fragments of an event, each with the call that it was put into."""
+        """All fragments of an event, each with the call that it was put into; then what it says to be over is over."""
         heard = []
         for fragment in said.fragments:
             call = self.take(fragment, event)
             if call is not None:
                 heard.append(Heard(fragment, call))
+        if said.finishes or said.end or said.error is not None:
+            self.conclude(said)
         return heard
+
+    def conclude(self, said: Said) -> None:
+        """Take what an event says of the turn: a finish ends its choice's calls, the stream's end those of all.
+
+        Where it says that the turn was cut off, or an error came, it does not.
+        """
+        self._failed = self._failed or said.error is not None
+        for finish in said.finishes:
+            if is_cut(finish.reason):
+                self._cut.add(finish.choice)
+            elif finish.reason and finish.choice not in self._cut and not self._failed:
+                self._end(finish.choice)
+        if said.end and not self._failed:
+            for choice in [choice for choice in self._not_over if choice not in self._cut]:
+                self._end(choice)
 
     def resolved(self) -> list[Call]:
         """What was meant, in order of appearance. May be asked at any time."""
@@ -118,7 +173,16 @@ class Calls:
         self._counts[fragment.choice] = position + 1
         call = OpenCall(fragment, position)
         self._opened.append(call)
+        self._not_over.setdefault(call.choice, {})[id(call)] = call
         return call
+
+    def _end(self, choice: int) -> None:
+        for call in self._not_over.pop(choice, {}).values():
+            call.over = not call.cut
+
+    def _reopen(self, call: OpenCall) -> None:
+        call.over = False
+        self._not_over.setdefault(call.choice, {})[id(call)] = call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.MORE:
@@ -141,17 +205,15 @@ class Calls:
                 call.arguments = ArgumentText()
                 call.arguments.add(said)
             call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
+            self._said_over(call, fragment)
         elif isinstance(fragment.arguments, str):
             call.arguments.add(fragment.arguments)
 
+    def _said_over(self, call: OpenCall, fragment: Fragment) -> None:
+        """A fragment says the call whole, or closes it: by itself that ends none, but in protocols that say so."""
+
     def _resolve(self, opened: OpenCall) -> Call:
-        if opened.kind is Kind.CUSTOM:
-            text, whole = opened.arguments.text(), opened.closed
-        elif opened.start_input is not None and opened.arguments.empty:
-            text, whole = opened.start_input, True
-        else:
-            text, whole = opened.arguments.reading(may_be_empty=not self._tools.get(opened.name, False))
-            whole = whole or (opened.kind is Kind.SERVER and opened.closed)
+        text, whole = opened.meant(may_be_empty=not self._tools.get(opened.name, False))
         return Call(
             opened.choice,
             opened.position,

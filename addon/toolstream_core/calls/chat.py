@@ -1,4 +1,4 @@
-"""Which call a Chat Completions fragment belongs to. Also serves Ollama, whose calls are said the same way."""
+"""Which call a Chat Completions fragment belongs to. Also serves Ollama, whose calls are said alike."""
 
 from __future__ import annotations
 
@@ -76,6 +76,8 @@ class ChatCalls(Calls):
         call = state.last = here[0]
         call.runs.add(event)
         if isinstance(fragment.arguments, str):
+            if call.over and fragment.arguments:
+                self._reopen(call)
             call.arguments.add(fragment.arguments)
         return call
 
@@ -146,6 +148,17 @@ class ChatCalls(Calls):
             return True
         joined = last.name + name
         return last.arguments.empty and last.name not in self._tools and joined in self._tools
+
+
+class OllamaCalls(ChatCalls):
+    """The calls of Ollama's own chat, each of which is whole in its line."""
+
+    def take(self, fragment: Fragment, event: int) -> OpenCall | None:
+        """As `Calls.take`."""
+        call = super().take(fragment, event)
+        if call is not None:
+            call.over = True
+        return call
 
 
 def _fresh(fragment: Fragment) -> bool:

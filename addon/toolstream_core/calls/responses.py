@@ -58,6 +58,13 @@ class ResponsesCalls(Calls):
         ):
             call.start_input = call.arguments.text()
 
+    def _said_over(self, call: OpenCall, fragment: Fragment) -> None:
+        """The events that close an item say so, unless the item's `status` says otherwise."""
+        if fragment.cut:
+            call.cut, call.over = True, False
+        elif fragment.phase is not Phase.WHOLE:
+            call.over = not call.cut
+
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
         key = known(fragment.id)
         by_item = self._by_item.get(known(fragment.item_id))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import ChatCalls
+from toolstream_core.calls import OllamaCalls
 from toolstream_core.dialects.dialect import Dialect, may_hide_letters
 from toolstream_core.dialects.errors import error_text
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
@@ -77,7 +77,7 @@ def _recognise(name: str, payload: Json) -> bool:
 OLLAMA = Dialect(
     name="ollama",
     paths=re.compile(r"/api/chat/?$"),
-    calls=ChatCalls,
+    calls=OllamaCalls,
     recognise=_recognise,
     read=_read,
     answer=_answer,

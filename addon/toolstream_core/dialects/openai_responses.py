@@ -119,6 +119,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         phase,
         _kind_of(kind),
         as_wanted,
+        phase is not Phase.OPEN and item.get("status") == "incomplete",
     )
 
 

@@ -96,7 +96,7 @@ class JsonLines(Sink):
 
     def _fragment(self, one: Heard) -> str:
         fragment, call = one
-        choice, index, id_, item, name, arguments, type_, phase, _, as_wanted = fragment
+        choice, index, id_, item, name, arguments, type_, phase, _, as_wanted, _ = fragment
         shown = self._hide(arguments) if isinstance(arguments, str) else arguments
         said = "".join(
             [

@@ -61,10 +61,8 @@ class Block:
         """Whether nothing is missing of it but its stop."""
         if not self.is_call or self.call is None:
             return True
-        arguments = self.call.arguments
-        if arguments.empty:
-            return self.prefilled is not None or self._mender.context.may_be_empty(self.call.name)
-        return arguments.whole or self._spelling.whole
+        may_be_empty = self._mender.context.may_be_empty(self.call.name)
+        return self._spelling.whole or self.call.whole(may_be_empty=may_be_empty)
 
     @property
     def finished(self) -> bool:

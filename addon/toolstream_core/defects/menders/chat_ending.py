@@ -254,12 +254,8 @@ class Endings:
     def _is_half(self, known: KnownCall) -> bool:
         """Whether arguments have begun, and neither they nor what may follow the finish make them whole."""
         arguments = known.call.arguments
-        return not (arguments.empty or arguments.whole or known.spelling.whole or arguments.ended)
+        return not (arguments.empty or arguments.ended or self._is_whole(known))
 
     def _is_whole(self, known: KnownCall) -> bool:
-        arguments = known.call.arguments
-        if known.nothing:
-            return True
-        if arguments.empty:
-            return self._mender.context.may_be_empty(known.call.name)
-        return arguments.whole or known.spelling.whole
+        may_be_empty = self._mender.context.may_be_empty(known.call.name)
+        return known.nothing or known.spelling.whole or known.call.whole(may_be_empty=may_be_empty)

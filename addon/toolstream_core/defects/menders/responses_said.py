@@ -40,10 +40,8 @@ class Said:
     @property
     def whole(self) -> bool:
         """Whether nothing is missing."""
-        arguments = self._call.arguments
-        if arguments.empty:
-            return self._mender.context.may_be_empty(self._call.name)
-        return arguments.whole or self._spelling.whole
+        may_be_empty = self._mender.context.may_be_empty(self._call.name)
+        return self._spelling.whole or self._call.whole(may_be_empty=may_be_empty)
 
     @property
     def whole_by_itself(self) -> bool:

@@ -91,8 +91,8 @@ class Spelling:
 
     @property
     def whole(self) -> bool:
-        """Whether the arguments are whole, whatever followed them."""
-        return self._whole is not None
+        """Whether an object is whole, whatever followed it."""
+        return self._whole is not None and self._whole.lstrip().startswith("{")
 
     def take(self, piece: str, judge: Judge, *, may_wait: bool = True) -> Told:
         """What goes on for `piece`.
