@@ -8,6 +8,7 @@ import pytest
 
 from tests.defects.healthy import streams
 from toolstream_core.body import read_body
+from toolstream_core.defects.ids import AnswerIds
 from toolstream_core.model import Exchange
 from toolstream_core.pace import Pace
 from toolstream_core.recovery import NothingRecoveredError, again, recovered
@@ -35,7 +36,7 @@ def test_the_request_is_the_same_but_for_its_stream() -> None:
 
 def test_the_calls_come_before_the_finish() -> None:
     """Which stays as it came; the usage is told."""
-    got = recovered(asked(), Exchange(path=EXCHANGE.path), CHAT, json.dumps(WHOLE).encode())
+    got = recovered(asked(), Exchange(path=EXCHANGE.path), CHAT, json.dumps(WHOLE).encode(), AnswerIds())
     assert got.frames.endswith(FINISH)
     assert (got.calls, got.usage) == (1, {"n": 3})
     record = read_body([got.frames], EXCHANGE)
@@ -43,12 +44,31 @@ def test_the_calls_come_before_the_finish() -> None:
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "f", '{"a":1}')]
 
 
+def test_calls_are_told_apart() -> None:
+    """Those without an id of their own get one that no other answer has."""
+    said = [
+        {**CALL, "id": identity, "function": {"name": "f", "arguments": f'{{"a":{at}}}'}}
+        for at, identity in enumerate(("", "c1", "null"))
+    ]
+    whole = {**WHOLE, "choices": [{"index": 0, "message": {"tool_calls": said}}]}
+    answers = []
+    for seed in "ab":
+        got = recovered(asked(), Exchange(path=EXCHANGE.path), CHAT, json.dumps(whole).encode(), AnswerIds(seed))
+        record = read_body([got.frames], EXCHANGE)
+        assert record is not None
+        answers.append([call.id for call in record.calls])
+    for ids in answers:
+        assert ids[1] == "c1"
+        assert len(set(ids)) == len(said)
+    assert len({*answers[0], *answers[1]}) == 2 * len(said) - 1
+
+
 @pytest.mark.parametrize(("answer", "why"), [(b'{"choices":[]}', "no calls"), (b"<html>", "no answer")])
 def test_nothing_is_made_up(answer: bytes, why: str) -> None:
     """An answer without calls is none."""
     path = EXCHANGE.path if why == "no calls" else "/"
     with pytest.raises(NothingRecoveredError, match=why):
-        recovered(asked(), Exchange(path=path), CHAT, answer)
+        recovered(asked(), Exchange(path=path), CHAT, answer, AnswerIds())
 
 
 def test_healthy_streams_are_never_asked_for_again() -> None:

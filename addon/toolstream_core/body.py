@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.chain import Breaking, Chain, Hear, hearing
 from toolstream_core.defects.framing import BODY_NOT_STREAM
+from toolstream_core.defects.ids import AnswerIds
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.defects.leaks import marks
 from toolstream_core.defects.menders import MENDERS
 from toolstream_core.defects.menders.leak import LeakMender
 from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.stage import Audited, Context, Ids, nobody
+from toolstream_core.defects.stage import Audited, Context, nobody
 from toolstream_core.dialects import DIALECTS, request
 from toolstream_core.dialects import asked as asked_read
 from toolstream_core.faults.picker import Picker
@@ -46,7 +47,7 @@ class Body:
     settings: Settings = NOTHING
     sinks: Callable[[Dialect], Sequence[Sink]] = lambda dialect: ()  # noqa: ARG005
     dialects: Sequence[Dialect] = DIALECTS
-    ids: Ids = field(default_factory=Ids)
+    ids: AnswerIds = field(default_factory=AnswerIds)
     number: int = 0
     """Which stream of its run it is: faults are drawn by it."""
     transit: Sequence[Picker] = ()
@@ -98,7 +99,7 @@ class Body:
         if repairs == SAFE:
             stages += [mender(self._context(repairs, reader.found, reader.mended)) for mender in menders]
         else:
-            judges += [mender(self._context(SAFE, reader.found)) for mender in menders]
+            judges += [mender(replace(self._context(SAFE, reader.found), ids=AnswerIds())) for mender in menders]
             if repairs:
                 stages += [mender(self._context(repairs, mended=reader.mended)) for mender in menders]
         shapes = SHAPES.get(self._dialect.name, {})

@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.body import read_body
+from toolstream_core.calls import known
 from toolstream_core.defects.ending import MISSING_CALLS
-from toolstream_core.defects.leaks.promote import PROMOTE, Promotion
+from toolstream_core.defects.leaks.promote import PREFIX, PROMOTE, Promotion
 from toolstream_core.defects.leaks.scanner import Leaked
 from toolstream_core.wire import look
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import SseWriter
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Exchange, Json
+    from collections.abc import Iterable, Iterator
+
+    from toolstream_core.defects.ids import AnswerIds
+    from toolstream_core.model import Call, Exchange, Json
     from toolstream_core.transit import Ask
 
 _NOT_AGAIN = frozenset({"stream", "stream_options"})
@@ -38,14 +42,22 @@ def again(request: Json) -> Json:
     return {**kept, "stream": False}
 
 
-def recovered(ask: Ask, exchange: Exchange, dialect: str, answer: bytes) -> Recovered:
+def recovered(ask: Ask, exchange: Exchange, dialect: str, answer: bytes, ids: AnswerIds) -> Recovered:
     """The stream's finish with the calls of a whole answer before it. Raises `NothingRecoveredError`."""
     record = read_body([answer], exchange)
     calls = [] if record is None else [call for call in record.calls if call.complete and call.name]
     if not calls:
         raise NothingRecoveredError("the answer has no calls" if record is not None else "no answer of an LLM came")
-    made = [
-        (call.id or f"call_{at}", Leaked(MISSING_CALLS, call.name, call.arguments)) for at, call in enumerate(calls)
-    ]
+    leaked = [Leaked(MISSING_CALLS, call.name, call.arguments) for call in calls]
+    made = list(zip(_told_apart(calls, dialect, ids), leaked, strict=True))
     frames = PROMOTE[dialect](Promotion(ask.event, made, ask.index, SseWriter()))
     return Recovered(b"".join(frame.raw for frame in frames), len(calls), look.get(parse(answer), "usage"))
+
+
+def _told_apart(calls: Iterable[Call], dialect: str, ids: AnswerIds) -> Iterator[str]:
+    """The calls' own ids; one that is missing, or an earlier call's, is made up."""
+    given: set[str] = set()
+    for call in calls:
+        own = known(call.id)
+        yield own if own and own not in given else ids.make(PREFIX.get(dialect, "call_"))
+        given.add(own)

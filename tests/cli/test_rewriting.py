@@ -53,6 +53,22 @@ def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str], name
     assert fixed.stat().st_mode & 0o777 == 0o600
 
 
+def test_the_same_file_gets_the_same_ids(tmp_path: Path) -> None:
+    """Wherever it lies and whatever is mended before it; another answer gets others."""
+    body = HEALTHY.body.replace(b'"id": "call_a1", ', b"")
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.sse").write_bytes(body)
+    (tmp_path / "two" / "a.sse").write_bytes(body.replace(b"look", b"see"))
+    for source, target in (("one/m.sse", "x.sse"), ("one", "y"), ("two", "z")):
+        assert main(["repair", str(tmp_path / source), "-o", str(tmp_path / target)]) == 0
+    mended = [(tmp_path / name).read_bytes() for name in ("x.sse", "y/m.sse", "z/m.sse", "z/a.sse")]
+    assert mended[0] == mended[1] == mended[2]
+    ids = [re.findall(rb"call_[0-9a-f]{24}", one) for one in mended]
+    assert len(ids[0]) == len(ids[3]) == 1
+    assert ids[0] != ids[3]
+
+
 def test_flow_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder goes to a folder, file by file; the flows keep everything else."""
     assert main(["fault", "openclaw", str(ROOT / "flows"), "-o", str(tmp_path / "broken")]) == 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.harness.changes import DUPLICATES, asked_for, chat_answer, chat_ids, streamed
+from tests.e2e.harness.changes import DUPLICATES, chat_answer, chat_ids, streamed
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.codings import CODERS, DECODERS
 from tests.e2e.harness.lockstep import follow, lockstep
@@ -53,10 +53,8 @@ def test_a_healthy_stream_waits_for_nothing(
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("dialect", DUPLICATES)
-def test_made_up_ids_are_the_providers_own_again(
-    mending: Mitmdump, secure: Upstream, dialect: str, version: str
-) -> None:
-    """The client answers to ids that the provider never sent; it gets those that it did send."""
+def test_a_doubled_id_is_never_put_back(mending: Mitmdump, secure: Upstream, dialect: str, version: str) -> None:
+    """The client has told the calls apart; the provider is asked with them apart."""
     twice, ids, answered = DUPLICATES[dialect]
     sample = MAKERS[dialect](f"toolcall-{version}", "Bern")
     plan = secure.plan(answer(twice(sample.call_id)))
@@ -67,11 +65,11 @@ def test_made_up_ids_are_the_providers_own_again(
         assert first == sample.call_id != second
         body = json.dumps({**sample.request, **answered(seen)}, ensure_ascii=False).encode()
         connection.request(sample.path, body, following.headers).rest()
-    assert asked_for(following) == {**sample.request, **answered([sample.call_id] * 2)}
+    assert following.asked.body == body
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
-def test_an_empty_id_is_empty_again(mending: Mitmdump, secure: Upstream, version: str) -> None:
+def test_an_empty_id_is_never_put_back(mending: Mitmdump, secure: Upstream, version: str) -> None:
     """The same for a call that opened with id `""`."""
     sample = openai_chat("", f"Bern {version}")
     plan, following = secure.plan(streamed(sample)), secure.plan(streamed(sample))
@@ -80,7 +78,7 @@ def test_an_empty_id_is_empty_again(mending: Mitmdump, secure: Upstream, version
         assert made.startswith("call_")
         body = json.dumps({**sample.request, **chat_answer([made])}).encode()
         connection.request(sample.path, body, following.headers).rest()
-    assert asked_for(following) == {**sample.request, **chat_answer([""])}
+    assert following.asked.body == body
 
 
 OTHERS: dict[str, tuple[str, bytes, str, bytes]] = {

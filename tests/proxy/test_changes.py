@@ -5,55 +5,7 @@ from __future__ import annotations
 import pytest
 from mitmproxy.test import tflow, tutils
 
-from toolstream_core.defects.stage import MAX_IDS, Ids
-from toolstream_core.proxy.changes import readable, relabel, restore, unlabel
-
-
-def test_ids_are_put_back() -> None:
-    """As JSON strings of the body, whatever they were; nothing else changes."""
-    ids = Ids()
-    made = [ids.make("call_", "a", ""), ids.make("call_", "b", 'x"1'), ids.make("toolu_", "c", None)]
-    body = f'{{"a": "{made[0]}", "b":["{made[1]}"],"c":"{made[2]}", "d":"call_unknown_id"}}'
-    request = tutils.treq(content=body.encode(), headers=((b"content-length", b"1"),))
-    restore(request, ids)
-    after = f'{{"a": "", "b":["x\\"1"],"c":"{made[2]}", "d":"call_unknown_id"}}'.encode()
-    assert request.raw_content == after
-    assert request.headers["content-length"] == str(len(after))
-
-
-def test_ids_are_put_back_in_every_coding() -> None:
-    """The body is coded again as it was; one that is not what its coding says stays as it is."""
-    ids = Ids()
-    body = f'{{"id":"{ids.make("call_", "a", "x")}"}}'.encode()
-    for coding in ("gzip", "zstd", "br"):
-        request = tutils.treq(content=body, headers=((b"content-length", b"1"),))
-        request.encode(coding)
-        restore(request, ids)
-        assert request.raw_content
-        assert request.headers["content-encoding"] == coding
-        assert request.headers["content-length"] == str(len(request.raw_content))
-        assert request.content == b'{"id":"x"}'
-        request.raw_content = body
-        restore(request, ids)
-        assert request.raw_content == body
-
-
-def test_a_chunked_request_gets_no_length() -> None:
-    """Servers refuse one that has both (https://www.rfc-editor.org/rfc/rfc9112#section-6.1)."""
-    ids = Ids()
-    body = f'"{ids.make("call_", "a", "x")}"'.encode()
-    request = tutils.treq(content=body, headers=((b"transfer-encoding", b"chunked"),))
-    restore(request, ids)
-    assert (request.raw_content, "content-length" in request.headers) == (b'"x"', False)
-
-
-def test_made_up_ids_are_stable_and_not_kept_for_ever() -> None:
-    """The oldest are forgotten first."""
-    ids = Ids()
-    assert ids.make("call_", "a", "x") == ids.make("call_", "a", "x")
-    for number in range(MAX_IDS + 5):
-        ids.make("call_", str(number), "")
-    assert len(ids.sent) == MAX_IDS
+from toolstream_core.proxy.changes import readable, relabel, unlabel
 
 
 @pytest.mark.parametrize(("coding", "known"), [("", True), ("gzip", True), ("gzip, br", True), ("x-own", False)])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolstream_core.body import Body
+from toolstream_core.defects.ids import Ids, Own
 from toolstream_core.model import Exchange
 from toolstream_core.settings import Settings
 from toolstream_core.shapes.chat import LONGEST
-
-if TYPE_CHECKING:
-    from toolstream_core.defects.stage import Ids
 
 PATH = "/v1/chat/completions"
 
@@ -31,10 +29,11 @@ def entry(index: int, call_id: str | None, arguments: str = "{}") -> dict[str, A
 def shaped(body: bytes, shape: str = "even-ids") -> tuple[bytes, Ids]:
     """What goes on, and the ids that were made up for it."""
     exchange = Exchange(path=PATH, content_type="text/event-stream", request={})
-    line = Body(exchange, Settings(shapes=(shape,)))
+    run = Ids()
+    line = Body(exchange, Settings(shapes=(shape,)), ids=run.answer(PATH))
     out = b"".join([*line.feed(body), *line.end()])
     assert line.pipeline.error is None
-    return out, line.ids
+    return out, run
 
 
 def ids(body: bytes) -> list[str | None]:
@@ -54,7 +53,9 @@ def test_even_ids_lengthen_what_is_shorter() -> None:
     assert fourth is not None
     assert third != fourth
     assert len(third) == len(fourth) == len(long)
-    assert made.sent == {third: "call_3", fourth: "call_4"}
+    assert len(made) == 2
+    assert made.own(third, PATH) == Own("call_3", "ping", PATH)
+    assert made.own(fourth, PATH) == Own("call_4", "ping", PATH)
 
 
 def test_even_ids_repeat_what_they_have_given() -> None:

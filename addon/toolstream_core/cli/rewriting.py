@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.body import Body
 from toolstream_core.cli.inspect import request_file
+from toolstream_core.defects.ids import AnswerIds
 from toolstream_core.model import ABSENT
 from toolstream_core.pace import Pace, bytes_of, drawn
 from toolstream_core.record import Sink
@@ -21,7 +23,7 @@ from toolstream_core.sources.saved import UnreadableError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.defects.stage import Mended
     from toolstream_core.model import Json
@@ -82,8 +84,10 @@ class Rewriting(Sink):
         self._hide = lambda text: redacted(text, saved.secrets)
         faults = drawn(self.settings, saved.exchange, self._answers + 1)
         picks = [pick for _, pick in faults]
-        body = Body(saved.exchange, self.settings, lambda _: [self], number=self._answers + 1, transit=picks)
-        out = [piece for chunk in saved.chunks if chunk for piece in body.feed(chunk)]
+        chunks = list(saved.chunks)
+        ids = AnswerIds(_seed(saved.exchange.source, chunks))
+        body = Body(saved.exchange, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks)
+        out = [piece for chunk in chunks if chunk for piece in body.feed(chunk)]
         out += body.end(broken=saved.broken)
         if faults:
             pace = Pace(replace(saved.exchange, content_encoding=""), faults)
@@ -115,6 +119,15 @@ class Rewriting(Sink):
         streams = "1 stream" if self._answers == 1 else f"{self._answers} streams"
         changes = "1 event" if len(self._changed) == 1 else f"{len(self._changed)} events"
         print(f"{streams}, {changes} changed", file=sys.stderr)
+
+
+def _seed(source: str, chunks: Iterable[bytes]) -> str:
+    """Stands for an answer by what it says and its place in its file, wherever that file lies."""
+    said = hashlib.sha256()
+    for chunk in chunks:
+        said.update(chunk)
+    place = source.rpartition("#")[2]
+    return f"{place if place.isdecimal() else 0}|{said.hexdigest()}"
 
 
 def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:

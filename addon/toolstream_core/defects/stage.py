@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.defects.ids import AnswerIds
 from toolstream_core.wire import look
 from toolstream_core.wire.write import SseWriter
 
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Exchange, Finding, Json, Passed, Severity
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
-
-
-MAX_IDS = 100_000
-"""Made-up ids that are remembered; the oldest are forgotten first."""
 
 
 def nobody(told: object) -> None:
@@ -41,27 +37,6 @@ class Mended(NamedTuple):
 
 
 @dataclass
-class Ids:
-    """Ids that were made up, and what the provider had sent in their place; outlives a stream."""
-
-    sent: dict[str, str] = field(default_factory=dict)
-    """By made-up id: the provider's own, perhaps `""`."""
-
-    def make(self, prefix: str, seed: str, original: str | None, length: int = 0) -> str:
-        """The id for `seed`, always the same one; `original` is what the provider sent, `None` where nothing.
-
-        `length` is the least that it has.
-        """
-        made = (prefix + hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:24]).ljust(length, "_")
-        if original is not None:
-            self.sent.pop(made, None)
-            self.sent[made] = original
-            if len(self.sent) > MAX_IDS:
-                del self.sent[next(iter(self.sent))]
-        return made
-
-
-@dataclass
 class Context:
     """What is known of a stream that is mended, and who is told of what."""
 
@@ -73,7 +48,7 @@ class Context:
     repairs: frozenset[str] = frozenset()
     """Codes of the rows whose repair is on."""
     writer: Writer = field(default_factory=SseWriter)
-    ids: Ids = field(default_factory=Ids)
+    ids: AnswerIds = field(default_factory=AnswerIds)
     found: Callable[[Finding], None] = nobody
     mended: Callable[[Mended], None] = nobody
 
@@ -81,12 +56,6 @@ class Context:
     def patient(self) -> bool:
         """Whether a frame may wait for the next one without evidence: nobody is waiting for a saved stream."""
         return not isinstance(self.exchange.request, dict)
-
-    @property
-    def turn(self) -> int:
-        """How many messages the request has: tells turns of one conversation apart."""
-        request = self.exchange.request
-        return sum(len(look.items(look.get(request, key))) for key in ("messages", "input", "contents"))
 
     def may_be_empty(self, name: str) -> bool:
         """Whether the tool may be called without arguments, or is not known."""

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
-from toolstream_core.defects.stage import Ids
+from toolstream_core.defects.ids import Ids
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.pace import drawn
 from toolstream_core.proxy import gate
-from toolstream_core.proxy.changes import readable, relabel, restore
+from toolstream_core.proxy.changes import readable, relabel
 from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
+from toolstream_core.proxy.request_ids import answer_ids, restore
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.watch import Watch, exchange_of, request_json
 from toolstream_core.report.jsonl import JsonLines
@@ -94,7 +95,7 @@ class ToolstreamAddon:
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
         if gate.AGAIN not in flow.metadata:
-            if self._settings.rewrites or self._ids.sent:
+            if self._settings.rewrites or self._ids:
                 self._prepare(flow)
             if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
                 return
@@ -120,7 +121,9 @@ class ToolstreamAddon:
         settings = self._settings if passing and readable(flow.response) else NOTHING
         faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
         picks = [pick for _, pick in faults]
-        watch = Watch(flow, request, self._sinks, self._failed, settings, self._ids, self._bodies, picks)
+        watch = Watch(
+            flow, request, self._sinks, self._failed, settings, answer_ids(flow, self._ids), self._bodies, picks
+        )
         self._watches[flow.id] = watch
         if passing:
             if self._timing.begin(flow, watch, faults) or watch.rewrites:
@@ -204,7 +207,7 @@ class ToolstreamAddon:
         """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""
         if not self._filtered(flow):
             return
-        restore(flow.request, self._ids)
+        restore(flow, self._ids)
         if self._settings.rewrites and looks_like_llm(request_json(flow.request)):
             flow.request.headers["accept-encoding"] = "identity"
 

@@ -1,21 +1,13 @@
-"""What rewriting an answer asks of the messages around it: headers, and ids in the requests that follow."""
+"""What rewriting an answer asks of its headers."""
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
     from mitmproxy import http
-
-    from toolstream_core.defects.stage import Ids
-
-# Made-up ids are long and random-looking, so a string token of a request's body that is one of them is one of them:
-# the body is searched as bytes, and nothing else of it changes.
-_TOKEN = re.compile(rb'"((?:call|toolu|fc|ts)_[0-9a-zA-Z_]{8,80})"')
 
 
 def readable(response: http.Response) -> bool:
@@ -55,24 +47,3 @@ def relabel(flow: http.HTTPFlow) -> None:
     options = [option for text in headers.pop("connection", "").split(",") if (option := text.strip())]
     if kept := [option for option in options if option.lower() != "close"]:
         headers["connection"] = ", ".join(kept)
-
-
-def restore(request: http.Request, ids: Ids) -> None:
-    """Put the provider's own ids back where the client answers to ones that were made up."""
-    if not ids.sent:
-        return
-    try:
-        before = request.content
-    except ValueError:
-        return
-    if not before or b"_" not in before:
-        return
-    after = _TOKEN.sub(lambda match: _original(match, ids), before)
-    if after != before:
-        request.content = after
-
-
-def _original(match: re.Match[bytes], ids: Ids) -> bytes:
-    """The token with the provider's own id in it, where it is a made-up one."""
-    sent = ids.sent.get(match.group(1).decode())
-    return match.group(0) if sent is None else json.dumps(sent).encode()

@@ -138,7 +138,7 @@ class Timing:
             content = json.dumps(recovery.again(exchange.request), ensure_ascii=False).encode()
             answer = await gate.ask(flow, content, ASKING)
             whole = replace(exchange, content_type="application/json", content_encoding="")
-            got = recovery.recovered(ask, whole, dialect, content_of(answer))
+            got = recovery.recovered(ask, whole, dialect, content_of(answer), watch.ids)
         except (TimeoutError, ConnectionError, recovery.NothingRecoveredError) as error:
             why = f"nothing came within {ASKING:g} s" if isinstance(error, TimeoutError) else str(error)
             logger.warning("toolstream asked again for flow %s, in vain: %s", flow.id, watch.hide(why))

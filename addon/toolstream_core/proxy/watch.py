@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.body import Body
 from toolstream_core.defects.ending import CUT_OFF_CALL, UNTERMINATED_BODY
-from toolstream_core.defects.stage import Ids
+from toolstream_core.defects.ids import AnswerIds
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.settings import NOTHING, Settings
@@ -36,14 +36,13 @@ class Watch:
         sinks: Callable[[Watch, Dialect], Sequence[Sink]],
         failed: Callable[[Watch, Exception], None],
         settings: Settings = NOTHING,
-        ids: Ids | None = None,
+        ids: AnswerIds | None = None,
         number: int = 0,
         transit: Sequence[Picker] = (),
     ) -> None:
         """`request` is the request's JSON body or `ABSENT`; `failed` is told of a bug of ours, at most once.
 
-        `ids` remembers the ids that repairs make up, for the client's following requests. `transit` has the faults
-        of time that act on the answer behind this.
+        `ids` makes the ids that repairs need. `transit` has the faults of time that act on the answer behind this.
         """
         assert flow.response is not None
         self.flow = flow
@@ -58,11 +57,13 @@ class Watch:
         self.exchange = exchange_of(flow, request)
         self.rewrites = settings.rewrites
         """Whether the bytes may leave otherwise than they came."""
+        self.ids = ids or AnswerIds()
+        """Makes the ids of this answer."""
         self._body = Body(
             self.exchange,
             settings,
             lambda dialect: sinks(self, dialect),
-            ids=ids or Ids(),
+            ids=self.ids,
             number=number,
             transit=transit,
         )
@@ -117,7 +118,9 @@ class Watch:
             if self._pipeline.error is not None:
                 self.failed(self._pipeline.error)
             record = self._body.record(broken=broken or self._forgiven)
-            self.half = record is not None and self._is_half(record)
+            if record is not None:
+                self.half = self._is_half(record)
+                self.ids.said(call.id for call in record.calls)
         except Exception as error:  # noqa: BLE001 - telling must not break what is told
             self.failed(error)
             return None

@@ -116,16 +116,17 @@ class EvenIds(ChatShape):
         own = [piece.entry.get("id") for piece in found]
         for piece, given in zip(found, own, strict=True):
             if isinstance(given, str) and given:
-                piece.entry["id"] = self._given.get(given) or self._even(given)
+                piece.entry["id"] = self._given.get(given) or self._even(given, piece.call.name)
         if own == [piece.entry.get("id") for piece in found]:
             return [event.frame]
         payload = with_entries(event.frame.json, [(piece.choice, piece.entry) for piece in found])
         return [self._context.writer.rewrite(event.frame, payload)]
 
-    def _even(self, own: str) -> str:
+    def _even(self, own: str, name: str) -> str:
         given = own
         if _size(own) < self._longest:
-            given = self._context.ids.make("call_", f"{own}|{self._longest}", own, self._longest)
+            given = self._context.ids.make("call_", self._longest)
+            self._context.ids.stands_for(given, own, name)
         self._longest = min(max(self._longest, _size(given)), LONGEST)
         self._given[own] = given
         return given

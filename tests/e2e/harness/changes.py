@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tests.e2e.harness.client import Reply
-    from tests.e2e.harness.plan import Asked, Plan
+    from tests.e2e.harness.plan import Asked
     from tests.e2e.harness.samples import Sample
     from tests.e2e.harness.upstream import Upstream
     from toolstream_core.cli.launch import Mitmdump
@@ -152,13 +152,6 @@ def fetched(
 def streamed(sample: Sample, coding: str = "identity") -> Answer:
     """The sample's stream, without waiting."""
     return Answer(tuple(map(Send, sample.pieces)), content_type=sample.content_type, coding=coding)
-
-
-def asked_for(plan: Plan) -> Any:
-    """The JSON that the upstream was sent; its length has to be what the headers say."""
-    asked = plan.asked
-    assert asked.header("content-length") == str(len(asked.body))
-    return json.loads(asked.body)
 
 
 def arguments(body: bytes) -> list[str]:

@@ -119,6 +119,9 @@ def _made(one: Promotion, *payloads: Payload) -> list[Frame]:
     return [one.writer.make(payload, one.event.frame.number, payload["type"]) for payload in payloads]
 
 
+PREFIX: Final = {ANTHROPIC: "toolu_"}
+"""How an id begins that is made up, by the dialect's name; elsewhere with `call_`."""
+
 PROMOTE: Final[dict[str, Callable[[Promotion], list[Frame]]]] = {
     CHAT: _chat,
     RESPONSES: _responses,

@@ -164,7 +164,7 @@ class Block:
             others = [other for other in mender.blocks if other is not self and other.call and other.id == call.id]
             mend = bool(others) and self.judge(DUPLICATE_ID, f"id {call.id} is that of another call")
         if mend:
-            self.id = content["id"] = mender.context.ids.make("toolu_", self._seed(), call.id or None)
+            self.id = content["id"] = mender.context.ids.make("toolu_")
         if call.id in mender.earlier_ids:
             self.judge(REUSED_ID, f"id {call.id} was that of a call of an earlier turn")
         if call.id and not _USUAL_ID.fullmatch(call.id):
@@ -185,6 +185,3 @@ class Block:
             said = content["input"]
             content["input"] = {}
             self.prefilled = said if isinstance(said, str) else encoded(said).decode()
-
-    def _seed(self) -> str:
-        return f"{self._mender.context.turn}|{self.place}"

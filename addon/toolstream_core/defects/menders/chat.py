@@ -150,11 +150,6 @@ class ChatMender(Mender):
             found = self._known[id(call)] = KnownCall(self, choice, call)
         return found
 
-    def made_id(self, known: KnownCall, original: str | None) -> str:
-        """A stable id for a call that has none of its own."""
-        seed = f"{self.head.get('id', '')}|{self.context.turn}|{known.choice.number}|{known.call.position}"
-        return self.context.ids.make("call_", seed, original)
-
     def delta(self, choice: int, delta: Json, *, finish: str | None = None, number: int = 0) -> Frame:
         """A new event of this stream."""
         head = self.head or {"object": "chat.completion.chunk"}

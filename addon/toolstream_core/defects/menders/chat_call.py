@@ -207,11 +207,10 @@ class KnownCall:
             severity = NOTE if fragment.id == "" else None
             message = "the call opens without an id"
             if self.mender.tell(MISSING_ID, self.event, message, call, severity=severity):
-                original = fragment.id if isinstance(fragment.id, str) else None
-                self.id = edits["id"] = self.mender.made_id(self, original)
+                self.id = edits["id"] = self.mender.context.ids.make("call_")
         elif call.id in self.choice.ids and self.choice.ids[call.id] is not self:
             if self.judge(DUPLICATE_ID, f"id {call.id} is that of another call"):
-                self.id = edits["id"] = self.mender.made_id(self, call.id)
+                self.id = edits["id"] = self.mender.context.ids.make("call_")
         elif not said and self.judge(LATE_ID, "the id comes after the call's first fragment"):
             edits["id"] = call.id
         if self.id and "id" not in edits and said != self.id:
@@ -267,6 +266,13 @@ class KnownCall:
             drop = self.judge(CHANGING_ID, f"the id goes from {self.call.id} to {key}")
         if drop:
             edits["id"] = DROP
+            self._comes_late(key)
+
+    def _comes_late(self, identity: str) -> None:
+        """An id that comes when the client has a made-up one already; no other call may have it."""
+        ids = self.mender.context.ids
+        if identity == self.call.id and ids.made(self.id) and self.choice.ids.setdefault(identity, self) is self:
+            ids.stands_for(self.id, identity, plain_name(self.call.name, self.mender.context.schemas))
 
     def _go_on_name(self, fragment: Fragment, edits: Edits) -> None:
         said = fragment.name

@@ -90,7 +90,7 @@ class Entries:
             known.index = known.choice.free_index()
             known.choice.taken[known.index] = known
             if self._mender.tell(UNSTREAMED_CALLS, number, "the call comes in the final message only", call):
-                known.id = call.id or self._mender.made_id(known, None)
+                known.id = call.id or self._mender.context.ids.make("call_")
                 name = plain_name(call.name, self._mender.context.schemas)
                 function = {"name": name, "arguments": part.told.text or "{}"}
                 entry = {"index": known.index, "id": known.id, "type": "function", "function": function}

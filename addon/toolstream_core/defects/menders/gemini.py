@@ -182,8 +182,7 @@ class GeminiMender(Mender):
             if self.tell(DOUBLED_CALL, number, "the call was said before", piece.call):
                 edits[piece.place] = ()
         elif self.tell(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
-            seed = f"{self._context.turn}|{piece.call.position}"
-            _edit(edits, piece, id=self._context.ids.make("call_", seed, identity))
+            _edit(edits, piece, id=self._context.ids.make("call_"))
 
     def _joined(self, found: list[Piece], edits: Edits, number: int) -> dict[int, Piece]:
         """Put arguments to the name before them; the parts that may still get some."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.leak import LEAKED_TWICE
-from toolstream_core.defects.leaks.promote import PROMOTE, Promotion
+from toolstream_core.defects.leaks.promote import PREFIX, PROMOTE, Promotion
 from toolstream_core.defects.leaks.scanner import Leaked, Scanner
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.wire import look
@@ -81,9 +81,8 @@ class LeakMender(Mender):
             return (event.frame,)
         for one in wanted:
             self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
-        prefix = "toolu_" if self._context.dialect == "anthropic" else "call_"
-        seed = f"leak|{self._context.turn}"
-        calls = [(self._context.ids.make(prefix, f"{seed}|{at}", None), one) for at, one in enumerate(wanted)]
+        prefix = PREFIX.get(self._context.dialect, "call_")
+        calls = [(self._context.ids.make(prefix), one) for one in wanted]
         out = promote(Promotion(event, calls, self._top + 1, self._context.writer))
         self.audit(event.frame.number, [event.frame], out)
         return out

@@ -150,11 +150,19 @@ class Item:
             and (other == self.call.id or self.judge(CHANGING_CALL_ID, f"call_id goes from {self.call_id} to {other}"))
         ):
             content["call_id"] = self.call_id
+            self._comes_late(self.call.id)
         if self.name:
             self._same_name(content)
         text = self.said.cleaned(content.get("arguments"))
         if text is not None:
             content["arguments"] = text
+
+    def _comes_late(self, identity: str) -> None:
+        """An id that comes when the client has a made-up one already; no other call may have it."""
+        ids = self._mender.context.ids
+        others = (item for item in self._mender.items if item is not self)
+        if ids.made(self.call_id) and all(identity not in {one.call_id, one.call.id} for one in others):
+            ids.stands_for(self.call_id, identity, self.name)
 
     def _same_name(self, content: dict[str, Json]) -> None:
         said = content.get("name")
@@ -213,9 +221,7 @@ class Item:
     def _identify(self, content: dict[str, Json]) -> None:
         mender, call = self._mender, self.call
         own = content.get("id")
-        self.id = (
-            own if isinstance(own, str) and own else call.item_id or mender.context.ids.make("fc_", self._seed(), None)
-        )
+        self.id = own if isinstance(own, str) and own else call.item_id or mender.context.ids.make("fc_")
         content["id"] = self.id if own is None or own == "" else own
         self.call_id, self.name = call.id, call.name
         if not known(call.id):
@@ -228,7 +234,7 @@ class Item:
                 and self.judge(DUPLICATE_ID, f"call_id {call.id} is that of another call")
             )
         if mend:
-            self.call_id = mender.context.ids.make("call_", self._seed(), call.id or None)
+            self.call_id = mender.context.ids.make("call_")
             content["call_id"] = self.call_id
         if call.id in mender.earlier_ids:
             self.judge(REUSED_ID, f"call_id {call.id} was that of a call of an earlier turn")
@@ -252,6 +258,3 @@ class Item:
     def _lost(self) -> None:
         if self.call.arguments.empty and not self._mender.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
-
-    def _seed(self) -> str:
-        return f"{self._mender.created.get('id', '')}|{self._mender.context.turn}|{self.call.position}"

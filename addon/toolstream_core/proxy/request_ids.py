@@ -1,0 +1,110 @@
+"""The provider's own ids, in requests whose client has made-up ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.defects.ids import DIGITS, AnswerIds
+from toolstream_core.dialects.mentions import answers_only, mentions
+from toolstream_core.model import ABSENT
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.defects.ids import Ids, Own
+    from toolstream_core.dialects.mentions import Mention
+
+# A made-up id is put back only where an id of a call belongs, and only its own bytes change: each string token that
+# may be one is replaced by a marker, the JSON is read with the markers in it, and those that stand where they should
+# are replaced by the provider's ids. Text that quotes an id keeps it.
+_TOKEN = re.compile(rb'"([a-z]{2,8}_[0-9a-f]{%d}_{0,80})"' % DIGITS)
+_MARKER = "\ue000{}\ue001"
+
+
+def restore(flow: http.HTTPFlow, ids: Ids) -> None:
+    """Put the provider's own ids back where the client means calls that this upstream said under them."""
+    if not len(ids):
+        return
+    try:
+        before = flow.request.content
+    except ValueError:
+        return
+    if not before:
+        return
+    place = upstream(flow)
+    after = restored(before, lambda made: ids.own(made, place))
+    if after != before:
+        flow.request.content = after
+
+
+def answer_ids(flow: http.HTTPFlow, ids: Ids) -> AnswerIds:
+    """What makes the ids of a flow's answer: the same ones each time for a flow that was read from a file."""
+    return ids.answer(upstream(flow)) if flow.live or flow.is_replay else AnswerIds(flow.id)
+
+
+def upstream(flow: http.HTTPFlow) -> str:
+    """Whom a request is for: the listener that it came by, the host and port, and the API's path."""
+    request, mode = flow.request, flow.client_conn.proxy_mode.full_spec
+    return f"{mode} {request.scheme}://{request.pretty_host}:{request.port}{request.path.partition('?')[0]}"
+
+
+def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
+    """A request's JSON with the provider's ids in it; byte for byte as it was, but for them."""
+    owns = {made: one for made in {match[1].decode() for match in _TOKEN.finditer(body)} if (one := own(made))}
+    if not owns:
+        return body
+    tokens = [_Token(_MARKER.format(at), match) for at, match in enumerate(_TOKEN.finditer(body))]
+    request = parse(_with(body, [(token.match, token.marker) for token in tokens]))
+    if request is ABSENT:
+        return body
+    made = {token.marker: token.made for token in tokens}
+    found = list(mentions(request))
+    named = {one.id for one in found}
+    wanted = _wanted([one._replace(id=made.get(one.id, one.id)) for one in found], owns, kept=answers_only(request))
+    back = [token for token in tokens if token.marker in named and token.made in wanted]
+    return _with(body, [(token.match, wanted[token.made]) for token in back])
+
+
+class _Token(NamedTuple):
+    """A string of the request that looks like a made-up id."""
+
+    marker: str
+    match: re.Match[bytes]
+
+    @property
+    def made(self) -> str:
+        return self.match[1].decode()
+
+
+def _wanted(found: Sequence[Mention], owns: Mapping[str, Own], *, kept: bool) -> dict[str, str]:
+    """The provider's id for each made-up one that stands for one call of this conversation, which no other call has.
+
+    The calls themselves may be `kept` by the server.
+    """
+    calls = Counter(one.id for one in found if one.call)
+    names = {one.id: one.name for one in found if one.call}
+    taken = {one.id for one in found if one.call or kept}
+    wanted: dict[str, str] = {}
+    for made in dict.fromkeys(one.id for one in found if one.id in owns):
+        own = owns[made]
+        is_it = own.name in {"", names[made]} if calls[made] == 1 else kept and not calls[made]
+        if is_it and own.id not in taken:
+            wanted[made] = own.id
+            taken.add(own.id)
+    return wanted
+
+
+def _with(body: bytes, changes: Sequence[tuple[re.Match[bytes], str]]) -> bytes:
+    """The body with other strings in the place of some tokens."""
+    out: list[bytes] = []
+    at = 0
+    for match, text in changes:
+        out += (body[at : match.start()], json.dumps(text).encode())
+        at = match.end()
+    return b"".join((*out, body[at:]))

@@ -1,0 +1,58 @@
+"""Where requests name calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolstream_core.dialects.mentions import Mention, answers_only, mentions
+
+CALL, RESULT = Mention("x", call=True, name="f"), Mention("x", call=False, name="")
+CHAT: list[Any] = [
+    {"role": "assistant", "tool_calls": [{"id": "x", "type": "function", "function": {"name": "f"}}]},
+    {"role": "tool", "tool_call_id": "x", "content": "x"},
+]
+RESPONSES = [
+    {"type": "function_call", "id": "fc_1", "call_id": "x", "name": "f", "arguments": '{"id":"x"}'},
+    {"type": "function_call_output", "call_id": "x", "output": "x"},
+]
+CUSTOM = [
+    {"type": "custom_tool_call", "call_id": "x", "name": "f", "input": "x"},
+    {"type": "custom_tool_call_output", "call_id": "x", "output": "x"},
+]
+ANTHROPIC = [
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "x", "name": "f", "input": {"id": "x"}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "x"}]},
+]
+GEMINI = [
+    {"role": "model", "parts": [{"functionCall": {"id": "x", "name": "f", "args": {"id": "x"}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"id": "x", "name": "f", "response": {"id": "x"}}}]},
+]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [{"messages": CHAT}, {"input": RESPONSES}, {"input": CUSTOM}, {"messages": ANTHROPIC}, {"contents": GEMINI}],
+)
+def test_calls_and_results_are_found(request_: object) -> None:
+    """Each in its place, and nowhere else."""
+    assert list(mentions(request_)) == [CALL, RESULT]
+
+
+@pytest.mark.parametrize(
+    "odd", [None, [], "x", {"messages": [None, 3, {"tool_calls": [None, {"id": 7}]}]}, {"input": "x"}]
+)
+def test_odd_requests_name_none(odd: object) -> None:
+    """Whatever they are."""
+    assert not list(mentions(odd))
+    assert not answers_only(odd)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [{"previous_response_id": "r"}, {"conversation": {"id": "c"}}, {"input": [{"type": "item_reference", "id": "fc"}]}],
+)
+def test_calls_may_be_the_servers_to_keep(kept: object) -> None:
+    """Then a request has results alone."""
+    assert answers_only(kept)

@@ -1,0 +1,143 @@
+"""Conversations of several turns whose answers are mended: a strict server takes every request, and ids stay apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.defects.healthy import Healthy, streams
+from tests.defects.test_laws import CANNOT, plant
+from tests.e2e.harness.conversations import Called, asked, calls, refused
+from tests.e2e.harness.proxies import client, way
+from tests.e2e.harness.script import answer
+from toolstream_core.defects.plants import PLANTS
+
+if TYPE_CHECKING:
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+TURNS = 3
+DIALECTS = ("openai-chat", "openai-responses", "anthropic")
+OWN = ("call_a1", "call_b2")
+"""How the ids end that the provider has said."""
+ABOUT_IDS = (
+    "missing-id",
+    "empty-id",
+    "null-identity",
+    "repeated-id",
+    "changing-id",
+    "duplicate-id",
+    "late-id",
+    "doubled-call",
+    "changing-call-id",
+    "rotating-item-id",
+    "leaked-hermes",
+)
+STREAMS = {
+    dialect: next(one for one in streams() if (one.dialect, one.name) == (dialect, "fragments of two"))
+    for dialect in DIALECTS
+}
+SAID_NOTHING = {"openai-chat": ('""', "null", '"null"'), "openai-responses": ('""',), "anthropic": ('""', '"null"')}
+"""What providers put in the place of an id that they have not."""
+CALLS = {
+    **{
+        (dialect, name): plant(healthy, name).body
+        for dialect, healthy in STREAMS.items()
+        for name in ABOUT_IDS
+        if name in PLANTS[dialect] and (name, healthy.name) not in CANNOT
+    },
+    **{
+        (dialect, f"id {nothing}"): re.sub(rb'"(toolu_)?call_(a1|b2)"', nothing.encode(), healthy.body)
+        for dialect, healthy in STREAMS.items()
+        for nothing in SAID_NOTHING[dialect]
+    },
+    ("openai-chat", "ids of odd lengths"): STREAMS["openai-chat"].body.replace(b"call_a1", b"call_a1" * 5),
+    ("openai-chat", "id after the first arguments"): STREAMS["openai-chat"]
+    .body.replace(b'"id": "call_b2", ', b"")
+    .replace(
+        b'{"index": 1, "function": {"arguments": ":', b'{"index": 1, "id": "call_b2", "function": {"arguments": ":'
+    ),
+}
+"""Answers with two calls whose ids are not as they should be."""
+
+
+@pytest.fixture(scope="module")
+def mending(proxies: Proxies) -> Mitmdump:
+    """A proxy that mends what is safe to mend, and makes calls of one syntax."""
+    return proxies.get(toolstream_repair=["safe", "leaked-hermes"])
+
+
+@pytest.fixture(scope="module")
+def evening(proxies: Proxies) -> Mitmdump:
+    """One that puts ids in order too."""
+    return proxies.get(toolstream_repair=["safe", "leaked-hermes"], toolstream_shape=["even-ids"])
+
+
+class Talk:
+    """One conversation with a server that gives the same broken answer in each turn."""
+
+    def __init__(self, proxy: Mitmdump, upstream: Upstream, healthy: Healthy, body: bytes, version: str) -> None:
+        self._way = way(proxy, upstream)
+        self._upstream = upstream
+        self._healthy = healthy
+        self._body = body
+        self._version = version
+        self.turns: list[list[Called]] = []
+        self.sent: list[bytes] = []
+        """The requests as the server got them."""
+
+    def go_on(self) -> None:
+        """Ask again, with all calls so far and their results."""
+        healthy = self._healthy
+        plan = self._upstream.plan(answer([self._body]))
+        body = asked(healthy.dialect, healthy.exchange.request, self.turns)
+        with client(self._version, self._way) as connection:
+            reply = connection.request(healthy.exchange.path, body, plan.headers)
+            self.turns.append(calls(healthy.dialect, reply.rest()))
+        self.sent.append(plan.asked.body)
+        assert plan.asked.header("content-length") in {"", str(len(plan.asked.body))}
+        assert refused(healthy.dialect, plan.asked.body) is None
+
+
+def have_their_own(proxy: Mitmdump, upstream: Upstream, dialect: str, body: bytes) -> bool:
+    """Three turns of two conversations at a time, whose answers are equal to the byte."""
+    talks = [Talk(proxy, upstream, STREAMS[dialect], body, version) for version in ("h1", "h2")]
+    for _ in range(TURNS):
+        for talk in talks:
+            talk.go_on()
+    turns = [said for talk in talks for said in talk.turns]
+    made = [call.id for said in turns for call in said if not call.id.endswith(OWN)]
+    assert all(len(said) == 2 for said in turns)
+    assert len(made) == len(set(made))
+    return True
+
+
+@pytest.mark.parametrize(("dialect", "name"), CALLS)
+def test_every_result_has_its_call(mending: Mitmdump, secure: Upstream, dialect: str, name: str) -> None:
+    """As the server sees it, which says the same ids each time."""
+    assert have_their_own(mending, secure, dialect, CALLS[dialect, name])
+
+
+@pytest.mark.parametrize("name", [name for dialect, name in CALLS if dialect == "openai-chat"])
+def test_every_result_has_its_call_with_even_ids(evening: Mitmdump, secure: Upstream, name: str) -> None:
+    """The same where ids are made up that are none too bad."""
+    assert have_their_own(evening, secure, "openai-chat", CALLS["openai-chat", name])
+
+
+@pytest.mark.parametrize("name", ["ids of odd lengths", "id after the first arguments"])
+def test_the_provider_gets_its_own_ids_back(evening: Mitmdump, secure: Upstream, name: str) -> None:
+    """Where it has said some that the client was not given."""
+    talk = Talk(evening, secure, STREAMS["openai-chat"], CALLS["openai-chat", name], "h1")
+    talk.go_on()
+    talk.go_on()
+    given, back = talk.turns[0], json.loads(talk.sent[1])["messages"][-3:]
+    assert not given[1].id.endswith(OWN)
+    assert [call["id"] for call in back[0]["tool_calls"]] == [given[0].id, "call_b2"]
+    assert [result["tool_call_id"] for result in back[1:]] == [given[0].id, "call_b2"]
+    assert back[2]["content"] == f'done: "{given[1].id}"'
