@@ -141,7 +141,7 @@ class Watch:
 
     def _is_half(self, record: Record) -> bool:
         cut = any(finding.code == CUT_OFF_CALL.code for finding in record.findings)
-        return cut and CUT_OFF_CALL.code in self._repairs and not record.ended
+        return cut and CUT_OFF_CALL.code in self._repairs and not record.finish
 
     def elapsed(self) -> int:
         """Milliseconds from the request's begin to the arrival of what is read now."""

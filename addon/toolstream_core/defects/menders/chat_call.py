@@ -1,48 +1,25 @@
-"""One Chat Completions call as the client has been told it, and how an entry has to read for it to go on."""
+"""One Chat Completions call as the client has been told it."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import known
-from toolstream_core.defects.identity import (
-    CHANGING_ID,
-    CHANGING_INDEX,
-    DECORATED_NAME,
-    DUPLICATE_ID,
-    EMPTY_ID,
-    EMPTY_NAME,
-    LATE_ID,
-    LATE_NAME,
-    MISSING_ID,
-    MISSING_INDEX,
-    MISSING_NAME,
-    MISSING_TYPE,
-    NULL_IDENTITY,
-    ODD_ID,
-    ODD_INDEX,
-    OFFSET_INDEX,
-    REPEATED_ID,
-    REPEATED_NAME,
-    REUSED_ID,
-    REUSED_INDEX,
-    SPLIT_NAME,
-)
-from toolstream_core.defects.menders.chat_edits import DROP, Edits
-from toolstream_core.defects.menders.names import may_grow, plain_name
+from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
+from toolstream_core.defects.menders.names import may_grow
 from toolstream_core.defects.menders.spelling import Spelling
-from toolstream_core.defects.row import NOTE
+from toolstream_core.defects.wording import NULL_ARGUMENTS
 from toolstream_core.model import ABSENT, Phase
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.chat import ChatMender
     from toolstream_core.defects.menders.chat_state import Choice
+    from toolstream_core.defects.menders.told import Told
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Fragment, Json
+    from toolstream_core.model import Fragment
 
-_USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
+_MAX_NULL = 64
+"""Characters of `null` with white space around it."""
 
 
 class KnownCall:
@@ -59,6 +36,8 @@ class KnownCall:
         "mender",
         "name",
         "name_open",
+        "null",
+        "order",
         "said",
         "settled",
         "spelling",
@@ -71,6 +50,8 @@ class KnownCall:
         self.mender = mender
         self.choice = choice
         self.call = call
+        self.order = len(choice.known)
+        """Its place among the calls of its choice."""
         self.event = 0
         self.spelling = Spelling(mender.on)
         self.told = False
@@ -85,6 +66,8 @@ class KnownCall:
         self.name = ""
         self.name_open = False
         """Whether the name may still grow."""
+        self.null: Told | None = None
+        """A first `null` that waits."""
         self.doubled = False
         """Whether it says an earlier call again."""
         self.may_repeat = False
@@ -98,6 +81,43 @@ class KnownCall:
     def nothing(self) -> bool:
         """Whether nothing has come that a call could be known by."""
         return not (self.call.id or self.call.name) and self.call.arguments.empty
+
+    @property
+    def half(self) -> bool:
+        """Whether arguments have begun, and neither they nor what may follow the finish make them whole."""
+        arguments = self.call.arguments
+        over = arguments.empty or arguments.ended or self.spelling.whole or self.call.whole()
+        return not (over or self.says_null)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the call is whole once the answer has said how it finished: it may do without arguments then."""
+        if self.nothing:
+            return True
+        if self.call.arguments.empty or self.says_null:
+            return self.mender.context.may_be_empty(self.call.name)
+        return self.spelling.whole or self.call.whole()
+
+    @property
+    def full(self) -> bool:
+        """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
+        said, is_json = self.call.arguments.reading(may_be_empty=False)
+        if not (self.call.name and is_json and said.lstrip().startswith("{")):
+            return False
+        return said.strip() != "{}" or self.mender.context.takes_none(self.call.name)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it can be lacking any more, whatever it is worth."""
+        lacks = self.call.arguments.empty or self.half or self.says_null or self.spelling.owes
+        return bool(self.call.name) and not lacks
+
+    @property
+    def says_null(self) -> bool:
+        """Whether its arguments are `null` so far, which stands for none."""
+        arguments = self.call.arguments
+        none = arguments.empty or arguments.ended or arguments.amid or arguments.size > _MAX_NULL
+        return not none and arguments.text().strip() == "null"
 
     @property
     def pending(self) -> bool:
@@ -131,7 +151,14 @@ class KnownCall:
 
     def settle(self) -> None:
         """What has come is all that there is to go by."""
-        self.settled = True
+        self.settled, self.may_repeat = True, False
+        self.decide()
+
+    def decide(self) -> None:
+        """A first `{}` or `null` does not stand for anything that follows."""
+        null, self.null = self.null, None
+        if null is not None and self.spelling.placeholder and self.judge(NULL_ARGUMENTS, "the arguments are null"):
+            null.text = ""
         self.spelling.settle(self.judge)
 
     def heard(self, fragment: Fragment) -> None:
@@ -145,147 +172,3 @@ class KnownCall:
             self.name_open = may_grow(name, context.schemas)
         else:
             self.name_open = context.patient
-
-    def opening(self, fragment: Fragment, raw: Json) -> Edits:
-        """The edits that make the entry a header; the client has none before it."""
-        edits: Edits = {}
-        self.told = True
-        self._open_index(fragment, raw, edits)
-        self._open_id(fragment, edits)
-        self._open_name(fragment, edits)
-        if not (fragment.type and isinstance(fragment.type, str)) and self.judge(
-            MISSING_TYPE, "the call opens without its type"
-        ):
-            edits["type"] = "function"
-        return edits
-
-    def continuing(self, fragment: Fragment, raw: Json) -> Edits:
-        """The edits that make the entry a continuation."""
-        edits: Edits = {}
-        self._go_on_index(fragment, raw, edits)
-        self._go_on_id(fragment, edits)
-        self._go_on_name(fragment, edits)
-        if known(fragment.type):
-            drop = DROP in edits.values()
-        elif fragment.type is None:
-            drop = self.judge(NULL_IDENTITY, "a continuation has type null")
-        else:
-            drop = fragment.type == "" and self.judge(MISSING_TYPE, 'a continuation has type ""')
-        if drop:
-            edits["type"] = DROP
-        return edits
-
-    def _open_index(self, fragment: Fragment, raw: Json, edits: Edits) -> None:
-        wire, place = fragment.index, self.choice.free_index()
-        self.wire_index = wire
-        self.index = wire if isinstance(wire, int) else place
-        mend = False
-        if wire is ABSENT or (wire is None and raw is None):
-            clear = bool(known(fragment.id)) or len(self.choice.known) == 1
-            message = "the call opens without an index"
-            mend = self.tell_index(MISSING_INDEX, message, severity_note=clear)
-        elif not isinstance(wire, int) or wire < 0 or type(raw) not in {int, type(ABSENT)}:
-            whole = type(raw) in {int, type(ABSENT)}
-            mend = self.tell_index(ODD_INDEX, f"the index is {wire if whole else raw!r}", severity_note=whole)
-        elif wire in self.choice.taken:
-            mend = self.judge(REUSED_INDEX, f"index {wire} is that of an earlier call")
-        elif wire != place:
-            mend = self.judge(OFFSET_INDEX, f"the index is {wire} where {place} comes next")
-        if mend:
-            self.index = edits["index"] = place
-        self.choice.taken[self.index] = self
-
-    def tell_index(self, row: Row, message: str, *, severity_note: bool) -> bool:
-        """As `judge`; milder where nothing is left to guess."""
-        severity = NOTE if severity_note else None
-        return self.mender.tell(row, self.event, message, self.call, severity=severity)
-
-    def _open_id(self, fragment: Fragment, edits: Edits) -> None:
-        call, said = self.call, known(fragment.id)
-        self.id = call.id
-        if not call.id:
-            severity = NOTE if fragment.id == "" else None
-            message = "the call opens without an id"
-            if self.mender.tell(MISSING_ID, self.event, message, call, severity=severity):
-                self.id = edits["id"] = self.mender.context.ids.make("call_")
-        elif call.id in self.choice.ids and self.choice.ids[call.id] is not self:
-            if self.judge(DUPLICATE_ID, f"id {call.id} is that of another call"):
-                self.id = edits["id"] = self.mender.context.ids.make("call_")
-        elif not said and self.judge(LATE_ID, "the id comes after the call's first fragment"):
-            edits["id"] = call.id
-        if self.id and "id" not in edits and said != self.id:
-            edits["id"] = self.id
-        if call.id in self.mender.earlier_ids:
-            self.judge(REUSED_ID, f"id {call.id} was that of a call of an earlier turn")
-        if call.id and not _USUAL_ID.fullmatch(call.id):
-            self.judge(ODD_ID, f"the id has {len(call.id)} characters, or some that other APIs refuse")
-        self.choice.ids.setdefault(self.id, self)
-
-    def _open_name(self, fragment: Fragment, edits: Edits) -> None:
-        name, said = self.call.name, known(fragment.name)
-        self.name = name
-        if not name:
-            self.judge(MISSING_NAME, "the call has no name")
-            return
-        if not said:
-            mend = self.judge(LATE_NAME, "the name comes after the call's first fragment")
-        else:
-            mend = said != name and self.judge(SPLIT_NAME, "the name is spread over several fragments")
-        if mend:
-            edits["name"] = name
-        plain = plain_name(name, self.mender.context.schemas)
-        if plain != name and self.judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}"):
-            edits["name"] = plain
-
-    def _go_on_index(self, fragment: Fragment, raw: Json, edits: Edits) -> None:
-        wire = fragment.index
-        if wire is ABSENT or (wire is None and raw is None):
-            if self.tell_index(MISSING_INDEX, "a continuation has no index", severity_note=not self.call.guessed):
-                edits["index"] = self.index
-        elif not isinstance(wire, int) or type(raw) not in {int, type(ABSENT)}:
-            if self.judge(ODD_INDEX, f"the index is {raw!r}"):
-                edits["index"] = self.index
-        elif wire != self.wire_index and isinstance(self.wire_index, int):
-            if self.judge(CHANGING_INDEX, f"the index goes from {self.wire_index} to {wire}"):
-                edits["index"] = self.index
-        elif wire != self.index:
-            edits["index"] = self.index
-
-    def _go_on_id(self, fragment: Fragment, edits: Edits) -> None:
-        said = fragment.id
-        if said is ABSENT:
-            return
-        key = known(said)
-        if said is None:
-            drop = self.judge(NULL_IDENTITY, "a continuation has id null")
-        elif not key:
-            drop = self.judge(EMPTY_ID, f'a continuation has id "{said}"')
-        elif key == self.call.id:
-            drop = self.judge(REPEATED_ID, "a continuation has the call's id again")
-        else:
-            drop = self.judge(CHANGING_ID, f"the id goes from {self.call.id} to {key}")
-        if drop:
-            edits["id"] = DROP
-            self._comes_late(key)
-
-    def _comes_late(self, identity: str) -> None:
-        """An id that comes when the client has a made-up one already; no other call may have it."""
-        ids = self.mender.context.ids
-        if identity == self.call.id and ids.made(self.id) and self.choice.ids.setdefault(identity, self) is self:
-            ids.stands_for(self.id, identity, plain_name(self.call.name, self.mender.context.schemas))
-
-    def _go_on_name(self, fragment: Fragment, edits: Edits) -> None:
-        said = fragment.name
-        if said is ABSENT:
-            return
-        if said is None:
-            drop = self.judge(NULL_IDENTITY, "a continuation has name null")
-        elif not known(said):
-            drop = self.judge(EMPTY_NAME, f'a continuation has name "{said}"')
-        elif said == self.call.name:
-            drop = self.judge(REPEATED_NAME, "a continuation has the call's name again")
-        else:
-            told = self.judge(SPLIT_NAME, "the name is spread over several fragments")
-            drop = told and self.name == self.call.name
-        if drop:
-            edits["name"] = DROP

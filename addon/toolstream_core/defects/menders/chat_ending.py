@@ -1,4 +1,4 @@
-"""How a Chat Completions answer finishes: reasons judged and mended, and what is missing at the end."""
+"""How a Chat Completions answer finishes: reasons judged and mended, and what has to be said before them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from toolstream_core.defects.ending import (
     EARLY_FINISH,
     EMPTY_FINISH,
     FOREIGN_FINISH,
-    MISSING_CALLS,
-    MISSING_DONE,
     MISSING_FINISH,
     REPEATED_FINISH,
     WRONG_FINISH,
 )
-from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.row import NOTE, WARNING
 from toolstream_core.defects.wording import EMPTY_ARGUMENTS, LOST_ARGUMENTS
 from toolstream_core.wire import look
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Finish, Json
     from toolstream_core.wire.frame import Frame
 
-_OURS: Final = {
+OURS: Final = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "STOP": "stop",
@@ -48,8 +45,11 @@ _OURS: Final = {
     "SAFETY": "content_filter",
 }
 """Other protocols' words for what Chat Completions says."""
-_CALLS: Final = "tool_calls"
-_MADE = frozenset({"stop", _CALLS})
+CALLS: Final = "tool_calls"
+_STOP: Final = "stop"
+_MADE: Final = frozenset({_STOP, CALLS})
+_WAIT: Final = (CUT_OFF_CALL, EARLY_FINISH, EMPTY_ARGUMENTS)
+"""Rows for whose sake a finish waits where calls lack a part."""
 
 
 class Endings:
@@ -65,21 +65,35 @@ class Endings:
         """A fragment came: the turn was not over then, whatever an earlier finish said."""
         self.last = event.frame.number
         if known.choice.finish is not None:
+            known.choice.resumed = True
             message = f"a fragment comes after finish reason {known.choice.finish}"
             self._mender.tell(EARLY_FINISH, known.choice.finish_event, message)
 
+    def arrives(self, waiting: Waiting) -> None:
+        """An event that may say finishes has come: note where calls lack a part, settle the others."""
+        waits = any(self._mender.on(row) for row in _WAIT)
+        for finish in waiting.said.finishes:
+            if not finish.reason:
+                continue
+            choice = self._mender.choice(finish.choice)
+            made = OURS.get(finish.reason, finish.reason) in _MADE
+            if waits and made and choice.finish is None and choice.unfinished():
+                waiting.early.add(choice)
+            else:
+                choice.settle()
+
     def must_wait(self, queue: Sequence[Waiting]) -> bool:
-        """Whether the first event's finish waits to see whether more of the answer follows."""
-        if len(queue) > 1 or self._mender.ending:
+        """Whether the first event's finish, or total, waits to see whether more of the answer follows."""
+        first = queue[0]
+        if self._mender.ending or self.following(queue) is not None:
             return False
-        if not any(finish.reason for finish in queue[0].said.finishes):
-            return self.is_early_total(queue[0].frame)
-        # A header beside a finish that has no arguments: they follow where every event says a finish.
-        bare = any(part.known.call.arguments.empty for part in queue[0].parts)
-        if self._mender.on(EARLY_FINISH) or (bare and self._mender.on(EMPTY_ARGUMENTS)):
-            return True
-        said = [self._mender.choice(finish.choice) for finish in queue[0].said.finishes]
-        return self._mender.on(CUT_OFF_CALL) and any(self._is_half(known) for choice in said for known in choice.known)
+        if not any(finish.reason for finish in first.said.finishes):
+            return self.is_early_total(first.frame)
+        return bool(first.early) or self._mender.on(EARLY_FINISH)
+
+    def following(self, queue: Sequence[Waiting]) -> Waiting | None:
+        """What of the answer comes behind the first event."""
+        return next((one for at, one in enumerate(queue) if at and one.speaks), None)
 
     def is_early_total(self, frame: Frame) -> bool:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
@@ -89,22 +103,22 @@ class Endings:
         return isinstance(look.get(frame.json, "usage"), dict)
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
-        """What has to be said before a finish, or before the total: `{}` for calls that were made without arguments."""
+        """What has to be said before a finish: arguments that were kept back, `{}` for calls without any."""
         out: list[Frame] = []
-        if not waiting.said.finishes and self.is_early_total(waiting.frame):
-            if following is None and self._mender.ending_clean:
-                return self._finishes()
-            return self.at_done(following.frame.number) if following is not None and following.said.end else []
         for finish in waiting.said.finishes:
-            if _OURS.get(finish.reason, finish.reason) in _MADE:
-                out.extend(self._arguments(self._mender.choice(finish.choice), waiting.frame.number, waiting))
+            choice = self._mender.choice(finish.choice)
+            if finish.reason and not _goes_on(choice, following):
+                choice.settle()
+                out.extend(self.kept_back(choice, waiting.frame.number))
+                if OURS.get(finish.reason, finish.reason) in _MADE:
+                    out.extend(self.arguments(choice, waiting.frame.number, waiting))
         return out
 
     def changes(self, waiting: Waiting, following: Waiting | None) -> dict[int, str | None]:
         """The finish reasons that have to change, by choice as the wire numbers it."""
         changes: dict[int, str | None] = {}
         for finish in waiting.said.finishes:
-            value = self._value(finish, waiting.frame.number, following)
+            value = self._value(finish, waiting, following)
             if value != finish.reason:
                 changes[finish.choice] = value
         return changes
@@ -114,52 +128,8 @@ class Endings:
         choice = self._mender.choice(finish.choice)
         choice.said.add(finish.reason)
         value = changes.get(finish.choice, finish.reason)
-        if value and choice.finish is None:
-            choice.finish, choice.finish_event = value, number
-
-    def at_done(self, number: int) -> list[Frame]:
-        """What has to come before `[DONE]`, seen at event `number`."""
-        out: list[Frame] = []
-        for choice in list(self._mender.choices.values()):
-            self._without_calls(choice)
-            if choice.finish is not None or self._mender.failed:
-                continue
-            whole = bool(choice.known) and all(self._is_whole(known) for known in choice.known)
-            held = choice.held
-            if held is None and not whole:
-                continue
-            if held is not None or self._mender.tell(MISSING_FINISH, number, "no finish reason came before [DONE]"):
-                out.extend(self._arguments(choice, number, None))
-                out.append(self._mender.delta(choice.number, {}, finish=held or _CALLS, number=number))
-                choice.finish = held or _CALLS
-        return out
-
-    def at_end(self, *, clean: bool) -> list[Frame]:
-        """What the body's end lacks."""
-        mender = self._mender
-        if mender.over:
-            return []
-        for choice in list(mender.choices.values()):
-            self._without_calls(choice)
-        out = self._finishes() if clean else []
-        finished = [choice for choice in mender.choices.values() if choice.known and (choice.finish or choice.held)]
-        half = mender.failed or not all(self._is_whole(known) for choice in finished for known in choice.known)
-        if clean and finished and not half and mender.tell(MISSING_DONE, self.last, "the stream ended without [DONE]"):
-            out.append(mender.context.writer.make(b"[DONE]", self.last + 1))
-        return out
-
-    def _finishes(self) -> list[Frame]:
-        """The finishes that the body's end lacks."""
-        out: list[Frame] = []
-        mender = self._mender
-        for choice in mender.choices.values():
-            reason = choice.held if choice.finish is None else None
-            if choice.finish is None and reason is None and self._lacks_finish():
-                reason = _CALLS
-            if reason is not None:
-                out.append(mender.delta(choice.number, {}, finish=reason, number=self.last))
-                choice.finish = reason
-        return out
+        if value and (choice.finish is None or choice.resumed):
+            choice.finish, choice.finish_event, choice.resumed = value, number, False
 
     def is_nothing(self, waiting: Waiting, changes: dict[int, str | None], payload: dict[str, Json]) -> bool:
         """Whether an event said nothing but a finish that the client has; some take no chunk behind that."""
@@ -170,92 +140,100 @@ class Endings:
         said = [value for choice in choices for value in (look.get(choice, "delta") or {}).values()]
         return not any(said) and not any(choice.get("finish_reason") for choice in choices)
 
-    def _lacks_finish(self) -> bool:
-        """Whether an answer without any end has made all its calls in full; a `{}` may be what comes before them."""
-        mender = self._mender
-        calls = [known for choice in mender.choices.values() for known in choice.known]
-        if mender.failed or not all(choice.known for choice in mender.choices.values()):
-            return False
-        whole = all(self._is_full(known) for known in calls)
-        return whole and mender.tell(MISSING_FINISH, self.last, "the stream ended without a finish reason")
+    def honest(self, choice: Choice, reason: str) -> str:
+        """The reason, or `length` where it says that calls were made and one is half."""
+        half = reason in _MADE and any(known.half for known in choice.unfinished())
+        return "length" if half and self._mender.mends(CUT_OFF_CALL) else reason
 
-    def _is_full(self, known: KnownCall) -> bool:
-        said = known.call.arguments.reading()[0].strip()
-        return self._is_whole(known) and (said not in {"", "{}"} or self._mender.context.takes_none(known.call.name))
+    def kept_back(self, choice: Choice, number: int) -> list[Frame]:
+        """Arguments that waited for what would make sense of them, and never came: they go on as they came."""
+        out: list[Frame] = []
+        for known in choice.keeping.values():
+            rest = known.spelling.rest()
+            if rest and known.told and not known.doubled:
+                known.said = True
+                out.append(self._more(known, rest, number))
+        choice.keeping.clear()
+        return out
 
-    def _value(self, finish: Finish, number: int, following: Waiting | None) -> str | None:
-        mender, choice, reason = self._mender, self._mender.choice(finish.choice), finish.reason
-        value: str | None = reason
-        if not reason:
-            return None if mender.tell(EMPTY_FINISH, number, 'the finish reason is ""') else reason
-        if (
-            reason in _OURS
-            and not (reason == "function_call" and mender.speaks_legacy)
-            and mender.tell(FOREIGN_FINISH, number, f"the finish reason is {reason}")
-        ):
-            value = _OURS[reason]
-        if choice.finish is not None and choice.known:
-            severity = NOTE if reason in choice.said or reason == choice.finish else WARNING
-            message = f"finish reason {reason} after {choice.finish}"
-            return None if mender.tell(REPEATED_FINISH, number, message, severity=severity) else value
-        whole = bool(choice.known) and all(self._is_whole(known) for known in choice.known)
-        if (
-            value == "stop"
-            and whole
-            and mender.tell(WRONG_FINISH, number, "finish reason stop although calls were made")
-        ):
-            value = _CALLS
-        over = following is None or not following.parts
-        if value in _MADE and over and any(map(self._is_half, choice.known)) and mender.mends(CUT_OFF_CALL):
-            value = "length"
-        if following is not None and (following.parts or following.said.text.strip()):
-            message = f"more of the answer follows finish reason {reason}"
-            if mender.tell(EARLY_FINISH, number, message):
-                choice.held = value
-                return None
-        return value
-
-    def _arguments(self, choice: Choice, number: int, waiting: Waiting | None) -> list[Frame]:
+    def arguments(self, choice: Choice, number: int, waiting: Waiting | None) -> list[Frame]:
         """`{}` for calls of which nothing was said but who they are."""
         out: list[Frame] = []
-        mender = self._mender
-        for known in choice.known:
-            call = known.call
-            owed = known.spelling.owes
-            if known.said or not (call.arguments.empty or owed) or known.doubled or not known.call.name:
-                continue
-            if not owed and not mender.context.may_be_empty(call.name):
-                mender.tell(LOST_ARGUMENTS, number, f"{call.name} has required parameters and got no arguments", call)
-                continue
-            message = "the call has no arguments, not even {}"
-            if not owed and not mender.tell(EMPTY_ARGUMENTS, number, message, call):
+        for known in [known for known in choice.unfinished() if not (known.said or known.doubled)]:
+            if not known.call.name or not self._owes(known, number):
                 continue
             known.said = True
             here = [part for part in waiting.parts if part.known is known] if waiting else []
             if here:
                 here[-1].told.text = "{}"
             elif known.told:
-                entry = {"index": known.index, "function": {"arguments": "{}"}}
-                out.append(mender.delta(choice.number, {"tool_calls": [entry]}, number=number))
+                out.append(self._more(known, "{}", number))
         return out
 
-    def _without_calls(self, choice: Choice) -> None:
-        """Tell a finish that says calls where none came."""
-        said = {_OURS.get(reason, reason) for reason in choice.said}
-        if _CALLS not in said or choice.known:
-            return
-        elsewhere = any(other.known for other in self._mender.choices.values())
-        if elsewhere:
-            message = "the finish reason says calls, which are in another choice"
-            self._mender.tell(SPLIT_CHOICES, choice.finish_event, message)
-        else:
-            self._mender.tell(MISSING_CALLS, choice.finish_event, "the finish reason says tool calls and none came")
+    def _owes(self, known: KnownCall, number: int) -> bool:
+        """Whether the client is to be given the `{}` that nobody said."""
+        mender, call = self._mender, known.call
+        if known.spelling.owes:
+            return True
+        if not (call.arguments.empty or known.says_null):
+            return False
+        if not mender.context.may_be_empty(call.name):
+            mender.tell(LOST_ARGUMENTS, number, f"{call.name} has required parameters and got no arguments", call)
+            return False
+        return mender.tell(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call)
 
-    def _is_half(self, known: KnownCall) -> bool:
-        """Whether arguments have begun, and neither they nor what may follow the finish make them whole."""
-        arguments = known.call.arguments
-        return not (arguments.empty or arguments.ended or self._is_whole(known))
+    def _more(self, known: KnownCall, text: str, number: int) -> Frame:
+        entry = {"index": known.index, "function": {"arguments": text}}
+        return self._mender.delta(known.choice.number, {"tool_calls": [entry]}, number=number)
 
-    def _is_whole(self, known: KnownCall) -> bool:
-        may_be_empty = self._mender.context.may_be_empty(known.call.name)
-        return known.nothing or known.spelling.whole or known.call.whole(may_be_empty=may_be_empty)
+    def _value(self, finish: Finish, waiting: Waiting, following: Waiting | None) -> str | None:
+        mender, choice, number = self._mender, self._mender.choice(finish.choice), waiting.frame.number
+        if not finish.reason:
+            return None if mender.tell(EMPTY_FINISH, number, 'the finish reason is ""') else finish.reason
+        goes_on = _goes_on(choice, following)
+        value = self._meant(choice, finish.reason, number)
+        if choice.finish is not None:
+            return self._again(choice, finish.reason, value, number)
+        if choice.held is not None:
+            value, choice.held = value if choice.held == _STOP else choice.held, None
+        if goes_on or (following is not None and following.said.text.strip()):
+            mend = mender.tell(EARLY_FINISH, number, f"more of the answer follows finish reason {finish.reason}")
+            if mend or (goes_on and choice in waiting.early and mender.mends(CUT_OFF_CALL)):
+                choice.held = value
+                return None
+        return value if goes_on else self.honest(choice, value)
+
+    def _meant(self, choice: Choice, reason: str, number: int) -> str:
+        """The reason in this protocol's words, and as it has to be where calls were made."""
+        mender, value = self._mender, reason
+        if (
+            reason in OURS
+            and not (reason == "function_call" and mender.speaks_legacy)
+            and mender.tell(FOREIGN_FINISH, number, f"the finish reason is {reason}")
+        ):
+            value = OURS[reason]
+        settled = choice.finish is not None and not choice.resumed
+        if value != _STOP or settled or not choice.known or not all(known.whole for known in choice.known):
+            return value
+        wrong = mender.tell(WRONG_FINISH, number, "finish reason stop although calls were made")
+        return CALLS if wrong else value
+
+    def _again(self, choice: Choice, reason: str, value: str, number: int) -> str | None:
+        """A finish where the client has one: it goes only where calls came in between and it says otherwise.
+
+        Where a second one went on before there was any call, all of them do.
+        """
+        if choice.resumed and value != choice.finish:
+            return value
+        if not choice.known:
+            choice.loose = True
+            return value
+        severity = NOTE if reason in choice.said or reason == choice.finish else WARNING
+        message = f"finish reason {reason} after {choice.finish}"
+        mend = self._mender.tell(REPEATED_FINISH, number, message, severity=severity)
+        return value if choice.loose or not mend else None
+
+
+def _goes_on(choice: Choice, following: Waiting | None) -> bool:
+    """Whether more of the choice's calls follows."""
+    return following is not None and any(part.known.choice is choice for part in following.parts)

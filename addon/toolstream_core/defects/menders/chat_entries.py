@@ -8,6 +8,7 @@ from toolstream_core.defects.ending import UNSTREAMED_CALLS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.defects.menders.chat_edits import DROP, Edits, edited
+from toolstream_core.defects.menders.chat_identity import continuing, opening
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.wording import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.dialects.chat_edit import choice_number, entries_of
@@ -38,13 +39,17 @@ class Entries:
             return None if self._mender.tell(DOUBLED_CALL, number, "the call was said before", known.call) else {}
         if known.nothing and not known.told:
             return None if self._mender.tell(MISSING_ID, number, "an entry has neither id, name nor arguments") else {}
-        raw = self._entry(waiting.frame, part) if not fragment.as_wanted else {}
+        raw = self._entry(waiting, part) if not fragment.as_wanted else {}
         index = raw.get("index", ABSENT)
-        told = known.told
-        edits = known.continuing(fragment, index) if told else known.opening(fragment, index)
+        told, before = known.told, (known.id, known.name)
+        edits = continuing(known, fragment, index) if told else opening(known, fragment, index)
         self._edit_arguments(part, raw, edits)
+        bare = not told and fragment.arguments is ABSENT and "arguments" not in edits
+        if bare and known.judge(NULL_ARGUMENTS, "the call opens without arguments"):
+            edits["arguments"] = part.told.text
         known.said = known.said or bool(part.told.text)
-        if told and edits and not part.told.text and not self._has_more(waiting.frame, part):
+        says = part.told.text or before != (known.id, known.name)
+        if told and edits and not says and not self._has_more(waiting, part):
             return None
         return edits
 
@@ -63,18 +68,19 @@ class Entries:
         elif told != (said if isinstance(said, str) else ""):
             edits["arguments"] = told
 
-    def _entry(self, frame: Frame, part: Part) -> dict[str, Json]:
+    def _entry(self, waiting: Waiting, part: Part) -> dict[str, Json]:
         """The entry as it stands in the payload."""
-        for place, choice in enumerate(look.items(look.get(frame.json, "choices"))):
-            if choice_number(choice, place) == part.fragment.choice:
-                entries = entries_of(look.get(choice, "delta"))
-                entry = entries[part.place] if part.place < len(entries) else None
-                return entry if isinstance(entry, dict) else {}
-        return {}
+        if waiting.entries is None:
+            waiting.entries = {}
+            for place, choice in enumerate(look.items(look.get(waiting.frame.json, "choices"))):
+                waiting.entries.setdefault(choice_number(choice, place), entries_of(look.get(choice, "delta")))
+        entries = waiting.entries.get(part.fragment.choice, [])
+        entry = entries[part.place] if part.place < len(entries) else None
+        return entry if isinstance(entry, dict) else {}
 
-    def _has_more(self, frame: Frame, part: Part) -> bool:
+    def _has_more(self, waiting: Waiting, part: Part) -> bool:
         """Whether the entry has fields beside those that every entry has."""
-        entry = self._entry(frame, part)
+        entry = self._entry(waiting, part)
         return bool(entry.keys() - {"index", "id", "type", "function", "name", "arguments"})
 
     def unstreamed(self, waiting: Waiting) -> list[Frame]:
@@ -83,12 +89,12 @@ class Entries:
         self._mender.remember(waiting)
         for part in waiting.parts:
             known = part.known
-            if part.fragment.phase is not Phase.WHOLE or known.told:
+            if part.fragment.phase is not Phase.WHOLE or known.told or known.nothing:
                 continue
             known.told = known.settled = True
             call, number = known.call, waiting.frame.number
-            known.index = known.choice.free_index()
-            known.choice.taken[known.index] = known
+            known.index = known.choice.free_index
+            known.choice.take(known.index, known)
             if self._mender.tell(UNSTREAMED_CALLS, number, "the call comes in the final message only", call):
                 known.id = call.id or self._mender.context.ids.make("call_")
                 name = plain_name(call.name, self._mender.context.schemas)

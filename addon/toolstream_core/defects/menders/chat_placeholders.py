@@ -9,38 +9,56 @@ from toolstream_core.defects.wording import PLACEHOLDER_ARGUMENTS
 
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat_call import KnownCall
+    from toolstream_core.defects.menders.chat_state import Choice
     from toolstream_core.model import Fragment
 
 # A call waits behind its `{}` for the next event. Where that only opens another call which says as little, both wait
 # on; the first real arguments decide for all: if they are those of a call that waited, its `{}` was a placeholder, and
 # so are the others'; if they are not, every `{}` is what it says. A call of which nothing else comes gets its `{}`
-# back at the finish.
+# back at the finish. Only calls that wait are looked at, so that an answer of many calls costs no more for each.
 
 _LITTLE = re.compile(r"\s*(?:\{\s*\}|null)?\s*")
 
 
-def opens(fragment: Fragment, earlier: list[KnownCall]) -> None:
+def opens(fragment: Fragment, choice: Choice) -> None:
     """A call opens with `fragment`: earlier ones need not wait for it, unless it says as little as they do."""
-    little = _is_little(fragment)
-    for known in earlier:
+    for known in choice.doubtful.values():
         if known.nothing:
             known.settle()
-        if not (little and known.spelling.placeholder and known.mender.on(PLACEHOLDER_ARGUMENTS)):
-            known.spelling.settle(known.judge)
+        if not known.spelling.placeholder:
+            known.decide()
+    choice.doubtful.clear()
+    if choice.placeholders and not (_is_little(fragment) and _mends(choice)):
+        for known in choice.placeholders.values():
+            known.decide()
+        choice.placeholders.clear()
 
 
 def heard(fragment: Fragment, known: KnownCall, *, waited: bool) -> None:
     """A fragment of `known` has come, which had `waited` behind its `{}` or not: what that means for the others."""
-    if _is_little(fragment):
-        return
-    for other in known.choice.known:
-        if other is known or not other.spelling.placeholder:
-            continue
-        if waited and known.spelling.replaced:
-            other.event = known.event
-            other.spelling.presume(other.judge)
-        else:
-            other.spelling.settle(other.judge)
+    choice = known.choice
+    if not _is_little(fragment):
+        choice.placeholders.pop(id(known), None)
+        for other in choice.placeholders.values():
+            if waited and known.spelling.replaced:
+                other.event = known.event
+                other.spelling.presume(other.judge)
+            else:
+                other.decide()
+        choice.placeholders.clear()
+    waits(known)
+
+
+def waits(known: KnownCall) -> None:
+    """Remember a call that may still change."""
+    if known.spelling.placeholder:
+        known.choice.placeholders[id(known)] = known
+    elif known.spelling.waiting or known.nothing:
+        known.choice.doubtful[id(known)] = known
+
+
+def _mends(choice: Choice) -> bool:
+    return next(iter(choice.placeholders.values())).mender.on(PLACEHOLDER_ARGUMENTS)
 
 
 def _is_little(fragment: Fragment) -> bool:

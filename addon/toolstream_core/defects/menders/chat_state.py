@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.defects.menders.chat_twins import Twins
+
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat_call import KnownCall
     from toolstream_core.defects.menders.told import Told
-    from toolstream_core.model import Event, Fragment
+    from toolstream_core.model import Event, Fragment, Json
 
 
 class Choice:
@@ -18,18 +20,54 @@ class Choice:
         self.number = number
         self.known: list[KnownCall] = []
         self.taken: dict[int, KnownCall] = {}
+        self.free_index = 0
+        """The index that comes next."""
         self.ids: dict[str, KnownCall] = {}
+        self.twins = Twins()
+        self.placeholders: dict[int, KnownCall] = {}
+        """By `id`: calls whose first `{}` may stand for what follows."""
+        self.doubtful: dict[int, KnownCall] = {}
+        """By `id`: calls that are settled where the next one opens."""
+        self.keeping: dict[int, KnownCall] = {}
+        """By `id`: calls of which some arguments may have been kept back."""
+        self.unsettled: list[KnownCall] = []
+        self._open: list[KnownCall] = []
+        """Calls that may not be whole yet."""
         self.finish: str | None = None
         """The finish reason that the client has."""
         self.finish_event = 0
+        self.resumed = False
+        """Whether calls went on behind it."""
+        self.loose = False
+        """Whether a finish went on a second time when there was no call yet."""
         self.said: set[str] = set()
         """Every finish reason that came."""
         self.held: str | None = None
         """A finish reason that came too early and is still owed."""
 
-    def free_index(self) -> int:
-        """The index that comes next."""
-        return max(self.taken, default=-1) + 1
+    def add(self, known: KnownCall) -> None:
+        """A call opens."""
+        self.known.append(known)
+        self.unsettled.append(known)
+        self._open.append(known)
+
+    def take(self, index: int, known: KnownCall) -> None:
+        """An index is a call's from now on."""
+        self.taken[index] = known
+        self.free_index = max(self.free_index, index + 1)
+
+    def settle(self) -> None:
+        """Nothing more is waited for."""
+        waiting, self.unsettled = self.unsettled, []
+        for known in waiting:
+            known.settle()
+        self.placeholders.clear()
+        self.doubtful.clear()
+
+    def unfinished(self) -> list[KnownCall]:
+        """The calls that lack a part, so far: costs no more than there are, and what has come since it was asked."""
+        self._open = [known for known in self._open if not known.over]
+        return self._open
 
 
 class Part:
@@ -48,7 +86,7 @@ class Part:
 class Waiting:
     """One event on its way."""
 
-    __slots__ = ("bare", "event", "frame", "moved", "parts", "said")
+    __slots__ = ("bare", "early", "entries", "event", "frame", "moved", "parts", "said")
 
     def __init__(self, event: Event, parts: list[Part]) -> None:
         """`parts` are its entries."""
@@ -56,7 +94,17 @@ class Waiting:
         self.frame = event.frame
         self.said = event.said
         self.parts = parts
+        self.entries: dict[int, list[Json]] | None = None
+        """Its entries as they stand in the payload, by choice; looked up where somebody asks."""
         self.bare = False
         """Whether choices without a delta are to get one."""
+        self.early: set[Choice] = set()
+        """Choices whose finish it says although their calls lack a part: it waits to see whether that follows."""
         self.moved: dict[int, bool] = {}
         """Choices whose final message's calls were said as deltas, and whether no delta has said anything else."""
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it says something that can come behind a finish which came too early, or ends the answer."""
+        said = self.said
+        return bool(self.parts or said.finishes or said.end or said.error or said.text.strip() or said.thought.strip())
