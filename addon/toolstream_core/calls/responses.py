@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import Calls, OpenCall, known, same_arguments
+from toolstream_core.calls.open_items import StillOpen, Told
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase
 
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 # may also share one call_id: an item under a known one is another call where that one's has whole arguments, or is open
 # and has none; where it has a part of them it is the next piece (converters give each fragment an item of its own).
 
+MAX_ALIKE: Final = 64
+"""Calls of one id, or at one index, that are looked at for one fragment: each event costs the same then."""
+
 
 class ResponsesCalls(Calls):
     """The calls of a Responses answer, streamed or whole."""
@@ -25,22 +30,28 @@ class ResponsesCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._by_call: dict[str, list[OpenCall]] = {}
+        self._under: set[tuple[str, int]] = set()
         self._by_item: dict[str, OpenCall] = {}
-        self._told_at = -1
-        self._told: set[int] = set()
+        self._still_open = StillOpen()
+        self._told = Told()
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         call = self._find(fragment, event) or self._open(fragment)
         if self.overflowed:
             return call
-        if key := known(fragment.id):
-            sharing = self._by_call.setdefault(key, [])
-            if call not in sharing:
-                sharing.append(call)
+        if (key := known(fragment.id)) and (key, id(call)) not in self._under:
+            self._under.add((key, id(call)))
+            self._by_call.setdefault(key, []).append(call)
         if (key := known(fragment.item_id)) and not (fragment.phase is Phase.MORE and call.item_id):
             self._by_item[key] = call
         if fragment.phase is Phase.WHOLE:
-            self._told_in(event).add(id(call))
+            self._told.add(call, event)
+        return call
+
+    def _open(self, fragment: Fragment) -> OpenCall:
+        call = super()._open(fragment)
+        if not self.overflowed:
+            self._still_open.add(call)
         return call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
@@ -85,42 +96,38 @@ class ResponsesCalls(Calls):
     ) -> OpenCall | None:
         """The call of the fragment's `call_id`, which several may share; `None` where it opens one more."""
         if fragment.phase is Phase.WHOLE:
-            told = self._told_in(event)
-            sharing = [call for call in sharing if id(call) not in told or _says_same(call, fragment)]
-            fitting = [call for call in sharing if not _contradicts(call, fragment)] or sharing
-            return fitting[0] if fitting else None
-        owner = next((call for call in reversed(sharing) if not _elsewhere(call, fragment)), None)
+            return self._of_id_whole(sharing, fragment, event)
+        newest = islice(reversed(sharing), MAX_ALIKE)
+        owner = next((call for call in newest if not _elsewhere(call, fragment)), None)
         if owner is None and by_item is not None and fragment.phase is not Phase.OPEN:
             return None if _other_call(by_item, fragment) else by_item
         owner = owner or sharing[-1]
         return None if _is_another(owner, fragment) else owner
 
+    def _of_id_whole(self, sharing: list[OpenCall], fragment: Fragment, event: int) -> OpenCall | None:
+        """The call that is said whole: one that the event has not said yet, or that it says once more."""
+        untold = list(islice(self._told.others(known(fragment.id), sharing, event), MAX_ALIKE))
+        again = [call for call in islice(reversed(sharing), MAX_ALIKE) if _says_same(call, fragment)]
+        fitting = next((call for call in untold if not _contradicts(call, fragment)), None)
+        return fitting or next(iter([*again, *untold]), None)
+
     def _at(self, fragment: Fragment) -> OpenCall | None:
         """The open item of the fragment's index, or the only open one where it has none."""
-        still_open = [call for call in self._opened if not call.closed and call.kind is fragment.kind]
         if isinstance(fragment.index, int):
-            here = [call for call in still_open if call.index == fragment.index or not isinstance(call.index, int)]
-            return next((call for call in reversed(here) if not _other_call(call, fragment)), None)
-        if not still_open or _other_call(still_open[-1], fragment):
+            here = islice(self._still_open.at(fragment.index, fragment.kind), MAX_ALIKE)
+            return next((call for call in here if not _other_call(call, fragment)), None)
+        newest = list(islice(self._still_open.newest(fragment.kind), 2))
+        if not newest or _other_call(newest[0], fragment):
             return None
-        still_open[-1].guessed = still_open[-1].guessed or len(still_open) > 1
-        return still_open[-1]
-
-    def _told_in(self, event: int) -> set[int]:
-        """The calls that an event, which says calls whole, has said so far."""
-        if self._told_at != event:
-            self._told_at, self._told = event, set()
-        return self._told
+        newest[0].guessed = newest[0].guessed or len(newest) > 1
+        return newest[0]
 
     def _told_again(self, fragment: Fragment, event: int) -> OpenCall | None:
-        told = self._told_in(event)
         by_item = self._by_item.get(known(fragment.item_id))
         if by_item is not None and not _other_call(by_item, fragment):
             return by_item
-        for call in self._opened:
-            if id(call) not in told and call.kind is fragment.kind and _may_repeat(call, fragment):
-                return call
-        return None
+        untold = islice(self._told.others("", self._opened, event), MAX_ALIKE)
+        return next((call for call in untold if call.kind is fragment.kind and _may_repeat(call, fragment)), None)
 
 
 def _other_call(call: OpenCall, fragment: Fragment) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from tests.defects.driven import mended, seen, sse
 from tests.defects.menders.responses_events import (
     CREATED,
     added,
+    call,
     closed,
     completed,
     delta,
@@ -15,7 +17,12 @@ from tests.defects.menders.responses_events import (
     item,
     numbered,
 )
+from toolstream_core.calls import responses
+from toolstream_core.defects.menders import responses_repeats
 from toolstream_core.model import Exchange
+
+if TYPE_CHECKING:
+    import pytest
 
 EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
 
@@ -68,3 +75,24 @@ def test_numbers_rise_where_events_that_waited_are_given_back() -> None:
     numbers = [json.loads(block[6:])["sequence_number"] for block in out.split(b"\n\n")[:-1]]
     assert numbers == sorted(set(numbers))
     assert len(numbers) == 5
+
+
+def test_a_call_costs_the_same_whatever_came_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls under one id, of which each is compared with those before it, are the worst of all."""
+    compared = 0
+
+    def counted(one: str, other: str) -> bool:
+        nonlocal compared
+        compared += 1
+        return one == other
+
+    for module in (responses, responses_repeats):
+        monkeypatch.setattr(module, "same_arguments", counted)
+    amounts = []
+    for many in (200, 400):
+        compared = 0
+        events = [event for at in range(many) for event in call(f'{{"a":{at}}}', at)]
+        own = [{**one, "item": {**one["item"], "call_id": "call_0"}} if "item" in one else one for one in events]
+        assert len(mended(sse(CREATED, *own), EXCHANGE).record.calls) == many
+        amounts.append(compared)
+    assert amounts[1] < 2.5 * amounts[0]

@@ -169,7 +169,7 @@ class ResponsesMender(ItemsMender):
             return payload
         if not heard or heard[0].call.kind is not Kind.FUNCTION:
             if kind in {ADDED, CLOSED}:
-                self._other_item(payload, closed=kind == CLOSED)
+                self.places.other(payload, closed=kind == CLOSED)
             return payload
         fragment, call = heard[0]
         if self.repeats.drops(fragment, call):
@@ -182,7 +182,7 @@ class ResponsesMender(ItemsMender):
         return self._of_item(frame, payload, kind, self.item_of(call))
 
     def _created(self, payload: dict[str, Json]) -> dict[str, Json] | None:
-        if self.created and payload.get("response") == self.created and not (self.items or self.taken):
+        if self.created and payload.get("response") == self.created and not (self.items or self.places.taken):
             return None if self.tell(REPEATED_START, self.number, "the response is created again") else payload
         if self.created:
             self.tell(RESTARTED_STREAM, self.number, "a second response starts within the stream")

@@ -51,7 +51,7 @@ class Endings:
         """What the body's end lacks is put; whether the response has been ended."""
         mender = self._mender
         self._unsaid()
-        if self.over or self.failed or not clean or not mender.items or mender.others_open:
+        if self.over or self.failed or not clean or not mender.items or mender.places.others_open:
             return False
         if not all(item.added and item.whole for item in mender.items):
             return False
@@ -59,8 +59,7 @@ class Endings:
         if not mender.tell(MISSING_FINISH, mender.number, message):
             return False
         self._unclosed()
-        output = [mender.places[place] for place in sorted(mender.places)]
-        response = {"object": "response", **mender.created, "status": "completed", "output": output}
+        response = {"object": "response", **mender.created, "status": "completed", "output": mender.places.output}
         response["usage"] = usage_of(mender.created)
         mender.put({"type": COMPLETED, "response": response})
         return True
@@ -137,8 +136,8 @@ class Endings:
 
     def _filled(self, items: list[Json]) -> list[Json]:
         """The items that were closed, in their places, in the place of an output that lacks some."""
-        places = self._mender.places
+        output = self._mender.places.output
         if not items:
-            return [places[place] for place in sorted(places)]
+            return output
         ids = {look.get(item, "id") for item in items}
-        return [*items, *(places[place] for place in sorted(places) if look.get(places[place], "id") not in ids)]
+        return [*items, *(item for item in output if look.get(item, "id") not in ids)]

@@ -44,6 +44,8 @@ class Item:
         """A call of which nothing has been told."""
         self._mender = mender
         self.call = call
+        self.keyed = False
+        """Whether it is found by its call_id."""
         self.known = False
         """Whether its events go on as they come."""
         self.added = False
@@ -134,7 +136,7 @@ class Item:
             self._mender.put({"type": DONE, **place, "arguments": content["arguments"]})
         self.closed = True
         self._last = content
-        self._mender.places[self.place] = content
+        self._mender.places.closed[self.place] = content
         self._lost()
         self.named()
         return payload if content == item else {**payload, "item": content}
@@ -183,8 +185,8 @@ class Item:
         self._mender.spoken(self)
         content = dict(item) if isinstance(item, dict) else {}
         content.setdefault("type", "function_call")
-        self.place = self._mender.next_place(self.call.index)
-        self._mender.taken.add(self.place)
+        self.place = self._mender.places.next(self.call.index)
+        self._mender.places.take(self.place)
         self._identify(content)
         text = self.said.meant
         status = content.get("status") or "completed"
@@ -206,7 +208,7 @@ class Item:
         content = {**self._last, "id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
         content["status"] = status
         self._mender.put({"type": CLOSED, **place, "item": content})
-        self._mender.places[self.place] = content
+        self._mender.places.closed[self.place] = content
         self.done = self.closed = True
 
     def _complete(self, text: str) -> bool:
@@ -227,15 +229,15 @@ class Item:
         if not known(call.id):
             mend = self.judge(MISSING_ID, "the item has no call_id")
         else:
-            others = [other for other in mender.items if other is not self and other.call_id == call.id]
             mend = (
-                bool(others)
+                mender.told_ids.get(call.id, self) is not self
                 and not mender.repeats.repeats(call)
                 and self.judge(DUPLICATE_ID, f"call_id {call.id} is that of another call")
             )
         if mend:
             self.call_id = mender.context.ids.make("call_")
             content["call_id"] = self.call_id
+        mender.told_ids.setdefault(self.call_id, self)
         if call.id in mender.earlier_ids:
             self.judge(REUSED_ID, f"call_id {call.id} was that of a call of an earlier turn")
         if call.id and not _USUAL_ID.fullmatch(call.id):

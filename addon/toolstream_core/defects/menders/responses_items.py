@@ -17,12 +17,15 @@ from toolstream_core.defects.menders.responses_ending import Endings
 from toolstream_core.defects.menders.responses_events import CLOSED, DELTA, DONE
 from toolstream_core.defects.menders.responses_item import Item
 from toolstream_core.defects.menders.responses_out import EventsMender
+from toolstream_core.defects.menders.responses_places import Places
 from toolstream_core.defects.menders.responses_repeats import Repeats
 from toolstream_core.defects.wording import REPLAYED_ARGUMENTS
 from toolstream_core.dialects import request
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.responses_repeats import Waiting
     from toolstream_core.defects.menders.told import Told
@@ -32,8 +35,6 @@ if TYPE_CHECKING:
 
 MAX_KEPT = 8 * 1024 * 1024
 """Bytes of the events of one item above which they go on, although nobody can be told whose they are."""
-
-_TEXT = frozenset({"message", "reasoning"})
 
 type Closing = tuple[dict[str, Json], Item]
 
@@ -62,12 +63,10 @@ class ItemsMender(EventsMender):
         """As `Mender`."""
         super().__init__(context)
         self.items: list[Item] = []
-        self.places: dict[int, Json] = {}
-        """The output items of any kind as they were closed, by their place."""
-        self.taken: set[int] = set()
-        """Places that the client knows."""
-        self.others_open: dict[str, bool] = {}
-        """Places of other items that nothing closed, nor a call behind them; and whether they are text."""
+        self.places = Places()
+        self._by_id: dict[str, list[Item]] = {}
+        self.told_ids: dict[str, Item] = {}
+        """The first item of each call_id that the client knows."""
         self.created: dict[str, Json] = {}
         """The response as `response.created` had it."""
         self._by_call: dict[int, Item] = {}
@@ -97,16 +96,6 @@ class ItemsMender(EventsMender):
             self._earlier = request.earlier_ids(self.context.exchange.request)
         return self._earlier
 
-    def free_place(self) -> int:
-        """The place that comes next."""
-        return max(self.taken, default=-1) + 1
-
-    def next_place(self, index: object) -> int:
-        """The place of an item that nobody has heard of: `index` where that is free and in turn."""
-        if isinstance(index, int) and index not in self.taken and not self._out_of_turn(index):
-            return index
-        return self.free_place()
-
     def knows(self, call: OpenCall) -> bool:
         """Whether there is a state of the call."""
         return id(call) in self._by_call
@@ -117,18 +106,14 @@ class ItemsMender(EventsMender):
         if item is None:
             item = self._by_call[id(call)] = Item(self, call)
             self.items.append(item)
+        if not item.keyed and call.id:
+            item.keyed = True
+            self._by_id.setdefault(call.id, []).append(item)
         return item
 
-    def _other_item(self, payload: dict[str, Json], *, closed: bool) -> None:
-        place = look.integer(payload.get("output_index"))
-        if closed:
-            self.others_open.pop(str(place), None)
-        else:
-            self.others_open[str(place)] = look.get(payload, "item", "type") in _TEXT
-        if isinstance(place, int):
-            self.taken.add(place)
-            if closed:
-                self.places[place] = payload.get("item")
+    def of_id(self, call_id: str) -> Sequence[Item]:
+        """The states of the calls with an id, in order."""
+        return self._by_id.get(call_id, ())
 
     def _added(self, frame: Frame, payload: dict[str, Json], call: OpenCall, own: object) -> dict[str, Json] | None:
         item = self.item_of(call)
@@ -139,20 +124,20 @@ class ItemsMender(EventsMender):
             self._keep(item, frame)
             return None
         self._spoken.append(item)
-        self.others_open = {place: text for place, text in self.others_open.items() if not text}
+        self.places.call_added()
         item.named()
         place = look.integer(payload.get("output_index"))
         item.known = True
-        item.place = place if isinstance(place, int) else self.free_place()
+        item.place = place if isinstance(place, int) else self.places.free
         mend = False
         if not isinstance(place, int):
             mend = self.tell(MISSING_INDEX, self.number, "the item is added without output_index", call)
-        elif place in self.taken:
+        elif place in self.places.taken:
             mend = self.tell(REUSED_INDEX, self.number, f"output_index {place} is that of an earlier item", call)
-            item.place = self.free_place() if mend else place
-        elif self._out_of_turn(place):
-            mend, item.place = True, self.free_place()
-        self.taken.add(item.place)
+            item.place = self.places.free if mend else place
+        elif self.places.out_of_turn(place):
+            mend, item.place = True, self.places.free
+        self.places.take(item.place)
         changed = item.opened(payload)
         item.moved = mend
         changed = {**changed, "output_index": item.place} if mend else changed
@@ -162,16 +147,13 @@ class ItemsMender(EventsMender):
             return None
         return changed
 
-    def _out_of_turn(self, place: int) -> bool:
-        """Whether an item leaves a gap because many before it were made one."""
-        return place > self.free_place() and any(item.in_pieces for item in self.items)
-
     def _added_again(self, item: Item, own: object) -> bool:
         """Judge an item of a call that has one; whether it is to go."""
         if own == item.id and not (item.closed or item.in_pieces):
             return self.tell(REPEATED_START, self.number, "the item is added again", item.call)
         again = item.whole and not item.call.arguments.empty
         item.in_pieces = item.in_pieces or not again
+        self.places.in_pieces = self.places.in_pieces or item.in_pieces
         row = DOUBLED_CALL if again else ITEM_PER_FRAGMENT
         message = "the call was said before" if again else "a fragment of the call comes as an item of its own"
         if isinstance(own, str):

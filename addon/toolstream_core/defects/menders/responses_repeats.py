@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Only its arguments tell which of the two it is. So the event that adds it waits, and everything behind it in order,
 # until both are closed; then it is dropped, or goes on under an id of its own.
 
+MAX_TWINS = 64
+"""Calls of one id among which another is looked for."""
 MAX_WAITING = 4096
 """Events that wait before all are let go."""
 
@@ -86,5 +88,7 @@ class Repeats:
 
     def _twins(self, call: OpenCall) -> list[OpenCall]:
         """Earlier calls of this one's id, and of its name as far as it has one."""
-        earlier = (item.call for item in self._mender.items) if known(call.id) and call.kind is Kind.FUNCTION else ()
-        return [one for one in earlier if one is not call and one.id == call.id and call.name in {"", one.name}]
+        if not known(call.id) or call.kind is not Kind.FUNCTION:
+            return []
+        earlier = (item.call for item in self._mender.of_id(call.id)[-MAX_TWINS:])
+        return [one for one in earlier if one is not call and call.name in {"", one.name}]
