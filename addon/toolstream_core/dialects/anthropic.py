@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Absent, Json
     from toolstream_core.wire.frame import Frame
 
-_KINDS = {"tool_use": Kind.FUNCTION, "server_tool_use": Kind.SERVER, "mcp_tool_use": Kind.SERVER}
 _EVENTS = frozenset(
     {
         "message_start",
@@ -68,11 +67,19 @@ def _start(payload: dict[str, Json]) -> Said:
     block = payload.get("content_block")
     if not isinstance(block, dict):
         return SILENCE
-    kind = _KINDS.get(str(block.get("type")))
+    kind = _kind(block)
     if kind is None:
         text = block.get("text")
         return Said(text=text) if text and isinstance(text, str) else SILENCE
     return Said((_call(block, kind, _index(payload), Phase.OPEN),))
+
+
+def _kind(block: dict[str, Json]) -> Kind | None:
+    """Who runs the call that a block is: the client `tool_use` alone, the provider whatever else has an input."""
+    said = block.get("type")
+    if said == "tool_use":
+        return Kind.FUNCTION
+    return Kind.SERVER if "input" in block or (isinstance(said, str) and said.endswith("_tool_use")) else None
 
 
 def _index(payload: dict[str, Json]) -> int | Absent:
@@ -118,7 +125,7 @@ def _answer(payload: Json) -> Said:
     for place, block in enumerate(look.items(look.get(payload, "content"))):
         if not isinstance(block, dict):
             continue
-        kind = _KINDS.get(str(block.get("type")))
+        kind = _kind(block)
         if kind is not None:
             fragments.append(_call(block, kind, place, Phase.WHOLE))
         elif isinstance(text := block.get("text"), str):

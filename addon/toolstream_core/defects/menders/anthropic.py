@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.ending import (
-    IN_BAND_ERROR,
-    OVERLAPPING_BLOCKS,
-    REPEATED_START,
-)
+from toolstream_core.defects.ending import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.defects.menders.anthropic_blocks import BlocksMender, Held
-from toolstream_core.model import Kind
+from toolstream_core.defects.menders.anthropic_block import Block, adds
+from toolstream_core.defects.menders.anthropic_blocks import BlocksMender, Payload, index_of
+from toolstream_core.defects.menders.anthropic_tail import is_cut
+from toolstream_core.defects.menders.anthropic_waiting import Waited
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.defects.menders.anthropic_block import Block
-    from toolstream_core.model import Event, Json, Passed
+    from toolstream_core.defects.menders.anthropic_waiting import Queue
+    from toolstream_core.defects.stage import Context
+    from toolstream_core.model import Event, Passed
     from toolstream_core.wire.frame import Frame
 
-# The client gets blocks one after the other, each at the next place, whatever indexes the wire gives them. So every
-# block knows its place (`Block.place`), and an event is rewritten where its index is another. A block that starts
-# while the one before it is still being written waits, with all its events, until that one has stopped; so does a
-# block that may only say an earlier call again.
+# A block that starts while the one before it is still being written waits, with all its events, until that one has
+# stopped; so does a block that may only say an earlier call again, and whatever starts behind one that waits.
 
 _ENDS_DELTA: Final = frozenset({"content_block_start", "content_block_stop", "message_delta", "message_stop", "error"})
 """Events behind which no delta of the block is expected; a ping goes ahead of one that waits."""
@@ -37,14 +34,25 @@ MAX_WAITING = 4096
 class AnthropicMender(BlocksMender):
     """Judges and mends one Messages stream."""
 
+    def __init__(self, context: Context) -> None:
+        """As `Mender`."""
+        super().__init__(context)
+        self._head: Payload | None = None
+        """The event that started the message."""
+        self._restarted = False
+        self._tail: tuple[Event, OpenCall | None] | None = None
+        """The last event, which lacks its end: what goes on for it is known when the body ends."""
+        self._unsent: list[Frame] = []
+        """What went out of its waiting for the event that is still being dealt with."""
+
     @property
     def holding(self) -> bool:
         """As `Stage.holding`; also while a block is open or indexes are moved, which concerns events of every kind."""
-        return self._moved or bool(self._waiting) or bool(self.blocks and self.blocks[-1].open)
+        return self._moved or bool(self._waiting) or bool(self.last and self.last.open) or self._tail is not None
 
     def minds(self, call: OpenCall) -> bool:
         """As `Stage.minds`."""
-        block = self.blocks[-1] if self.blocks else None
+        block = self.last
         if block is None or block.call is not call or self._waiting or self._placeholder is not None:
             return True
         return self._restarted or not (block.open and block.amid)
@@ -53,7 +61,8 @@ class AnthropicMender(BlocksMender):
         """As `Stage.went_by`."""
         del call
         self.number = passed.first + passed.events - 1
-        self.blocks[-1].went_by(passed.text, passed.last)
+        if self.last is not None:
+            self.last.went_by(passed.text, passed.last)
 
     @property
     def minds_text(self) -> bool:
@@ -62,140 +71,202 @@ class AnthropicMender(BlocksMender):
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        if event.frame.data is None or self._restarted:
-            return (event.frame,)
-        self._unsent = self._held()
-        out = self._taken(event, heard[0].call if heard else None)
-        self.went(event.frame, out, waits=self._placeholder is not None)
-        self._unsent = None
-        return out
+        frame, call = event.frame, heard[0].call if heard else None
+        if frame.trailing and frame.raw.strip() and not self._restarted:
+            self._tail = (event, call)
+            return ()
+        if frame.data is None or self._restarted:
+            return (frame,)
+        self._out, self._unsent = [], [self._placeholder.frame] if self._placeholder else []
+        self._one(event, call)
+        if self._waiting.events > MAX_WAITING:
+            self.let_go()
+        self.went(frame, self._out, waits=self._placeholder is not None)
+        self._unsent = []
+        return self._out
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
-        self._out, self._unsent = [], self._held()
+        self._out, self._unsent = [], [self._placeholder.frame] if self._placeholder else []
+        tail = self._tail
+        last = tail[0].frame if tail else None
+        cut = last if last is not None and is_cut(last) else None
+        if tail is not None and cut is None:
+            self._one(*tail)
         self._settle_placeholder()
-        self._let_go()
-        self._ending.at_end(clean=clean and not self._restarted)
-        self.went(None, self._out)
-        self._unsent = None
+        self.let_go()
+        if not self._restarted:
+            cut = self._ending.at_end(cut, clean=clean)
+            self._out += [] if cut is None else [cut]
+        self._tail = None
+        self.went(last, self._out)
+        self._unsent = []
         return self._out
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
-        held = self._unsent or self._held()
-        owed = [] if held.block is None else self._owed(held.block, stop=held.stop_owed)
-        return [
-            *owed,
-            *([held.placeholder[0]] if held.placeholder else []),
-            *(event.frame for event, _ in held.waiting),
-        ]
-
-    def _held(self) -> Held:
-        block = self.blocks[-1] if self.blocks and self.blocks[-1].open else None
-        return Held(self._placeholder, list(self._waiting), block, stop_owed=block is not None and block.stop_owed)
-
-    def _taken(self, event: Event, call: OpenCall | None) -> list[Frame]:
-        self._out = []
-        self._one(event, call)
-        if len(self._waiting) > MAX_WAITING:
-            self._let_go()
-        return self._out
+        held = self._unsent or ([self._placeholder.frame] if self._placeholder else [])
+        owed = [one for block in self.open.values() for one in block.owed()]
+        made = [self.context.writer.make(one, self.number, str(one["type"])) for one in owed]
+        return [*made, *held, *self._waiting.frames(), *([self._tail[0].frame] if self._tail else [])]
 
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
-        kind = payload.get("type", event.frame.name) if isinstance(payload, dict) else event.frame.name
+        kind = _kind(event)
         if kind in _ENDS_DELTA and self._placeholder is not None:
-            self._placeholder[2].settle()
+            self._placeholder.block.settle()
             self._settle_placeholder()
         if event.said.error:
             self._ending.failed = True
+            self.close_whole(failed=True)
             self.tell(IN_BAND_ERROR, self.number, f"the provider reports an error: {event.said.error}")
         if not isinstance(payload, dict):
-            self._out.append(event.frame)
-            return
-        match kind:
-            case "content_block_start":
-                self._start(event, payload, call)
-            case "content_block_delta":
-                self._delta(event, payload, call)
-            case "content_block_stop":
-                self._stop(event, payload, call)
-            case _:
-                self._other(event, payload, str(kind))
+            self._go(event.frame)
+        elif kind == "content_block_start":
+            self._start(event, payload, call)
+        elif kind in {"content_block_delta", "content_block_stop"}:
+            self._of_block(event, payload, call, stops=kind == "content_block_stop")
+        else:
+            self._other(event, payload, kind)
 
-    def _other(self, event: Event, payload: dict[str, Json], kind: str) -> None:
+    def _of_block(self, event: Event, payload: Payload, call: OpenCall | None, *, stops: bool) -> None:
+        """A delta or stop: of a block that waits, or of one that the client has."""
+        queue = self._waiting.of(index_of(payload))
+        if queue is None and stops:
+            self._stop(event, payload)
+        elif queue is None:
+            self._delta(event, payload, call)
+        else:
+            self._waiting.add(queue, Waited(event, payload, call, stops))
+            if stops:
+                self._go_on()
+
+    def _other(self, event: Event, payload: Payload, kind: str) -> None:
         """Whatever concerns no block: the message's begin and end, and keep-alives."""
         changed = payload
         if kind == "message_start":
-            if self._head == payload and not self.blocks:
+            if self._head == payload and not self.count:
                 if self.tell(REPEATED_START, self.number, "the message starts again"):
                     return
             elif self._head is not None:
-                self.tell(RESTARTED_STREAM, self.number, "a second message starts within the stream")
-                self._restarted = True
-                self._moved = False
+                self._restart()
             self._head = payload
-            message = payload.get("message")
-            bare = isinstance(message, dict) and not isinstance(message.get("usage"), dict)
-            if bare and self.tell(NULL_USAGE, self.number, "message_start has no usage"):
-                usage = {"input_tokens": 0, "output_tokens": 0}
-                changed = {**payload, "message": {**payload["message"], "usage": usage}}
+            changed = self._with_usage(payload)
         elif kind in {"message_delta", "message_stop"}:
-            self._let_go()
             ended = self._ending.ending(payload, kind)
             if ended is None:
                 return
             changed = ended
         self._pass(event.frame, payload, changed)
 
+    def _restart(self) -> None:
+        """From here on nothing is mended: whose the events are nobody can tell."""
+        self.tell(RESTARTED_STREAM, self.number, "a second message starts within the stream")
+        self.let_go()
+        for block in self.open.values():
+            self.flush(block)
+        self._restarted, self._moved = True, False
+
+    def _with_usage(self, payload: Payload) -> Payload:
+        message = payload.get("message")
+        bare = isinstance(message, dict) and not isinstance(message.get("usage"), dict)
+        if not bare or not self.tell(NULL_USAGE, self.number, "message_start has no usage"):
+            return payload
+        return {**payload, "message": {**payload["message"], "usage": {"input_tokens": 0, "output_tokens": 0}}}
+
+    def _start(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
+        before, at = self.last, self._by_index.get(index_of(payload))
+        if call is not None and at is not None and at.open and at.call is call:
+            if not self.tell(REPEATED_START, self.number, "the block starts again", call) or adds(at.content, payload):
+                self._pass(event.frame, payload, at.moved_to_place(payload))
+            return
+        queue = self._waiting.of(index_of(payload))
+        if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
+            self.tell(REPEATED_START, self.number, "the block starts again", call)
+            return
+        block = self._block(payload, call)
+        if before is not None and before.open:
+            self.tell(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
+            if before.finished and not self._waiting and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
+                self.close(before)
+            elif self.on(OVERLAPPING_BLOCKS):
+                self._wait(event, payload, block)
+                return
+        if self._waiting or self._may_repeat(block):
+            self._wait(event, payload, block)
+        else:
+            self._begin(block, event, payload)
+
+    def _wait(self, event: Event, payload: Payload, block: Block) -> None:
+        self._waiting.begin(index_of(payload), Waited(event, payload, block.call, stops=False))
+
+    def _block(self, payload: Payload, call: OpenCall | None) -> Block:
+        content = payload.get("content_block")
+        return Block(self, content if isinstance(content, dict) else {}, call, payload.get("index"), self.count)
+
     def _may_repeat(self, block: Block) -> bool:
         """Whether a call under another call's id may be that call again."""
         call = block.call
         if call is None or not block.is_call or not (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
             return False
-        if call.closed or call.kind is not Kind.FUNCTION:
-            return False
-        return any(one.call and one.call.id == call.id and one.call.name == call.name for one in self.blocks if call.id)
-
-    def _waits(self, index: Json) -> bool:
-        """Whether the newest block of an index is one that waits."""
-        return any(look.get(event.frame.json, "index") == index for event, _ in self._waiting)
-
-    def _wait(self, event: Event, call: OpenCall | None, index: Json) -> None:
-        del index
-        self._waiting.append((event, call))
-
-    def _decide(self, index: Json) -> None:
-        """A block that waited has stopped: whether it says an earlier call again."""
-        mine = [one for one in self._waiting if look.get(one[0].frame.json, "index") == index]
-        call = next((call for _, call in mine if call is not None), None)
-        if call is None or any(block.open for block in self.blocks):
-            return
-        twins = [one for one in self.blocks if one.call and call.id and one.call.id == call.id]
-        said = call.arguments.reading()[0]
-        again = any(one.says(call.name, said) for one in twins)
-        if again and self.tell(DOUBLED_CALL, self.number, "the call was said before", call):
-            self._waiting = [one for one in self._waiting if one not in mine]
-            return
-        self._go_on()
+        return any(one.name == block.name for one in self.by_id.get(block.given_id, ()))
 
     def _go_on(self) -> None:
-        """Whatever waited for a block to stop can go, as far as it has not to wait again."""
-        waiting, self._waiting = self._waiting, []
-        for event, call in waiting:
-            self._one(event, call)
+        """The blocks whose turn it is now: up to one that is not stopped, or of which that has to be known."""
+        while self._waiting and not (self.open and self.on(OVERLAPPING_BLOCKS)):
+            queue = self._waiting.first
+            if not queue.stopped and self._may_repeat(self._block(queue.start.payload, queue.start.call)):
+                return
+            self._play(self._waiting.pop())
 
-    def _let_go(self) -> None:
+    def _play(self, queue: Queue) -> None:
+        """The events of a block that waited, unless it says an earlier call again."""
+        number = self.number
+        self._unsent += [waited.event.frame for waited in queue.events]
+        start = queue.start
+        block = self._block(start.payload, start.call)
+        if self._may_repeat(block) and self._again(queue, block):
+            self._started += 1
+            self._text_after(block)
+            return
+        block.texts = []
+        for waited in queue.events:
+            self.number = waited.event.frame.number
+            if waited is start:
+                self._begin(block, waited.event, waited.payload)
+            elif waited.stops:
+                self._stop(waited.event, waited.payload)
+            else:
+                self._delta(waited.event, waited.payload, waited.call)
+        self.number = number
+
+    def _again(self, queue: Queue, block: Block) -> bool:
+        """Whether a block that waited says an earlier call again, and nothing else; tells it."""
+        call = block.call
+        if call is None or not queue.stopped:
+            return False
+        said = call.arguments.reading()[0]
+        if not any(one.says(block.name, said) for one in self.by_id.get(block.given_id, ())):
+            return False
+        deltas = [look.get(waited.payload, "delta") for waited in queue.events[1:-1]]
+        block.texts = [one.payload for one in queue.events if look.get(one.payload, "delta", "type") == "text_delta"]
+        only = all(isinstance(one, dict) and ("partial_json" in one or "text" in one) for one in deltas)
+        return only and self.tell(DOUBLED_CALL, self.number, "the call was said before", call)
+
+    def let_go(self) -> None:
         """Nothing waits any longer."""
-        for block in self.blocks:
-            if block.open and block.stop_owed:
+        for block in list(self.open.values()):
+            if block.stop_owed:
                 self._stop_now(block)
-            elif block.open and block.whole and self._waiting and self.on(OVERLAPPING_BLOCKS):
-                self.close(block)
-        for _ in range(len(self._waiting)):
-            before = len(self._waiting)
-            self._go_on()
-            if not self._waiting or len(self._waiting) == before:
-                break
-        self._out += [event.frame for event, _ in self._waiting]
-        self._waiting = []
+        while self._waiting:
+            for block in list(self.open.values()):
+                if block.whole and self.on(OVERLAPPING_BLOCKS):
+                    self.close(block)
+            self._play(self._waiting.pop())
+
+
+def _kind(event: Event) -> str:
+    """What an event says that it is; nothing where that is no text."""
+    payload = event.frame.json
+    kind = payload.get("type", event.frame.name) if isinstance(payload, dict) else event.frame.name
+    return kind if isinstance(kind, str) else ""

@@ -9,6 +9,7 @@ from toolstream_core.calls import known
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.framing import MISSING_INPUT
 from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID
+from toolstream_core.defects.menders.escapes import is_object
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
 
+type Payload = dict[str, Json]
+
 _USUAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -29,7 +32,7 @@ class Block:
     """A content block of any kind; `place` is where the client gets it."""
 
     def __init__(
-        self, mender: AnthropicMender, content: dict[str, Json], call: OpenCall | None, index: Json, place: int
+        self, mender: AnthropicMender, content: Payload, call: OpenCall | None, index: Json, place: int
     ) -> None:
         """`index` is the wire's."""
         self._mender = mender
@@ -44,30 +47,45 @@ class Block:
         """Whether it was stopped before its own stop came."""
         self.stop_owed = False
         """Whether its stop came before its arguments were whole, and is given when they are."""
-        self.text = ""
-        """Text that came inside it although it is a call."""
+        self.late = False
+        """Whether arguments came behind its stop."""
+        self.texts: list[Payload] = []
+        """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
+        self.given_id = known(content.get("id")) if self.is_call else ""
+        """The id that the provider gave it."""
+        self.name = known(content.get("name"))
         self._spelling = Spelling(mender.on)
+        self._respelt = False
+        """Whether the client was told anything else of its arguments than what came."""
         self.told: Told | None = None
         """What the client is to be told for the last delta; may still change while that waits."""
         self.given = False
         """Whether the client has been given anything of the arguments."""
         self.prefilled: str | None = None
         """Arguments that its start said, and was made to leave to a delta."""
-        self.id = call.id if call else ""
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing of it but its stop."""
-        if not self.is_call or self.call is None:
+        """Whether nothing is missing of it but its stop; of what is no call nobody can tell."""
+        if self.call is None:
             return True
         may_be_empty = self._mender.context.may_be_empty(self.call.name)
         return self._spelling.whole or self.call.whole(may_be_empty=may_be_empty)
 
     @property
+    def runnable(self) -> bool:
+        """Whether it is whole, and its arguments are an object; costs as much as they are long."""
+        if self.call is None or self.late or not self.whole:
+            return False
+        if self.call.arguments.empty or (self._respelt and self._spelling.whole):
+            return True
+        return is_object(self.call.arguments.reading()[0])
+
+    @property
     def finished(self) -> bool:
         """Whether it can be stopped without more ado: it is no call, or its arguments have come and are whole."""
-        return not self.is_call or (self.call is not None and not self.call.arguments.empty and self.whole)
+        return self.call is None or (not self.call.arguments.empty and self.whole)
 
     @property
     def waiting(self) -> bool:
@@ -80,7 +98,7 @@ class Block:
 
     def says(self, name: str, arguments: str) -> bool:
         """Whether it is this very call."""
-        if self.call is None or self.call.name != name:
+        if self.call is None or self.name != name:
             return False
         mine = self.call.arguments
         return same_arguments(self.prefilled or "{}" if mine.empty else mine.reading()[0], arguments)
@@ -89,20 +107,23 @@ class Block:
         """Tell a defect of this call at the event that is looked at."""
         return self._mender.tell(row, self._mender.number, message, self.call)
 
-    def header(self, payload: dict[str, Json]) -> dict[str, Json]:
+    def moved_to_place(self, payload: Payload) -> Payload:
+        """An event of it under the index that the client knows."""
+        return {**payload, "index": self.place} if self.moved else payload
+
+    def header(self, payload: Payload) -> Payload:
         """The start event as the client is to get it."""
         content = dict(self.content)
-        if self.is_call and self.call is not None:
-            self._identify(content, self.call)
+        if self.is_call:
+            self._identify(content)
             self._empty(content)
         if content == self.content and not self.moved:
             return payload
-        changed = {**payload, "content_block": content}
-        return {**changed, "index": self.place} if self.moved else changed
+        return self.moved_to_place({**payload, "content_block": content})
 
-    def delta(self, payload: dict[str, Json]) -> dict[str, Json]:
+    def delta(self, payload: Payload) -> Payload:
         """A delta as the client is to get it."""
-        changed = {**payload, "index": self.place} if self.moved else payload
+        changed = self.moved_to_place(payload)
         delta = payload.get("delta")
         if not self.is_call or not isinstance(delta, dict) or "partial_json" not in delta:
             return changed
@@ -118,6 +139,7 @@ class Block:
         self.given = self.given or bool(self.told.text.strip())
         if self.told.text == said:
             return changed
+        self._respelt = True
         return {**changed, "delta": {**delta, "partial_json": self.told.text}}
 
     @property
@@ -130,13 +152,13 @@ class Block:
         self.given = True
         self._spelling.went_by(text, last)
 
-    def said(self, arguments: str) -> dict[str, Json]:
+    def said(self, arguments: str) -> Payload:
         """A new delta of it."""
         delta = {"type": "input_json_delta", "partial_json": arguments}
         return {"type": "content_block_delta", "index": self.place if self.moved else self.index, "delta": delta}
 
     @property
-    def stopped(self) -> dict[str, Json]:
+    def stopped(self) -> Payload:
         """A new event that stops it."""
         return {"type": "content_block_stop", "index": self.place if self.moved else self.index}
 
@@ -156,27 +178,40 @@ class Block:
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
         return []
 
-    def _identify(self, content: dict[str, Json], call: OpenCall) -> None:
-        mender = self._mender
-        if not known(content.get("id")):
+    def kept(self) -> list[str]:
+        """What was kept back of the arguments of a block that nothing stops."""
+        rest = self._spelling.rest() if self.is_call else ""
+        if not self.given and self.prefilled is not None:
+            self.given = True
+            return [self.prefilled, *([rest] if rest else [])]
+        return [rest] if rest else []
+
+    def owed(self) -> list[Payload]:
+        """What was taken out of its events, or kept, and has not been said: after a bug of ours."""
+        said = [self.said(self.prefilled)] if self.prefilled is not None and not self.given else []
+        texts = [self.moved_to_place(payload) for payload in self.texts]
+        return [*said, *texts, *([self.stopped] if self.stop_owed else [])]
+
+    def _identify(self, content: Payload) -> None:
+        mender, said = self._mender, self.given_id
+        if not said:
             mend = self.judge(MISSING_ID, "the block starts without an id")
         else:
-            others = [other for other in mender.blocks if other is not self and other.call and other.id == call.id]
-            mend = bool(others) and self.judge(DUPLICATE_ID, f"id {call.id} is that of another call")
+            mend = said in mender.by_id and self.judge(DUPLICATE_ID, f"id {said} is that of another call")
         if mend:
-            self.id = content["id"] = mender.context.ids.make("toolu_")
-        if call.id in mender.earlier_ids:
-            self.judge(REUSED_ID, f"id {call.id} was that of a call of an earlier turn")
-        if call.id and not _USUAL_ID.fullmatch(call.id):
-            self.judge(ODD_ID, f"the id has {len(call.id)} characters, or some that other APIs refuse")
-        if not call.name:
+            content["id"] = mender.context.ids.make("toolu_")
+        if said in mender.earlier_ids:
+            self.judge(REUSED_ID, f"id {said} was that of a call of an earlier turn")
+        if said and not _USUAL_ID.fullmatch(said):
+            self.judge(ODD_ID, f"the id has {len(said)} characters, or some that other APIs refuse")
+        if not self.name:
             self.judge(MISSING_NAME, "the call has no name")
             return
-        plain = plain_name(call.name, mender.context.schemas)
-        if plain != call.name and self.judge(DECORATED_NAME, f"the name is {call.name!r}, the tool is {plain}"):
+        plain = plain_name(self.name, mender.context.schemas)
+        if plain != self.name and self.judge(DECORATED_NAME, f"the name is {self.name!r}, the tool is {plain}"):
             content["name"] = plain
 
-    def _empty(self, content: dict[str, Json]) -> None:
+    def _empty(self, content: Payload) -> None:
         """The input of a start is `{}`; what more it says comes in a delta."""
         if content.get("input") in (None, ""):
             if self.judge(MISSING_INPUT, "the block starts without input"):
@@ -185,3 +220,13 @@ class Block:
             said = content["input"]
             content["input"] = {}
             self.prefilled = said if isinstance(said, str) else encoded(said).decode()
+
+
+
+def adds(content: Payload, payload: Payload) -> bool:
+    """Whether a start that comes again says anything that the first one, with `content`, did not."""
+    again = payload.get("content_block")
+    if not isinstance(again, dict):
+        return True
+    other = {key: value for key, value in again.items() if value != content.get(key)}
+    return bool(other.keys() - {"input"}) or other.get("input") not in (None, "", {})

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.defects.ending import (
-    OVERLAPPING_BLOCKS,
-    REPEATED_START,
-    REPEATED_STOP,
-    UNCLOSED_CALL,
-)
+from toolstream_core.defects.ending import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA, MISSING_EVENT_NAME
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
-from toolstream_core.defects.menders.anthropic_block import Block
 from toolstream_core.defects.menders.anthropic_ending import Endings
+from toolstream_core.defects.menders.anthropic_tail import ended
+from toolstream_core.defects.menders.anthropic_waiting import Waiting
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.dialects import request
+from toolstream_core.wire import look
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.menders.anthropic_block import Block
     from toolstream_core.defects.menders.told import Told
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
 
 # The client gets blocks one after the other, each at the next place, whatever indexes the wire gives them. So every
-# block knows its place (`Block.place`), and an event is rewritten where its index is another. A block that starts
-# while the one before it is still being written waits, with all its events, until that one has stopped; so does a
-# block that may only say an earlier call again.
+# block knows its place (`Block.place`), and an event is rewritten where its index is another. Blocks that are over
+# are remembered by index and id only, and counted: an answer may have many thousands of them.
 
 NAMED: Final = frozenset(
     {
@@ -40,19 +40,21 @@ NAMED: Final = frozenset(
         "error",
     }
 )
+MAX_TWINS = 16
+"""Calls of one id with which a further one is compared."""
+_OF_A_STOP: Final = frozenset({"type", "index"})
+"""All that an event says that stops a block."""
 
-type Waiting = tuple[Event, OpenCall | None]
-type Placeholder = tuple[Frame, dict[str, Json], Block]
+type Payload = dict[str, Json]
 
 
-class Held(NamedTuple):
-    """What the client has not got of the events so far."""
+class Placeholder(NamedTuple):
+    """A delta `{}` that waits for the next event."""
 
-    placeholder: Placeholder | None
-    waiting: list[Waiting]
-    block: Block | None
-    """The block that is open."""
-    stop_owed: bool
+    frame: Frame
+    payload: Payload
+    block: Block
+    told: Told | None
 
 
 class BlocksMender(Mender):
@@ -62,21 +64,26 @@ class BlocksMender(Mender):
         """As `Mender`."""
         super().__init__(context)
         self.context = context
-        self.blocks: list[Block] = []
-        """In the order in which the client gets them."""
-        self._by_index: dict[Json, Block] = {}
-        self._waiting: list[Waiting] = []
-        self._unsent: Held | None = None
-        """What was held when an event came that is still being dealt with."""
+        self.last: Block | None = None
+        """The block that started last."""
+        self.count = 0
+        """How many blocks the client has been given."""
+        self.calls: list[Block] = []
+        """Those of them that it runs."""
+        self.concluded = False
+        """Whether the message was said to be over, and not cut off."""
+        self.open: dict[int, Block] = {}
+        """Those that were not stopped, by their place."""
+        self.by_id: dict[str, list[Block]] = {}
+        """Calls by the id that the provider gave them."""
+        self._by_index: dict[Hashable, Block] = {}
+        self._started = 0
+        """How many blocks the wire has started, those among them that the client does not get."""
+        self._waiting = Waiting()
         self._out: list[Frame] = []
         self._ending = Endings(self)
         self._placeholder: Placeholder | None = None
-        """A delta `{}` that waits for the next event."""
-        self._placeholder_told: Told | None = None
         self._moved = False
-        self._head: dict[str, Json] | None = None
-        """The event that started the message."""
-        self._restarted = False
         self._earlier: frozenset[str] | None = None
         self.number = 0
 
@@ -87,128 +94,142 @@ class BlocksMender(Mender):
             self._earlier = request.earlier_ids(self.context.exchange.request)
         return self._earlier
 
-    def put(self, payload: Json, frame: Frame | None = None) -> None:
+    @property
+    def whole(self) -> bool:
+        """Whether calls came, and nothing is missing of any open block but the stop of a call."""
+        return bool(self.calls) and all(one.is_call and one.whole for one in self.open.values())
+
+    @property
+    def runnable(self) -> bool:
+        """Whether calls came, and each of them can be run."""
+        return self.whole and all(one.runnable for one in self.calls)
+
+    def put(self, payload: Payload, frame: Frame | None = None) -> None:
         """Let an event go on: `frame` with another payload, or a new one."""
         name = str(payload.get("type", ""))
         if frame is None:
-            self._out.append(self.context.writer.make(payload, self.number, name))
+            self._go(self.context.writer.make(payload, self.number, name))
         else:
             other = name if frame.name != name and name in NAMED else None
-            self._out.append(self.context.writer.rewrite(frame, payload, other))
+            self._go(self.context.writer.rewrite(frame, payload, other))
 
-    def _pass(self, frame: Frame, payload: dict[str, Json], changed: dict[str, Json]) -> None:
+    def _go(self, frame: Frame) -> None:
+        """Let a frame go on; one before it that lacked its end gets it."""
+        if self._out and self._out[-1].trailing:
+            self._out[-1] = ended(self._out[-1])
+        self._out.append(frame)
+
+    def _pass(self, frame: Frame, payload: Payload, changed: Payload) -> None:
         """Let an event go on, as it is where nothing in it changes."""
         kind = payload.get("type")
-        nameless = not frame.name and kind in NAMED and b"data:" in frame.raw
+        nameless = not frame.name and isinstance(kind, str) and kind in NAMED and b"data:" in frame.raw
         if nameless and self.tell(MISSING_EVENT_NAME, frame.number, "the event has no event line"):
             self.put({**changed}, frame)
         elif changed is payload:
-            self._out.append(frame)
+            self._go(frame)
         else:
-            self._out.append(self.context.writer.rewrite(frame, changed))
+            self._go(self.context.writer.rewrite(frame, changed))
 
-    def _start(self, event: Event, payload: dict[str, Json], call: OpenCall | None) -> None:
-        index, content = payload.get("index"), payload.get("content_block")
-        before = self.blocks[-1] if self.blocks else None
-        at = self._by_index.get(index)
-        if call is not None and at is not None and at.open and at.call is call:
-            if self.tell(REPEATED_START, self.number, "the block starts again", call):
-                return
-            self._pass(event.frame, payload, payload)
-            return
-        if before is not None and before.open:
-            self.tell(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
-            if before.finished and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
-                self.close(before)
-            elif self.on(OVERLAPPING_BLOCKS):
-                self._wait(event, call, index)
-                return
-        block = Block(self, content if isinstance(content, dict) else {}, call, index, len(self.blocks))
-        if self._may_repeat(block):
-            self._wait(event, call, index)
-            return
-        self._place(block, index)
-        self.blocks.append(block)
-        self._by_index[index] = block
-        changed = block.header(payload)
-        self._pass(event.frame, payload, changed)
+    def _begin(self, block: Block, event: Event, payload: Payload) -> None:
+        """Give the client a block."""
+        self._place(block, payload.get("index"))
+        self._add(block)
+        self._by_index[index_of(payload)] = block
+        self._pass(event.frame, payload, block.header(payload))
+        if block.is_call and block.given_id:
+            twins = self.by_id.setdefault(block.given_id, [])
+            twins.append(block)
+            del twins[:-MAX_TWINS]
+
+    def _add(self, block: Block) -> None:
+        self.last = self.open[block.place] = block
+        self.count += 1
+        if block.is_call:
+            self.calls.append(block)
 
     def _place(self, block: Block, index: Json) -> None:
         """Find out whether a block's index is its place."""
-        if index == block.place:
-            return
-        used = any(other.index == index for other in self.blocks)
-        if used:
-            mend = self.tell(REUSED_INDEX, self.number, f"index {index} is that of an earlier block", block.call)
-        else:
-            message = f"the index is {index} where {block.place} comes next"
-            mend = self.tell(OFFSET_INDEX, self.number, message, block.call)
-        if mend:
-            block.moved = self._moved = True
+        expected, self._started = self._started, self._started + 1
+        counted = type(index) in {int, float} and index == expected
+        if not counted and index_of({"index": index}) in self._by_index:
+            self.tell(REUSED_INDEX, self.number, f"index {index} is that of an earlier block", block.call)
+        elif not counted:
+            self.tell(OFFSET_INDEX, self.number, f"the index is {index} where {expected} comes next", block.call)
+        mend = block.place != expected or self.on(OFFSET_INDEX) or self.on(REUSED_INDEX)
+        block.moved = mend and not (counted and block.place == expected)
+        self._moved = self._moved or block.moved
 
-    def _delta(self, event: Event, payload: dict[str, Json], call: OpenCall | None) -> None:
-        index = payload.get("index")
-        if self._waits(index):
-            self._wait(event, call, index)
-            return
+    def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
+        """A delta of a block that does not wait."""
+        index = index_of(payload)
         block = self._by_index.get(index)
         if block is None:
             block = self._only_open(call)
-            message = f"no block {index} was started"
+            message = f"no block {payload.get('index')} was started"
             if not self.tell(UNKNOWN_BLOCK, self.number, message, call) or block is None:
                 self._pass(event.frame, payload, payload)
                 return
             self._by_index[index] = block
             block.moved = self._moved = True
-        delta = payload.get("delta")
-        text = delta.get("text") if isinstance(delta, dict) and delta.get("type") == "text_delta" else None
-        foreign = block.is_call and isinstance(text, str)
-        if foreign and self.tell(FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call):
-            block.text += str(text)
-            return
+        if not block.open:
+            self._late(event, payload, block)
+        elif _foreign(payload, block) and self.tell(
+            FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call
+        ):
+            block.texts.append(payload)
+        else:
+            self._filled(event, payload, block)
+
+    def _filled(self, event: Event, payload: Payload, block: Block) -> None:
         changed = block.delta(payload)
         self._settle_placeholder()
         if block.waiting:
-            self._placeholder, self._placeholder_told = (event.frame, payload, block), block.told
+            self._placeholder = Placeholder(event.frame, payload, block, block.told)
             return
         self._pass(event.frame, payload, changed)
         if block.stop_owed and block.finished:
             self._stop_now(block)
             self._go_on()
 
+    def _late(self, event: Event, payload: Payload, block: Block) -> None:
+        """A delta behind its block's stop: what says nothing new goes where the stop was ours, all else goes on."""
+        changed = block.moved_to_place(payload)
+        block.late = not block.closed_early
+        if block.closed_early and block.is_call and isinstance(look.get(payload, "delta", "partial_json"), str):
+            mended = block.delta(payload)
+            rest = "".join(block.rest())
+            if mended is not changed and not rest and not look.get(mended, "delta", "partial_json"):
+                return
+        self._pass(event.frame, payload, changed)
+
     def _settle_placeholder(self) -> None:
         """A first `{}` that waited for the next event goes on, or is nothing."""
         if self._placeholder is None:
             return
-        (frame, payload, block), self._placeholder = self._placeholder, None
-        told = self._placeholder_told
+        (frame, payload, block, told), self._placeholder = self._placeholder, None
         said = payload["delta"]["partial_json"]
-        moved = {**payload, "index": block.place} if block.moved else payload
+        moved = block.moved_to_place(payload)
         if told is not None and told.text != said:
             moved = {**moved, "delta": {**payload["delta"], "partial_json": told.text}}
         self._pass(frame, payload, moved)
 
-    def _stop(self, event: Event, payload: dict[str, Json], call: OpenCall | None) -> None:
-        index = payload.get("index")
-        if self._waits(index):
-            self._wait(event, call, index)
-            self._decide(index)
-            return
-        block = self._by_index.get(index)
+    def _stop(self, event: Event, payload: Payload) -> None:
+        """The stop of a block that does not wait."""
+        block = self._by_index.get(index_of(payload))
+        bare = payload.get("type") == "content_block_stop" and payload.keys() <= _OF_A_STOP
         if block is None:
-            self.tell(UNKNOWN_BLOCK, self.number, f"no block {index} was started")
-            gone = self.on(UNKNOWN_BLOCK) and bool(self.blocks)
+            message = f"no block {payload.get('index')} was started"
+            gone = self.tell(UNKNOWN_BLOCK, self.number, message) and self.count > 0 and bare
         elif not block.open:
             overlapped = block.closed_early
             block.closed_early = False
-            gone = overlapped or self.tell(REPEATED_STOP, self.number, "the block stops twice", block.call)
-        elif self._waiting and block.is_call and not block.finished:
+            gone = (overlapped or self.tell(REPEATED_STOP, self.number, "the block stops twice", block.call)) and bare
+        elif self._waiting and block.is_call and not block.whole:
             block.stop_owed = True
             return
         else:
             self._closing(block)
-            changed = {**payload, "index": block.place} if block.moved else payload
-            self._pass(event.frame, payload, changed)
+            self._pass(event.frame, payload, block.moved_to_place(payload))
             self._text_after(block)
             self._go_on()
             return
@@ -220,6 +241,23 @@ class BlocksMender(Mender):
         block.closed_early = True
         self._stop_now(block)
 
+    def close_whole(self, *, failed: bool) -> None:
+        """The message is over: stop calls that are whole, and say what was kept of the others."""
+        for block in list(self.open.values()):
+            message = "no content_block_stop came for the call"
+            if not (block.is_call and block.whole) or failed:
+                self.flush(block)
+            elif self.tell(UNCLOSED_CALL, self.number, message, block.call):
+                self.close(block)
+
+    def flush(self, block: Block) -> None:
+        """Say what was kept of a block that is not stopped, as it came: nothing of it may be lost."""
+        for text in block.kept():
+            self.put(block.said(text))
+        texts, block.texts = block.texts, []
+        for payload in texts:
+            self.put(block.moved_to_place(payload))
+
     def _stop_now(self, block: Block) -> None:
         self._closing(block)
         block.stop_owed = False
@@ -228,47 +266,52 @@ class BlocksMender(Mender):
 
     def _closing(self, block: Block) -> None:
         """What has to be said of a block before its stop."""
-        block.open = False
         for text in block.rest():
             self.put(block.said(text))
-
-    def _owed(self, block: Block, *, stop: bool) -> list[Frame]:
-        """What was taken out of an open block's events, or kept, and has not been said: after a bug of ours."""
-        said = [block.said(block.prefilled)] if block.prefilled is not None and not block.given else []
-        payloads = [*said, *([block.stopped] if stop else [])]
-        return [self.context.writer.make(one, self.number, str(one["type"])) for one in payloads]
+        block.open = False
+        self.open.pop(block.place, None)
 
     def _text_after(self, block: Block) -> None:
-        """Text that came inside a call, in a block of its own; white space is nothing."""
-        if not block.text.strip():
+        """Text that came inside a call, in a block of its own; APIs refuse one that is nothing but white space."""
+        text = "".join(payload["delta"]["text"] for payload in block.texts)
+        block.texts = []
+        if not text.strip():
             return
-        text, block.text = block.text, ""
         content = {"type": "text", "text": ""}
-        added = Block(self, content, None, None, len(self.blocks))
-        added.open = False
-        self.blocks.append(added)
+        place = {"index": self.count}
+        self.count += 1
         self._moved = True
-        place = {"index": added.place}
         self.put({"type": "content_block_start", **place, "content_block": content})
         self.put({"type": "content_block_delta", **place, "delta": {"type": "text_delta", "text": text}})
         self.put({"type": "content_block_stop", **place})
 
     def _only_open(self, call: OpenCall | None) -> Block | None:
         """The one open block, where it is the call that a stray delta was put into."""
-        open_ones = [block for block in self.blocks if block.open]
-        return open_ones[0] if len(open_ones) == 1 and open_ones[0].call is call and call is not None else None
+        if len(self.open) != 1 or call is None:
+            return None
+        block = next(iter(self.open.values()))
+        return block if block.call is call else None
 
-    def _wait(self, event: Event, call: OpenCall | None, index: Json) -> None:
-        raise NotImplementedError
-
-    def _waits(self, index: Json) -> bool:
-        raise NotImplementedError
-
-    def _decide(self, index: Json) -> None:
+    def let_go(self) -> None:
+        """Nothing waits any longer."""
         raise NotImplementedError
 
     def _go_on(self) -> None:
+        """A block was stopped: whose turn it is now."""
         raise NotImplementedError
 
-    def _may_repeat(self, block: Block) -> bool:
-        raise NotImplementedError
+
+def index_of(payload: Payload) -> Hashable:
+    """The wire's index of a block, by which its events are known: a number where it is one in any spelling."""
+    index = payload.get("index")
+    number = look.integer(index)
+    if isinstance(number, int):
+        return number
+    return None if index is None else encoded(index)
+
+
+def _foreign(payload: Payload, block: Block) -> bool:
+    """Whether a delta is text although its block is a call."""
+    if not block.is_call or look.get(payload, "delta", "type") != "text_delta":
+        return False
+    return isinstance(look.get(payload, "delta", "text"), str)

@@ -10,16 +10,17 @@ from toolstream_core.defects.ending import (
     MISSING_DONE,
     MISSING_FINISH,
     REPEATED_STOP,
-    UNCLOSED_CALL,
     WRONG_FINISH,
 )
 from toolstream_core.defects.framing import NULL_USAGE
+from toolstream_core.defects.menders.anthropic_tail import was_end
 from toolstream_core.defects.row import WARNING
+from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.menders.anthropic_block import Block
     from toolstream_core.defects.menders.anthropic_blocks import BlocksMender as AnthropicMender
     from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
 
 _OURS: Final = {
     "stop": "end_turn",
@@ -32,6 +33,12 @@ _OURS: Final = {
     "content_filter": "refusal",
 }
 """Other protocols' words for what Messages say."""
+_CUT: Final = ("max_tokens", "model_context_window_exceeded", "refusal", "length", "MAX_TOKENS", "content_filter")
+"""Reasons why a message was cut off, and what is open in it."""
+_OF_A_STOP: Final = frozenset({"type", "amazon-bedrock-invocationMetrics"})
+"""All that an event says that stops a message."""
+
+type Payload = dict[str, Json]
 
 
 class Endings:
@@ -45,12 +52,17 @@ class Endings:
         self._reason: str | None = None
         self._over = False
 
-    def ending(self, payload: dict[str, Json], kind: str) -> dict[str, Json] | None:
+    def ending(self, payload: Payload, kind: str) -> Payload | None:
         """`message_delta` or `message_stop` as the client is to get it, what it lacks put; `None` where it has it."""
         if self._over and kind == "message_stop":
             gone = self._mender.tell(REPEATED_STOP, self._mender.number, "the message stops twice")
-            return None if gone else payload
-        self._close_all()
+            return None if gone and payload.get("type") == kind and payload.keys() <= _OF_A_STOP else payload
+        said = look.get(payload, "delta", "stop_reason")
+        reason = said if isinstance(said, str) and said else self._reason
+        if reason or kind == "message_stop":
+            self._mender.let_go()
+            self._mender.concluded = not self.failed and reason not in _CUT
+            self._mender.close_whole(failed=self.failed)
         if kind == "message_stop":
             self._over = True
             if self._reason is None:
@@ -58,38 +70,33 @@ class Endings:
             return payload
         return self._delta(payload)
 
-    def at_end(self, *, clean: bool) -> None:
-        """What the body's end lacks is put."""
+    def at_end(self, cut: Frame | None, *, clean: bool) -> Frame | None:
+        """The body has ended: what it lacks is put. `cut` is a last frame that nothing follows; given back, or gone."""
         mender = self._mender
-        if self._over or self.failed or not clean:
-            return
-        if self._reason is not None:
-            whole = self._calls and all(block.whole for block in mender.blocks)
-            if whole and mender.tell(
-                MISSING_DONE, mender.number, "the stream ended without message_stop", severity=WARNING
-            ):
-                mender.put({"type": "message_stop"})
-            return
-        if self._calls and all(block.whole for block in mender.blocks):
-            self._close_all()
-            if self._finish("the stream ended without a stop reason"):
-                mender.put({"type": "message_stop"})
+        gone = cut is None or self._reason is not None or was_end(cut)
+        put = gone and clean and not (self._over or self.failed) and mender.runnable and self._put()
+        if not put:
+            for block in mender.open.values():
+                mender.flush(block)
+        return None if put else cut
 
-    @property
-    def _calls(self) -> list[Block]:
-        return [block for block in self._mender.blocks if block.is_call]
-
-    def _close_all(self) -> None:
-        for block in self._mender.blocks:
-            if block.open and block.is_call and block.whole and not self.failed:
-                message = "no content_block_stop came for the call"
-                if self._mender.tell(UNCLOSED_CALL, self._mender.number, message, block.call):
-                    self._mender.close(block)
+    def _put(self) -> bool:
+        """Put the end of a message whose calls are whole; whether that was done."""
+        mender = self._mender
+        if self._reason is None:
+            mender.close_whole(failed=False)
+            put = self._finish("the stream ended without a stop reason")
+        else:
+            message = "the stream ended without message_stop"
+            put = mender.tell(MISSING_DONE, mender.number, message, severity=WARNING)
+        if put:
+            mender.put({"type": "message_stop"})
+        return put
 
     def _finish(self, message: str) -> bool:
         """Put a stop reason where none came and calls are whole; whether that was done."""
-        mender, calls = self._mender, self._calls
-        if self.failed or not calls or not all(block.whole for block in mender.blocks):
+        mender = self._mender
+        if self.failed or not mender.runnable:
             return False
         if not mender.tell(MISSING_FINISH, mender.number, message):
             return False
@@ -98,15 +105,14 @@ class Endings:
         mender.put({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}})
         return True
 
-    def _delta(self, payload: dict[str, Json]) -> dict[str, Json]:
+    def _delta(self, payload: Payload) -> Payload:
         mender, changed = self._mender, payload
         delta = payload.get("delta")
         reason = delta.get("stop_reason") if isinstance(delta, dict) else None
-        calls = self._calls
-        if isinstance(reason, str) and reason:
-            self._reason = reason
-        made = bool(calls) and all(block.whole for block in calls)
-        meant = _OURS.get(reason) if isinstance(reason, str) else None
+        reason = reason if isinstance(reason, str) else ""
+        self._reason = reason or self._reason
+        meant = _OURS.get(reason)
+        made = "end_turn" in {reason, meant} and mender.runnable
         if meant is not None:
             meant = "tool_use" if made and meant == "end_turn" else meant
             if mender.tell(FOREIGN_FINISH, mender.number, f"the stop reason is {reason}"):
@@ -115,7 +121,7 @@ class Endings:
         message = "stop reason end_turn although tools are used"
         if made and reason == "end_turn" and mender.tell(WRONG_FINISH, mender.number, message, severity=WARNING):
             changed = {**changed, "delta": {**changed["delta"], "stop_reason": "tool_use"}}
-        if "tool_use" in {reason, meant} and not calls:
+        if "tool_use" in {reason, meant} and not mender.calls:
             mender.tell(MISSING_CALLS, mender.number, "the stop reason says tool_use and no tool_use block came")
         bare = not isinstance(payload.get("usage"), dict)
         if bare and mender.tell(NULL_USAGE, mender.number, "message_delta has no usage"):

@@ -1,0 +1,90 @@
+"""Anthropic content blocks that wait for their turn, with their events."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Event, Json
+    from toolstream_core.wire.frame import Frame
+
+
+class Waited(NamedTuple):
+    """An event of a block that waits."""
+
+    event: Event
+    payload: dict[str, Json]
+    call: OpenCall | None
+    stops: bool
+
+
+class Queue:
+    """The events of one block so far, its start first."""
+
+    __slots__ = ("events", "index")
+
+    def __init__(self, index: Hashable, start: Waited) -> None:
+        """`index` is the wire's."""
+        self.index = index
+        self.events = [start]
+
+    @property
+    def start(self) -> Waited:
+        """The event that starts the block."""
+        return self.events[0]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether its stop is the last of them."""
+        return self.events[-1].stops
+
+
+class Waiting:
+    """The blocks that wait, in the order in which they started. Each event costs the same, however many wait."""
+
+    def __init__(self) -> None:
+        """Nothing waits."""
+        self._queues: deque[Queue] = deque()
+        self._newest: dict[Hashable, Queue] = {}
+        self.events = 0
+        """How many events wait."""
+
+    def __bool__(self) -> bool:
+        """Whether a block waits."""
+        return bool(self._queues)
+
+    @property
+    def first(self) -> Queue:
+        """The block whose turn comes next."""
+        return self._queues[0]
+
+    def of(self, index: Hashable) -> Queue | None:
+        """The newest block of an index, where it waits."""
+        return self._newest.get(index)
+
+    def begin(self, index: Hashable, start: Waited) -> None:
+        """A block starts, and waits."""
+        queue = self._newest[index] = Queue(index, start)
+        self._queues.append(queue)
+        self.events += 1
+
+    def add(self, queue: Queue, waited: Waited) -> None:
+        """One more event of a block that waits."""
+        queue.events.append(waited)
+        self.events += 1
+
+    def pop(self) -> Queue:
+        """Take out the block whose turn it is."""
+        queue = self._queues.popleft()
+        if self._newest.get(queue.index) is queue:
+            del self._newest[queue.index]
+        self.events -= len(queue.events)
+        return queue
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames of all events that wait."""
+        return (waited.event.frame for queue in self._queues for waited in queue.events)

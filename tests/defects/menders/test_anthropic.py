@@ -1,0 +1,294 @@
+"""Messages streams that end early, overlap, or say odd things: what repairs must not do to them, and what they cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from tests.defects.driven import Payload, Went, exchange, mended, seen
+from toolstream_core.body import Body
+from toolstream_core.model import Exchange
+from toolstream_core.settings import SAFE, Settings
+from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.write import encoded
+
+HERE = Exchange(path="/v1/messages", content_type="text/event-stream")
+"""Nothing is known of the tools."""
+
+
+def event(kind: str, **said: Any) -> bytes:
+    """One event."""
+    payload = {"type": kind, **said}
+    return f"event: {kind}\ndata: ".encode() + encoded(payload) + b"\n\n"
+
+
+def start(index: Any, kind: str = "tool_use", **said: Any) -> bytes:
+    """A block starts; a tool's with an id and a name."""
+    tool = {"id": f"toolu_{index}", "name": "f", "input": {}} if kind.endswith("tool_use") else {}
+    return event("content_block_start", index=index, content_block={"type": kind, **tool, **said})
+
+
+def more(index: Any, text: Any, kind: str = "input_json_delta") -> bytes:
+    """A delta."""
+    key = {"input_json_delta": "partial_json", "text_delta": "text", "thinking_delta": "thinking"}[kind]
+    return event("content_block_delta", index=index, delta={"type": kind, key: text})
+
+
+def stop(index: Any) -> bytes:
+    """A block stops."""
+    return event("content_block_stop", index=index)
+
+
+HEAD = event("message_start", message={"id": "m", "content": [], "usage": {"input_tokens": 1, "output_tokens": 1}})
+DELTA = event("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 1})
+STOP = event("message_stop")
+CALL = start(0) + more(0, '{"a":1}') + stop(0)
+
+
+def frames(body: bytes) -> list[tuple[str, Payload]]:
+    """Every event, by name; fails where one is no JSON or lacks its end."""
+    framer = SseFramer()
+    cut = [*framer.feed(body), *framer.feed(b"")]
+    assert not any(frame.trailing for frame in cut)
+    return [(frame.name, json.loads(frame.data)) for frame in cut if frame.data is not None]
+
+
+def said(body: bytes, key: str = "partial_json") -> str:
+    """What deltas of one kind say, joined."""
+    deltas = [payload.get("delta") for _, payload in frames(body)]
+    return "".join(str(delta.get(key, "")) for delta in deltas if isinstance(delta, dict))
+
+
+def both(body: bytes) -> list[Went]:
+    """At a clean end, and where the connection broke."""
+    return [mended(body, HERE), mended(body, HERE, broken="reset")]
+
+
+def test_a_header_alone_is_no_call() -> None:
+    """Nothing is added that would make one with `{}` of it."""
+    for went in both(HEAD + start(0)):
+        assert went.out == HEAD + start(0)
+        assert "missing-finish" not in went.told
+    assert "truncated-stream" in mended(HEAD + start(0), HERE).told
+
+
+def test_a_call_without_arguments_that_was_stopped_is_one() -> None:
+    """Its stop says that it is over."""
+    out = mended(HEAD + start(0) + stop(0), HERE).out
+    assert [name for name, _ in frames(out)][-2:] == ["message_delta", "message_stop"]
+
+
+def test_a_limit_ends_no_call() -> None:
+    """A header that `max_tokens` follows is not stopped; one that `tool_use` follows is."""
+    cut = event("message_delta", delta={"stop_reason": "max_tokens"}, usage={"output_tokens": 1})
+    assert mended(HEAD + start(0) + cut + STOP, HERE).out == HEAD + start(0) + cut + STOP
+    assert stop(0) in mended(HEAD + start(0) + DELTA + STOP, HERE).out
+    usage = event("message_delta", usage={"output_tokens": 1})
+    assert mended(HEAD + start(0) + usage, HERE).out == HEAD + start(0) + usage
+
+
+@pytest.mark.parametrize("pieces", [('"{\\"ci', 'ty\\": ', '\\"Pari'), ('": 3}',), ('"',)])
+def test_arguments_that_begin_with_a_quote_go_out(pieces: tuple[str, ...]) -> None:
+    """Cut off, or without their head, they are nobody's whole arguments, and all that the client has."""
+    body = HEAD + start(0) + b"".join(more(0, piece) for piece in pieces)
+    for went in both(body):
+        assert said(went.out) == "".join(pieces)
+        assert stop(0) not in went.out
+        assert "message_stop" not in [name for name, _ in frames(went.out)]
+
+
+@pytest.mark.parametrize("at", range(1, len(DELTA + STOP)))
+def test_nothing_is_joined_to_a_cut_event(at: int) -> None:
+    """An ending that is made up is an event of its own, and the fragment is gone; or the stream ends as it did."""
+    body = HEAD + CALL + (DELTA + STOP)[:at]
+    for went in both(body):
+        if went.out != body:
+            assert [name for name, _ in frames(went.out)][-2:] == ["message_delta", "message_stop"]
+
+
+def test_a_cut_event_of_another_kind_is_no_end() -> None:
+    """A second call had begun: whether the answer was whole nobody knows."""
+    for at in range(1, len(start(1)) - 2):
+        body = HEAD + CALL + start(1)[:at]
+        assert mended(body, HERE).out == body
+
+
+def test_a_cut_reason_that_is_another_is_no_end() -> None:
+    """Only `tool_use` is what would be said."""
+    other = event("message_delta", delta={"stop_reason": "max_tokens"}, usage={})
+    body = HEAD + CALL + other[: other.index(b"tokens")]
+    assert mended(body, HERE).out == body
+
+
+def test_the_last_event_whole_but_for_its_blank_line() -> None:
+    """What was kept goes out behind it, as an event of its own, also where the connection broke."""
+    body = HEAD + start(0) + more(0, '": 3}').rstrip()
+    assert said(mended(body, HERE, broken="reset").out) == '": 3}'
+
+
+@pytest.mark.parametrize("rest", [b"", more(0, '{"a"'), more(0, '{"a"') + DELTA + STOP, event("error", error={})])
+def test_text_in_a_call_that_is_cut_off_goes_out(rest: bytes) -> None:
+    """In its place: before whatever ends the message."""
+    body = HEAD + start(0) + more(0, "Let me look.", "text_delta") + rest
+    for went in both(body):
+        assert said(went.out, "text") == "Let me look."
+        assert went.out.index(b"Let me") < went.out.find(b"message_delta") % (len(went.out) + 1)
+
+
+def test_text_in_a_whole_call_goes_behind_it() -> None:
+    """In a block of its own, and what follows counts on from there."""
+    body = HEAD + start(0) + more(0, "So.", "text_delta") + more(0, '{"a":1}') + stop(0) + start(1) + stop(1)
+    assert [
+        p["index"]
+        for name, p in frames(mended(body + DELTA + STOP, HERE).out)
+        if name.endswith("_start") and "index" in p
+    ] == [0, 1, 2]
+
+
+def test_a_stop_that_says_more_than_a_stop_goes_on() -> None:
+    """Whatever it is, it is not lost."""
+    odd = b'event: content_block_stop\ndata: {"choices":[{"delta":{"content":"be"}}]}\n\n'
+    last = b'event: message_stop\ndata: {"text":"be"}\n\n'
+    body = HEAD + CALL + odd + DELTA + STOP + last
+    assert mended(body, HERE).out == body
+
+
+def test_arguments_behind_a_stop_go_on() -> None:
+    """They are nothing that a repair could place."""
+    body = HEAD + CALL + more(0, '{"pas') + DELTA + STOP
+    assert mended(body, HERE).out == body
+
+
+def test_a_doubled_call_with_text_in_it_leaves_the_text() -> None:
+    """The call goes, the text does not."""
+    again = start(1, id="toolu_0") + more(1, "Hm.", "text_delta") + more(1, '{"a":1}') + stop(1)
+    out = mended(HEAD + CALL + again + DELTA + STOP, HERE).out
+    assert out.count(b"tool_use") == 2
+    assert said(out, "text") == "Hm."
+
+
+def test_behind_a_doubled_call_indexes_are_right() -> None:
+    """The next block is where it belongs on the wire, and moves for the client; nothing is told of that."""
+    again = start(1, id="toolu_0") + more(1, '{"a":1}') + stop(1)
+    went = mended(HEAD + CALL + again + start(2) + more(2, '{"b":1}') + stop(2) + DELTA + STOP, HERE)
+    assert went.told == ["doubled-call"]
+    assert went.out == HEAD + CALL + (start(1, id="toolu_2") + more(1, '{"b":1}') + stop(1)) + DELTA + STOP
+
+
+def test_a_server_tool_is_not_stopped_inside_its_input() -> None:
+    """The block behind it waits for the rest."""
+    result = start(1, "web_search_tool_result", tool_use_id="toolu_0", content=[])
+    head = HEAD + start(0, "server_tool_use") + more(0, '{"query": "s')
+    for went in both(head + result):
+        assert went.out == head + result
+    tail = more(0, 'un"}') + stop(0)
+    assert (
+        mended(head + result + tail + stop(1) + DELTA + STOP, HERE).out == head + tail + result + stop(1) + DELTA + STOP
+    )
+
+
+FOREIGN = [
+    start(3, "thinking", thinking="", signature=""),
+    more(3, "hm", "thinking_delta"),
+    event("content_block_delta", index=3, delta={"type": "signature_delta", "signature": "c2ln"}),
+    stop(3),
+    start(4, "server_tool_use"),
+    more(4, '{"q"'),
+    more(4, ":1}"),
+    stop(4),
+    start(5, "web_search_tool_result", tool_use_id="toolu_4", content=[]),
+    stop(5),
+    start(6, "mcp_tool_use", server_name="s"),
+    more(6, "{}"),
+    stop(6),
+    start(7, "container_upload", file_id="x"),
+    stop(7),
+    start(8, "compaction", content=None),
+    event("content_block_delta", index=8, delta={"type": "compaction_delta", "content": "so far"}),
+    stop(8),
+    start(9, "new_tool_use"),
+    more(9, '{"new":'),
+    more(9, "1}"),
+    stop(9),
+    start(10, "text", text=""),
+    more(10, "So", "text_delta"),
+    event("content_block_delta", index=10, delta={"type": "citations_delta", "citation": {"cited_text": "x"}}),
+    stop(10),
+]
+
+
+def test_what_a_client_does_not_run_goes_unharmed() -> None:
+    """Also where something else is mended: every block keeps its events, under the index at which it started."""
+    body = HEAD + start(2, input=None) + more(2, '{"a":1}') + stop(2) + b"".join(FOREIGN) + DELTA + STOP
+    went = mended(body, HERE)
+    assert set(went.told) == {"missing-input", "offset-index"}
+    moved = [(name, {**p, "index": p["index"] - 2}) for name, p in frames(b"".join(FOREIGN))]
+    assert [one for one in frames(went.out) if one[1].get("index", 0) > 0] == moved
+    assert [call.name for call in went.record.calls if call.kind == "function"] == ["f"]
+
+
+ODD: list[Any] = [None, [], {}, [1], {"a": {"b": [1]}}, 1.5, -1, True, "", "x", "0", 10**19]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_odd_types_raise_nothing(odd: Any) -> None:
+    """Wherever they stand, everything goes on."""
+    body = HEAD + start(odd) + more(odd, '{"a":') + more(odd, odd) + more(odd, "1}") + stop(odd)
+    body += event("message_delta", delta={"stop_reason": odd}, usage=odd) + event("message_delta", delta=odd)
+    body += event("content_block_start", index=1, content_block=odd) + event("ping", type=odd) + STOP
+    mended(body, HERE)
+    body = HEAD + start(0, id=odd, name=odd, input=odd) + stop(0) + start(1, id=odd, name=odd, input=odd) + stop(1)
+    mended(body + DELTA + STOP, HERE)
+
+
+def steps(make: Any, count: int) -> list[int]:
+    """How many Python calls each tenth of so many blocks takes."""
+    line = Body(exchange("anthropic"), Settings(SAFE))
+    line.feed(HEAD)
+    bodies = [b"".join(make(at) for at in range(tenth * count // 10, (tenth + 1) * count // 10)) for tenth in range(10)]
+    taken = [0]
+
+    def counts(frame: object, what: str, argument: object) -> None:
+        del frame, argument
+        taken[-1] += what == "call"
+
+    for body in bodies:
+        taken.append(0)
+        chunks = [one + b"\n\n" for one in body.split(b"\n\n")[:-1]]
+        sys.setprofile(counts)
+        try:
+            for chunk in chunks:
+                line.feed(chunk)
+        finally:
+            sys.setprofile(None)
+    assert line.pipeline.error is None
+    return taken[1:]
+
+
+MAKES = {
+    "calls": lambda at: start(at) + more(at, '{"a":1}') + stop(at),
+    "text": lambda at: start(at, "text", text="") + more(at, "a", "text_delta") + stop(at),
+    "one id": lambda at: start(at, id="toolu_1") + more(at, f'{{"a":{at}}}') + stop(at),
+    "offset": lambda at: start(at + 1) + more(at + 1, '{"a":1}') + stop(at + 1),
+    "one index": lambda at: start(0, id=f"toolu_{at}") + more(0, '{"a":1}') + stop(0),
+    "never stopped": lambda at: start(at) + more(at, '{"a":1}'),
+    "half, never stopped": lambda at: start(at) + more(at, '{"a":'),
+    "stopped twice": lambda at: start(at) + more(at, '{"a":1}') + stop(at) + stop(at),
+}
+
+
+@pytest.mark.parametrize("name", MAKES)
+def test_thousands_of_blocks_cost_the_same_each(name: str) -> None:
+    """The last ones as much as the first ones."""
+    taken = steps(MAKES[name], 500)
+    assert taken[-1] < 1.5 * taken[1]
+
+
+def test_what_is_told_is_the_same_without_repairs() -> None:
+    """For streams that were cut, too."""
+    body = HEAD + start(0) + more(0, "Let me look.", "text_delta") + more(0, '"{\\"a') + start(1) + more(1, '{"a":1}')
+    for at in range(len(HEAD), len(body)):
+        assert mended(body[:at], HERE).told == seen(body[:at], HERE).told
