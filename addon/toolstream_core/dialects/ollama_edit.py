@@ -16,6 +16,8 @@ type Payload = dict[str, Any]
 
 _OF_EACH: Final = ("model", "created_at")
 """What every line says."""
+_SPOKEN: Final = ("content", "thinking")
+"""What a message says before its calls."""
 
 
 class Entry(NamedTuple):
@@ -51,3 +53,11 @@ def calls_line(payload: Json, calls: Sequence[Payload]) -> Payload:
     role = look.get(payload, "message", "role")
     message = {"role": role if isinstance(role, str) else "assistant", "content": "", "tool_calls": list(calls)}
     return {**{key: payload[key] for key in _OF_EACH if key in payload}, "message": message, "done": False}
+
+
+def out_of_done(payload: Json, calls: Sequence[Payload]) -> tuple[Payload, Payload]:
+    """The line that says done as two: these calls with what stands before them, and the rest."""
+    ahead, rest = calls_line(payload, calls), with_calls(payload, [])
+    spoken = {key: value for key, value in rest["message"].items() if key in _SPOKEN}
+    ahead["message"] = {"role": ahead["message"]["role"], "content": "", **spoken, "tool_calls": list(calls)}
+    return ahead, {**rest, "message": {**rest["message"], **dict.fromkeys(spoken, "")}}

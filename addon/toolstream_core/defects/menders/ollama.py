@@ -15,7 +15,7 @@ from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.dialects import request
-from toolstream_core.dialects.ollama_edit import Entry, Payload, calls_line, entries, with_calls
+from toolstream_core.dialects.ollama_edit import Entry, Payload, entries, out_of_done, with_calls
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import look
 from toolstream_core.wire.frame import Frame
@@ -98,8 +98,8 @@ class OllamaMender(Mender):
         if found and look.get(payload, "done") is True:
             message = "the line that says done carries calls, and readers may stop at that first"
             if self.tell(CALLS_IN_DONE, frame.number, message, found[0].call):
-                rest = writer.rewrite(frame, with_calls(payload, []))
-                return [writer.make(calls_line(payload, calls), frame.number), rest]
+                ahead, rest = out_of_done(payload, calls)
+                return [writer.make(ahead, frame.number), writer.rewrite(frame, rest)]
         return [writer.rewrite(frame, with_calls(payload, calls)) if changed else frame]
 
     def _mended(self, one: Entry, number: int) -> Payload:
