@@ -222,7 +222,6 @@ class Block:
             self.prefilled = said if isinstance(said, str) else encoded(said).decode()
 
 
-
 def adds(content: Payload, payload: Payload) -> bool:
     """Whether a start that comes again says anything that the first one, with `content`, did not."""
     again = payload.get("content_block")

@@ -70,8 +70,6 @@ class BlocksMender(Mender):
         """How many blocks the client has been given."""
         self.calls: list[Block] = []
         """Those of them that it runs."""
-        self.concluded = False
-        """Whether the message was said to be over, and not cut off."""
         self.open: dict[int, Block] = {}
         """Those that were not stopped, by their place."""
         self.by_id: dict[str, list[Block]] = {}

@@ -33,8 +33,6 @@ _OURS: Final = {
     "content_filter": "refusal",
 }
 """Other protocols' words for what Messages say."""
-_CUT: Final = ("max_tokens", "model_context_window_exceeded", "refusal", "length", "MAX_TOKENS", "content_filter")
-"""Reasons why a message was cut off, and what is open in it."""
 _OF_A_STOP: Final = frozenset({"type", "amazon-bedrock-invocationMetrics"})
 """All that an event says that stops a message."""
 
@@ -61,7 +59,6 @@ class Endings:
         reason = said if isinstance(said, str) and said else self._reason
         if reason or kind == "message_stop":
             self._mender.let_go()
-            self._mender.concluded = not self.failed and reason not in _CUT
             self._mender.close_whole(failed=self.failed)
         if kind == "message_stop":
             self._over = True
