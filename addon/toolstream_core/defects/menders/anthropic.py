@@ -8,7 +8,8 @@ from toolstream_core.defects.ending import IN_BAND_ERROR, OVERLAPPING_BLOCKS, RE
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.defects.menders.anthropic_block import Block, adds
-from toolstream_core.defects.menders.anthropic_blocks import BlocksMender, Payload, index_of
+from toolstream_core.defects.menders.anthropic_blocks import BlocksMender
+from toolstream_core.defects.menders.anthropic_events import Payload, index_of, is_text
 from toolstream_core.defects.menders.anthropic_tail import is_cut
 from toolstream_core.defects.menders.anthropic_waiting import Waited
 from toolstream_core.wire import look
@@ -249,8 +250,8 @@ class AnthropicMender(BlocksMender):
         if not any(one.says(block.name, said) for one in self.by_id.get(block.given_id, ())):
             return False
         deltas = [look.get(waited.payload, "delta") for waited in queue.events[1:-1]]
-        block.texts = [one.payload for one in queue.events if look.get(one.payload, "delta", "type") == "text_delta"]
-        only = all(isinstance(one, dict) and ("partial_json" in one or "text" in one) for one in deltas)
+        block.texts = [one.payload for one in queue.events if is_text(one.payload)]
+        only = len(block.texts) + sum(isinstance(one, dict) and "partial_json" in one for one in deltas) == len(deltas)
         return only and self.tell(DOUBLED_CALL, self.number, "the call was said before", call)
 
     def let_go(self) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.ending import REPEATED_STOP, UNCLOSED_CALL
-from toolstream_core.defects.framing import FOREIGN_DELTA, MISSING_EVENT_NAME
+from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.defects.menders.anthropic_ending import Endings
-from toolstream_core.defects.menders.anthropic_tail import ended
+from toolstream_core.defects.menders.anthropic_events import EventsMender, Payload, index_of, is_text
 from toolstream_core.defects.menders.anthropic_waiting import Waiting
-from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.dialects import request
 from toolstream_core.wire import look
-from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -21,31 +19,18 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.anthropic_block import Block
     from toolstream_core.defects.menders.told import Told
+    from toolstream_core.defects.stage import Context
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
 
 # The client gets blocks one after the other, each at the next place, whatever indexes the wire gives them. So every
 # block knows its place (`Block.place`), and an event is rewritten where its index is another. Blocks that are over
-# are remembered by index and id only, and counted: an answer may have many thousands of them.
+# are found by index or id: an answer may have many thousands of them.
 
-NAMED: Final = frozenset(
-    {
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-        "ping",
-        "error",
-    }
-)
 MAX_TWINS = 16
 """Calls of one id with which a further one is compared."""
 _OF_A_STOP: Final = frozenset({"type", "index"})
 """All that an event says that stops a block."""
-
-type Payload = dict[str, Json]
 
 
 class Placeholder(NamedTuple):
@@ -57,13 +42,12 @@ class Placeholder(NamedTuple):
     told: Told | None
 
 
-class BlocksMender(Mender):
+class BlocksMender(EventsMender):
     """Judges and mends content blocks; which of them have to wait is decided in the class made on it."""
 
     def __init__(self, context: Context) -> None:
         """As `Mender`."""
         super().__init__(context)
-        self.context = context
         self.last: Block | None = None
         """The block that started last."""
         self.count = 0
@@ -78,12 +62,10 @@ class BlocksMender(Mender):
         self._started = 0
         """How many blocks the wire has started, those among them that the client does not get."""
         self._waiting = Waiting()
-        self._out: list[Frame] = []
         self._ending = Endings(self)
         self._placeholder: Placeholder | None = None
         self._moved = False
         self._earlier: frozenset[str] | None = None
-        self.number = 0
 
     @property
     def earlier_ids(self) -> frozenset[str]:
@@ -101,32 +83,6 @@ class BlocksMender(Mender):
     def runnable(self) -> bool:
         """Whether calls came, and each of them can be run."""
         return self.whole and all(one.runnable for one in self.calls)
-
-    def put(self, payload: Payload, frame: Frame | None = None) -> None:
-        """Let an event go on: `frame` with another payload, or a new one."""
-        name = str(payload.get("type", ""))
-        if frame is None:
-            self._go(self.context.writer.make(payload, self.number, name))
-        else:
-            other = name if frame.name != name and name in NAMED else None
-            self._go(self.context.writer.rewrite(frame, payload, other))
-
-    def _go(self, frame: Frame) -> None:
-        """Let a frame go on; one before it that lacked its end gets it."""
-        if self._out and self._out[-1].trailing:
-            self._out[-1] = ended(self._out[-1])
-        self._out.append(frame)
-
-    def _pass(self, frame: Frame, payload: Payload, changed: Payload) -> None:
-        """Let an event go on, as it is where nothing in it changes."""
-        kind = payload.get("type")
-        nameless = not frame.name and isinstance(kind, str) and kind in NAMED and b"data:" in frame.raw
-        if nameless and self.tell(MISSING_EVENT_NAME, frame.number, "the event has no event line"):
-            self.put({**changed}, frame)
-        elif changed is payload:
-            self._go(frame)
-        else:
-            self._go(self.context.writer.rewrite(frame, changed))
 
     def _begin(self, block: Block, event: Event, payload: Payload) -> None:
         """Give the client a block."""
@@ -171,8 +127,10 @@ class BlocksMender(Mender):
             block.moved = self._moved = True
         if not block.open:
             self._late(event, payload, block)
-        elif _foreign(payload, block) and self.tell(
-            FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call
+        elif (
+            block.is_call
+            and is_text(payload)
+            and self.tell(FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call)
         ):
             block.texts.append(payload)
         else:
@@ -297,19 +255,3 @@ class BlocksMender(Mender):
     def _go_on(self) -> None:
         """A block was stopped: whose turn it is now."""
         raise NotImplementedError
-
-
-def index_of(payload: Payload) -> Hashable:
-    """The wire's index of a block, by which its events are known: a number where it is one in any spelling."""
-    index = payload.get("index")
-    number = look.integer(index)
-    if isinstance(number, int):
-        return number
-    return None if index is None else encoded(index)
-
-
-def _foreign(payload: Payload, block: Block) -> bool:
-    """Whether a delta is text although its block is a call."""
-    if not block.is_call or look.get(payload, "delta", "type") != "text_delta":
-        return False
-    return isinstance(look.get(payload, "delta", "text"), str)

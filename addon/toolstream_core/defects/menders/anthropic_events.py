@@ -1,0 +1,86 @@
+"""What goes on of a Messages stream, event by event, and what an event says of its block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.framing import MISSING_EVENT_NAME
+from toolstream_core.defects.menders.anthropic_tail import ended
+from toolstream_core.defects.stage import Context, Mender
+from toolstream_core.wire import look
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+NAMED: Final = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "ping",
+        "error",
+    }
+)
+
+type Payload = dict[str, Json]
+
+
+class EventsMender(Mender):
+    """Lets events go on, each with its name and its end."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Mender`."""
+        super().__init__(context)
+        self.context = context
+        self.number = 0
+        """The event that is looked at."""
+        self._out: list[Frame] = []
+        """What goes on for it."""
+
+    def put(self, payload: Payload, frame: Frame | None = None) -> None:
+        """Let an event go on: `frame` with another payload, or a new one."""
+        name = str(payload.get("type", ""))
+        if frame is None:
+            self._go(self.context.writer.make(payload, self.number, name))
+        else:
+            other = name if frame.name != name and name in NAMED else None
+            self._go(self.context.writer.rewrite(frame, payload, other))
+
+    def _go(self, frame: Frame) -> None:
+        """Let a frame go on; one before it that lacked its end gets it."""
+        if self._out and self._out[-1].trailing:
+            self._out[-1] = ended(self._out[-1])
+        self._out.append(frame)
+
+    def _pass(self, frame: Frame, payload: Payload, changed: Payload) -> None:
+        """Let an event go on, as it is where nothing in it changes."""
+        kind = payload.get("type")
+        nameless = not frame.name and isinstance(kind, str) and kind in NAMED and b"data:" in frame.raw
+        if nameless and self.tell(MISSING_EVENT_NAME, frame.number, "the event has no event line"):
+            self.put({**changed}, frame)
+        elif changed is payload:
+            self._go(frame)
+        else:
+            self._go(self.context.writer.rewrite(frame, changed))
+
+
+def index_of(payload: Payload) -> Hashable:
+    """The wire's index of a block, by which its events are known: a number where it is one in any spelling."""
+    index = payload.get("index")
+    number = look.integer(index)
+    if isinstance(number, int):
+        return number
+    return None if index is None else encoded(index)
+
+
+def is_text(payload: Payload) -> bool:
+    """Whether an event is a delta of text."""
+    delta = payload.get("delta")
+    return look.get(delta, "type") == "text_delta" and isinstance(look.get(delta, "text"), str)
