@@ -6,15 +6,20 @@ import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import time
+import tomllib
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from tests.conftest import ROOT
-from toolstream_core.cli.launch import Mitmdump
+from toolstream_core.cli.launch import Mitmdump, mitmdump_path
 from toolstream_core.dialects import DIALECTS
 from toolstream_core.fixtures import load
 from toolstream_core.proxy.options import OURS
@@ -33,6 +38,12 @@ COMMANDS = [
 ]
 PROXIES = [command for command in COMMANDS if command.startswith("mitmdump ")]
 VARIABLES = [command for command in COMMANDS if command.startswith("export ")]
+INSTALLS = {
+    command: "it installs from the package index, some of it for the whole user"
+    for command in COMMANDS
+    if command.startswith(("pip ", "pipx ", "uv "))
+}
+"""What is not run here, and why."""
 SCRIPTS = [command for command in COMMANDS if command.startswith("scripts/")]
 TYPED = [command for command in COMMANDS if command.startswith("toolstream ")]
 SESSION = [command for command in TYPED if "session.flow" in command]
@@ -49,10 +60,19 @@ with httpx.stream("POST", "https://api.openai.com/v1/chat/completions", json=req
 
 def test_every_command_is_run() -> None:
     """Whoever adds a command adds its test."""
-    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *TYPED])
+    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *TYPED, *INSTALLS])
     assert PROXIES
     assert VARIABLES
     assert TYPED
+
+
+@pytest.mark.parametrize("command", INSTALLS)
+def test_what_is_installed(command: str) -> None:
+    """What the package declares is what the commands rely on: it brings `toolstream`, and mitmproxy its programs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert list(project["scripts"]) == ["toolstream"]
+    assert [one for one in project["dependencies"] if one.startswith("mitmproxy")]
+    assert command.endswith(" .")
 
 
 @pytest.mark.parametrize("command", SCRIPTS)
@@ -61,14 +81,14 @@ def test_scripts(command: str) -> None:
     assert os.access(ROOT / command, os.X_OK)
 
 
-def environment(proxy: Mitmdump) -> dict[str, str]:
+def environment(proxy: Mitmdump | Quiet) -> dict[str, str]:
     """What the README's `export` lines set, for this proxy in the place of the usual one."""
     said = dict(command.removeprefix("export ").split("=", 1) for command in VARIABLES)
-    there = {"http://127.0.0.1:8080": proxy.url, "~/.mitmproxy/mitmproxy-ca-cert.pem": str(proxy.ca)}
+    there = {"http://127.0.0.1:8080": proxy.url, "~/.mitmproxy/mitmproxy-ca-cert.pem": str(proxy.ca), "1": "1"}
     return {name: there[value] for name, value in said.items()}
 
 
-def ask(proxy: Mitmdump, folder: Path) -> str:
+def ask(proxy: Mitmdump | Quiet, folder: Path) -> str:
     """A client that knows nothing but these variables asks for a tool call."""
     asked = folder / "request.json"
     saved = load(ROOT / "flows" / "openai-chat-single.flow")[0]
@@ -85,11 +105,12 @@ def ask(proxy: Mitmdump, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("command", PROXIES)
+@pytest.mark.parametrize("command", [command for command in PROXIES if " -q " not in command])
 def test_proxies(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mitmdump as it is typed, with a client that the README's variables send through it."""
     words = shlex.split(command)
-    assert words[:3] == ["mitmdump", "-s", "addon/toolstream.py"]
+    assert words[:2] == ["mitmdump", "-s"]
+    assert words[2] in {"addon/toolstream.py", "$(toolstream addon-path)"}
     arguments = [
         word if word != "toolstream_provider=flows" else f"toolstream_provider={ROOT / 'flows'}" for word in words[3:]
     ]
@@ -108,6 +129,52 @@ def test_proxies(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert SESSION
         for saved in SESSION:
             assert re.search(r"call 0 get_weather|1 stream, \d+ events? changed", typed(saved))
+
+
+class Quiet(NamedTuple):
+    """A mitmdump that does not say where it listens."""
+
+    url: str
+    ca: Path
+
+
+def test_quiet(tmp_path: Path) -> None:
+    """With `-q` there is nothing but our lines."""
+    (command,) = (command for command in PROXIES if " -q " in command)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ("listen_host=127.0.0.1", f"listen_port={port}", f"confdir={tmp_path}", "toolstream_provider=flows")
+    arguments = [*shlex.split(command)[1:], *chain.from_iterable(("--set", option) for option in options)]
+    with (tmp_path / "told").open("w") as told:
+        process = subprocess.Popen([mitmdump_path(), *arguments], stdout=told, stderr=subprocess.STDOUT, cwd=ROOT)
+    try:
+        until = time.monotonic() + 30
+        while not listens(port) and time.monotonic() < until:
+            time.sleep(0.1)
+        proxy = Quiet(f"http://127.0.0.1:{port}", tmp_path / "mitmproxy-ca-cert.pem")
+        assert ask(proxy, tmp_path).startswith("200 ")
+    finally:
+        process.terminate()
+        process.wait(20)
+    lines = (tmp_path / "told").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#1 api.openai.com ")] == []
+    assert [line for line in lines if "call 0 get_weather" in line]
+
+
+def listens(port: int) -> bool:
+    """Whether something does on this port."""
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_codex() -> None:
+    """The table of a provider that Codex takes as its own, over HTTP."""
+    (block,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    config = tomllib.loads(block)
+    provider = config["model_providers"][config["model_provider"]]
+    assert provider["wire_api"] == "responses"
+    assert provider["supports_websockets"] is False
+    assert any(dialect.claims(f"{urlsplit(provider['base_url']).path}/responses") for dialect in DIALECTS)
 
 
 @pytest.mark.parametrize("command", [command for command in TYPED if command not in SESSION])
