@@ -26,9 +26,9 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         "aichat",
         "0.30.0 and the states before its fix",
         ("whole-calls", "one-call-per-event", "even-ids"),
-        ("safe",),
+        ("safe", "early-finish"),
         "keys calls by id and index of each delta, passes over shorter keys and an event's further entries, "
-        "and needs [DONE]",
+        "reads no call behind a finish reason, and needs [DONE]",
         "https://github.com/sigoden/aichat",
     ),
     ClientSet(
@@ -65,7 +65,8 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         ("sequential",),
         ("safe",),
         "reads deltas only, so calls of the final message are streamed before the finish; "
-        "takes a delta without an id for more of the last call",
+        "takes a delta without an id for more of the last call; "
+        "an answer without calls needs the repair missing-calls beside it, which costs a request",
         "https://github.com/earendil-works/pi",
     ),
     ClientSet(
@@ -76,5 +77,14 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         ("safe",),
         "takes a call for whole when a fragment of another comes, and what follows of it for a call without a name",
         "https://github.com/langchain4j/langchain4j/issues/4937",
+    ),
+    ClientSet(
+        "openai-stream",
+        "OpenAI's stream helpers, and what reads as they do (LlamaIndex)",
+        "Python `chat.completions.stream`, JavaScript `chat.completions.stream` and `runTools`",
+        ("sequential",),
+        ("safe",),
+        "take a call for done, and parse it, when an entry of another one comes",
+        "https://github.com/openai/openai-python/blob/main/src/openai/lib/streaming/chat/_completions.py",
     ),
 )

@@ -72,6 +72,14 @@ const CLIENTS = {
       finish: choice.finish_reason,
     };
   },
+  "openai chat.stream events": async (asked) => {
+    const tools = asked.tools.map((one) => ({ type: "function", function: { ...one, strict: true } }));
+    const stream = openai(asked).chat.completions.stream({ model: asked.model, messages: QUESTION, tools });
+    const calls = [];
+    stream.on("tool_calls.function.arguments.done", (one) => calls.push([one.name, one.arguments, null]));
+    const [choice] = (await stream.finalChatCompletion()).choices;
+    return { calls, finish: choice.finish_reason };
+  },
   "openai responses.stream": async (asked) => {
     const response = await openai(asked).responses.stream({ model: asked.model, input: "Go on." }).finalResponse();
     const items = response.output.filter((one) => one.type === "function_call");
