@@ -38,7 +38,8 @@ def test_the_calls_come_before_the_finish() -> None:
     """Which stays as it came; the usage is told."""
     got = recovered(asked(), Exchange(path=EXCHANGE.path), CHAT, json.dumps(WHOLE).encode(), AnswerIds())
     assert got.frames.endswith(FINISH)
-    assert (got.calls, got.usage) == (1, {"n": 3})
+    assert got.usage == {"n": 3}
+    assert [(call.name, list(call.events)) for call in got.calls] == [("f", [0])]
     record = read_body([got.frames], EXCHANGE)
     assert record is not None
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "f", '{"a":1}')]
@@ -63,12 +64,21 @@ def test_calls_are_told_apart() -> None:
     assert len({*answers[0], *answers[1]}) == 2 * len(said) - 1
 
 
-@pytest.mark.parametrize(("answer", "why"), [(b'{"choices":[]}', "no calls"), (b"<html>", "no answer")])
-def test_nothing_is_made_up(answer: bytes, why: str) -> None:
-    """An answer without calls is none."""
-    path = EXCHANGE.path if why == "no calls" else "/"
+@pytest.mark.parametrize(
+    ("answer", "status", "why"),
+    [
+        (b'{"choices":[]}', 200, "the answer has no calls"),
+        (b"<html>", 200, "the answer is not JSON"),
+        (b"[1]", 200, "no answer of an LLM came"),
+        (b'{"error":{"message":"slow down"}}', 200, "the answer is an error: slow down"),
+        (json.dumps(WHOLE).encode(), 529, "the answer has status 529"),
+    ],
+)
+def test_nothing_is_made_up(answer: bytes, status: int, why: str) -> None:
+    """An answer without calls is none, and it is said why."""
+    path = "/" if answer == b"[1]" else EXCHANGE.path
     with pytest.raises(NothingRecoveredError, match=why):
-        recovered(asked(), Exchange(path=path), CHAT, answer, AnswerIds())
+        recovered(asked(), Exchange(path=path, status=status), CHAT, answer, AnswerIds())
 
 
 def test_healthy_streams_are_never_asked_for_again() -> None:

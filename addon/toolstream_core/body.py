@@ -72,11 +72,17 @@ class Body:
         self.pipeline.clean = broken is None
         return self.pipeline.feed(b"")
 
-    def record(self, *, broken: str | None = None) -> Record | None:
-        """What the answer was, once it is over; `None` where it is no LLM's."""
+    def record(self, *, broken: str | None = None, told: bool = True) -> Record | None:
+        """What the answer was, once it is over; `None` where it is no LLM's.
+
+        Where it is not `told` now, `Reader.tell_end` does so later.
+        """
         if self.reader is None:
             return None
-        return self.reader.finished(broken=broken, unread=self.pipeline.failure)
+        record = self.reader.finished(broken=broken, unread=self.pipeline.failure)
+        if told:
+            self.reader.tell_end()
+        return record
 
     def _begin(self, dialect: Dialect, framer: Framer) -> Plan:
         writer = writer_for(framer)

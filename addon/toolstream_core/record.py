@@ -22,6 +22,14 @@ MAX_FINDINGS = 1000
 """Findings of one answer that are kept; more of the same help nobody."""
 
 
+class Note(NamedTuple):
+    """What was done to an answer beside its events, or could not be done."""
+
+    name: str
+    """Of the defect or the shape that it was done for."""
+    message: str
+
+
 class Injected(NamedTuple):
     """A fault that was aimed at an answer."""
 
@@ -57,6 +65,9 @@ class Record:
     findings: list[Finding] = field(default_factory=list)
     mended: int = 0
     """Events that were rewritten for the client."""
+    changes: list[str] = field(default_factory=list)
+    """Names of the defects and shapes for which they were, in order of appearance."""
+    notes: list[Note] = field(default_factory=list)
     faults: list[Injected] = field(default_factory=list)
     """What was done to break it on purpose."""
 
@@ -106,6 +117,7 @@ class Reader:
         self._found: set[tuple[str, int, int | None]] = set()
         self.told: Sequence[Heard] = ()
         """The fragments of the event that was read last, with their calls."""
+        self._recovered: list[Call] = []
 
     @property
     def wanted(self) -> bool:
@@ -130,8 +142,17 @@ class Reader:
         """Take a change, and tell it."""
         if mended.kind != "fault":
             self._record.mended += 1
+            self._record.changes += [name for name in mended.rows if name not in self._record.changes]
         for sink in self._live:
             sink.mended(mended)
+
+    def noted(self, name: str, message: str) -> None:
+        """Take what was done, or could not be done, beside the events."""
+        self._record.notes.append(Note(name, message))
+
+    def recovered(self, calls: Sequence[Call]) -> None:
+        """Take calls that never came and were woven in."""
+        self._recovered += calls
 
     def __call__(self, event: Event) -> None:
         """Take the next event."""
@@ -161,16 +182,22 @@ class Reader:
         call.arguments.add_plain(passed.text, passed.last)
 
     def finished(self, *, broken: str | None = None, unread: str | None = None) -> Record:
-        """The record, complete. `unread`: why reading stopped before the end, where it did."""
+        """The record, complete but for what faults still do. `unread`: why reading stopped before the end."""
         record = self._record
-        record.broken = broken
+        if not (broken and record.ended and endings.BY_CLIENT.search(broken)):
+            record.broken = broken
         record.model = self._model or record.model
         record.calls = self._calls.resolved()
-        record.faults = [Injected(pick.fault.spec, pick.rolled, pick.touched) for pick in self.faults]
         record.findings = [*record.findings, *endings.check(record, unread)][:MAX_FINDINGS]
+        return record
+
+    def tell_end(self) -> None:
+        """Tell that the answer is over: whatever was done to it has been done."""
+        record = self._record
+        record.calls += self._recovered
+        record.faults = [Injected(pick.fault.spec, pick.rolled, pick.touched) for pick in self.faults]
         for sink in self._sinks:
             sink.ended(record)
-        return record
 
     def _heard(self, event: Event, said: Said) -> None:
         record, number = self._record, event.frame.number

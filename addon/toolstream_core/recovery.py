@@ -9,6 +9,7 @@ from toolstream_core.calls import known
 from toolstream_core.defects.ending import MISSING_CALLS
 from toolstream_core.defects.leaks.promote import PREFIX, PROMOTE, Promotion
 from toolstream_core.defects.leaks.scanner import Leaked
+from toolstream_core.model import ABSENT, Runs
 from toolstream_core.wire import look
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import SseWriter
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.defects.ids import AnswerIds
     from toolstream_core.model import Call, Exchange, Json
+    from toolstream_core.record import Record
     from toolstream_core.transit import Ask
 
 _NOT_AGAIN = frozenset({"stream", "stream_options"})
@@ -28,7 +30,7 @@ class Recovered(NamedTuple):
 
     frames: bytes
     """The calls as events, and the event that says the finish."""
-    calls: int
+    calls: list[Call]
     usage: Json
 
 
@@ -44,14 +46,20 @@ def again(request: Json) -> Json:
 
 def recovered(ask: Ask, exchange: Exchange, dialect: str, answer: bytes, ids: AnswerIds) -> Recovered:
     """The stream's finish with the calls of a whole answer before it. Raises `NothingRecoveredError`."""
+    if not 200 <= exchange.status < 300:  # noqa: PLR2004 - HTTP's range for what succeeded
+        raise NothingRecoveredError(f"the answer has status {exchange.status}")
+    if parse(answer) is ABSENT:
+        raise NothingRecoveredError("the answer is not JSON")
     record = read_body([answer], exchange)
     calls = [] if record is None else [call for call in record.calls if call.complete and call.name]
     if not calls:
-        raise NothingRecoveredError("the answer has no calls" if record is not None else "no answer of an LLM came")
-    leaked = [Leaked(MISSING_CALLS, call.name, call.arguments) for call in calls]
-    made = list(zip(_told_apart(calls, dialect, ids), leaked, strict=True))
+        raise NothingRecoveredError(_lack(record))
+    for call, own in zip(calls, list(_told_apart(calls, dialect, ids)), strict=True):
+        call.id, call.events = own, Runs()
+        call.events.add(ask.event.frame.number)
+    made = [(call.id, Leaked(MISSING_CALLS, call.name, call.arguments)) for call in calls]
     frames = PROMOTE[dialect](Promotion(ask.event, made, ask.index, SseWriter()))
-    return Recovered(b"".join(frame.raw for frame in frames), len(calls), look.get(parse(answer), "usage"))
+    return Recovered(b"".join(frame.raw for frame in frames), calls, look.get(parse(answer), "usage"))
 
 
 def _told_apart(calls: Iterable[Call], dialect: str, ids: AnswerIds) -> Iterator[str]:
@@ -61,3 +69,9 @@ def _told_apart(calls: Iterable[Call], dialect: str, ids: AnswerIds) -> Iterator
         own = known(call.id)
         yield own if own and own not in given else ids.make(PREFIX.get(dialect, "call_"))
         given.add(own)
+
+
+def _lack(record: Record | None) -> str:
+    if record is None:
+        return "no answer of an LLM came"
+    return f"the answer is an error: {record.error}" if record.error else "the answer has no calls"

@@ -56,6 +56,8 @@ def test_document() -> None:
                 "calls": [CALL],
                 "findings": [*notes, FINDING],
                 "mended": 0,
+                "changes": [],
+                "notes": [],
                 "faults": [],
             }
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.defects.ending import CUT_OFF_CALL, MISSING_FINISH, TRUNCATED_STREAM, UNTERMINATED_BODY
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 # Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
-_BY_CLIENT = re.compile(r"\bclient\b", re.IGNORECASE)
+BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
 _SAY_WHY = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
 """Findings of a call that say already why its arguments are not whole."""
 _NO_JSON = frozenset({b"[DONE]", b""})
@@ -69,7 +69,7 @@ def check(record: Record, unread: str | None) -> list[Finding]:
     if not (record.ended or record.error or unread or (whole and not record.broken)):
         how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
         findings.append(TRUNCATED_STREAM.found(last, f"{how} before the answer was finished"))
-    elif record.broken and record.ended and not _BY_CLIENT.search(record.broken):
+    elif record.broken and record.ended and not BY_CLIENT.search(record.broken):
         message = f"everything was said, then the connection broke ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
     told = {finding.call for finding in record.findings if finding.code in _SAY_WHY}

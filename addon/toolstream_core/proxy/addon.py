@@ -58,7 +58,7 @@ class ToolstreamAddon:
         self._paint = plain
         self._settings = NOTHING
         self._ids = Ids()
-        self._timing = Timing(lambda flow_id: self._watches.pop(flow_id, None))
+        self._timing = Timing(self._closed)
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
@@ -137,6 +137,8 @@ class ToolstreamAddon:
         watch = self._watches.pop(flow.id, None)
         self._timing.forget(flow)
         if watch is None or watch.over:
+            if watch is not None:
+                watch.tell_end()
             return
         assert flow.response is not None
         out: list[bytes] = []
@@ -154,17 +156,25 @@ class ToolstreamAddon:
         self._timing.forget(flow)
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
+            watch.tell_end()
 
     def done(self) -> None:
         """Tell what is left."""
         for watch in self._watches.values():
             watch.finish(broken="the proxy was stopped")
+            watch.tell_end()
         self._watches.clear()
         if self._out is not None:
             self._out.flush()
         if self._jsonl is not None:
             self._jsonl.close()
             self._jsonl = None
+
+    def _closed(self, flow_id: str) -> None:
+        """The answer's passage is over."""
+        watch = self._watches.pop(flow_id, None)
+        if watch is not None:
+            watch.tell_end()
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
         if ctx.options.toolstream_log == "off" and self._jsonl is None and not self._settings.rewrites:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.ending import CUT_OFF_CALL
 from toolstream_core.proxy.steps import Break, End
 from toolstream_core.transit import Ask, Cut, Finish, Hold, How, Place, Send, Wait
 
@@ -26,6 +27,7 @@ FETCHING = 600.0
 """Seconds after which an answer that is fetched whole counts as never coming."""
 BEAT = 5.0
 """Seconds between comments while the client waits for a second answer."""
+BROKEN_OFF: Final = f"cut by toolstream_repair: {CUT_OFF_CALL.name}"
 _NOWHERE = Place(0, 0, counts=False)
 _HEARTBEAT = b": keep-alive\n\n"
 
@@ -161,8 +163,8 @@ class WatchedPassage:
                 return bool(raw)
             case Wait(seconds):
                 self._due = _now() + seconds
-            case Cut(how):
-                self.step = Break(how, "cut by toolstream_fault")
+            case Cut(how, why):
+                self.step = Break(how, why)
             case Finish():
                 self._watch.finish(broken="ended by toolstream_fault")
                 self._closed()
@@ -264,8 +266,9 @@ class WatchedPassage:
 
     def _say_last(self) -> None:
         self._say(b"")
+        self._watch.tell_end()
         if self._watch.half:
-            self._queue.append(Cut(How.CLOSE))
+            self._queue.append(Cut(How.CLOSE, BROKEN_OFF))
 
 
 def _now() -> float:

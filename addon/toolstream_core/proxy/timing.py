@@ -17,7 +17,7 @@ from toolstream_core.defects.row import GEMINI, LIVE, OLLAMA
 from toolstream_core.defects.stage import Mended
 from toolstream_core.dialects import DIALECTS, request
 from toolstream_core.fixtures import Chunk, content_of
-from toolstream_core.model import Exchange
+from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.pace import Drawn, Pace, drawn
 from toolstream_core.proxy import gate
 from toolstream_core.proxy.gate import Gate, missing
@@ -109,6 +109,7 @@ class Timing:
             return False
         asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites
         pace = Pace(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
+        watch.passing = True
         self._passages[flow.id] = WatchedPassage(
             watch,
             pace,
@@ -137,31 +138,43 @@ class Timing:
         try:
             content = json.dumps(recovery.again(exchange.request), ensure_ascii=False).encode()
             answer = await gate.ask(flow, content, ASKING)
-            whole = replace(exchange, content_type="application/json", content_encoding="")
+            whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
             got = recovery.recovered(ask, whole, dialect, content_of(answer), watch.ids)
         except (TimeoutError, ConnectionError, recovery.NothingRecoveredError) as error:
-            why = f"nothing came within {ASKING:g} s" if isinstance(error, TimeoutError) else str(error)
-            logger.warning("toolstream asked again for flow %s, in vain: %s", flow.id, watch.hide(why))
+            why = watch.hide(_why(error, ASKING))
+            logger.warning("toolstream asked again for flow %s, in vain: %s", flow.id, why)
+            if watch.reader is not None:
+                watch.reader.noted(MISSING_CALLS.name, f"the provider was asked again, in vain: {why}")
             return before
-        watch.mended(Mended((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
-        logger.info("toolstream asked again for flow %s: %s calls, usage %s", flow.id, got.calls, got.usage)
+        if watch.reader is not None:
+            watch.reader.recovered(got.calls)
+            watch.reader.mended(Mended((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
+        logger.info("toolstream asked again for flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage)
         return got.frames
 
     async def _fetch(self, flow: http.HTTPFlow, watch: Watch, dialect: str, passage: WatchedPassage) -> Sequence[Chunk]:
         """The whole answer's events; an error as it came, where the headers have not gone, else as an event."""
         assert flow.response is not None
         asked = watch.exchange.request
-        content = json.dumps(asked if dialect == GEMINI else recovery.again(asked), ensure_ascii=False).encode()
+        wanted = json.dumps(asked if dialect == GEMINI else recovery.again(asked), ensure_ascii=False).encode()
         path = _ALT.sub("", flow.request.path.replace(":streamGenerateContent", ":generateContent"))
         try:
-            answer = await gate.ask(flow, content, FETCHING, path=path)
+            answer = await gate.ask(flow, wanted, FETCHING, path=path)
         except (TimeoutError, ConnectionError) as error:
-            why = f"nothing came within {FETCHING:g} s" if isinstance(error, TimeoutError) else str(error)
-            logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, watch.hide(why))
+            why = watch.hide(_why(error, FETCHING))
+            logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, why)
             answer = http.Response.make(502, json.dumps(error_body(dialect, 502)), {"content-type": "application/json"})
-        events = destream.streamed(dialect, parse(content_of(answer)), watch.exchange.request)
+        content = content_of(answer)
+        events = destream.streamed(dialect, parse(content), watch.exchange.request)
         if events:
             return [Chunk(0, event) for event in events]
+        if answer.headers.get("content-type", "").startswith("text/event-stream"):
+            logger.warning("toolstream asked for flow %s without a stream, and a stream came", flow.id)
+            return [Chunk(0, content)]
+        if answer.status_code < 400:  # noqa: PLR2004 - an error speaks for itself
+            what = "JSON" if parse(content) is ABSENT else f"an answer of {dialect}"
+            logger.warning("toolstream passes on what came for flow %s as it came: it is not %s", flow.id, what)
+            flow.comment = f"asked for without a stream; what came is not {what}"
         if not passage.heading:
             return [Chunk(0, error_event(dialect, "server"))]
         passage.unread = True
@@ -170,7 +183,7 @@ class Timing:
         for name in ("content-type", "retry-after"):
             if name in answer.headers:
                 flow.response.headers[name] = answer.headers[name]
-        return [Chunk(0, content_of(answer))]
+        return [Chunk(0, content)]
 
     def _close(self, flow_id: str) -> None:
         self._passages.pop(flow_id, None)
@@ -195,6 +208,11 @@ class Timing:
         elif not needed and self._gate is not None:
             ctx.master.addons.remove(self._gate)
             self._gate = None
+
+
+def _why(error: Exception, patience: float) -> str:
+    """Why no answer came that could be used."""
+    return f"timed out, nothing came within {patience:g} s" if isinstance(error, TimeoutError) else str(error)
 
 
 def _saved(flow: http.HTTPFlow) -> list[Chunk] | None:

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.defects.stage import Mended
     from toolstream_core.dialects import Dialect
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json
-    from toolstream_core.record import Record, Sink
+    from toolstream_core.record import Reader, Record, Sink
 
 
 class Watch:
@@ -74,6 +73,9 @@ class Watch:
         self._forgiven: str | None = None
         self.half = False
         """Whether the answer is over in the midst of a call, and its end is to be no clean one."""
+        self.passing = False
+        """Whether it has a passage: its end may be another one for the client, and more may be done to it."""
+        self._untold = False
 
     @property
     def over(self) -> bool:
@@ -117,27 +119,48 @@ class Watch:
             self._last = self._body.end(broken=broken)
             if self._pipeline.error is not None:
                 self.failed(self._pipeline.error)
-            record = self._body.record(broken=broken or self._forgiven)
+            record = self._body.record(broken=broken or self._forgiven, told=False)
             if record is not None:
-                self.half = self._is_half(record)
                 self.ids.said(call.id for call in record.calls)
+                self._note_end(record, broken)
+                self._untold = True
+                if broken is not None or not self.passing:
+                    self.tell_end()
         except Exception as error:  # noqa: BLE001 - telling must not break what is told
             self.failed(error)
             return None
         return record
 
-    def mended(self, change: Mended) -> None:
-        """Tell of a change that was made behind this."""
-        if self._body.reader is not None:
-            self._body.reader.mended(change)
+    def tell_end(self) -> None:
+        """Tell that the answer is over, at most once: nothing more is done to it."""
+        if self._untold and self.reader is not None:
+            self._untold = False
+            try:
+                self.reader.tell_end()
+            except Exception as error:  # noqa: BLE001 - telling must not break what is told
+                self.failed(error)
+
+    @property
+    def reader(self) -> Reader | None:
+        """What gathers the record, and is told of what is done behind this; `None` where it is no LLM's answer."""
+        return self._body.reader
 
     def forgives(self, message: str) -> bool:
         """Whether the connection's break is no matter to the client: everything was said, and it may be mended."""
-        reader = self._body.reader
+        reader = self.reader
         if UNTERMINATED_BODY.code not in self._repairs or self._over or reader is None or not reader.whole:
             return False
         self._forgiven = message
         return True
+
+    def _note_end(self, record: Record, broken: str | None) -> None:
+        """Note that the client's answer ends in another way than upstream's."""
+        assert self.reader is not None
+        self.half = self._is_half(record)
+        if self._forgiven is not None:
+            self.reader.noted(UNTERMINATED_BODY.name, "the answer was ended in order for the client")
+        elif self.half and self.passing and broken is None:
+            self.reader.noted(CUT_OFF_CALL.name, "the answer was ended as a break for the client")
 
     def _is_half(self, record: Record) -> bool:
         cut = any(finding.code == CUT_OFF_CALL.code for finding in record.findings)

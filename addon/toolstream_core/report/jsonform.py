@@ -34,6 +34,8 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
         "calls": [_call(call, hide) for call in record.calls],
         "findings": [finding_object(finding, hide) for finding in record.findings],
         "mended": record.mended,
+        "changes": list(record.changes),
+        "notes": [{"name": note.name, "message": hide(note.message)} for note in record.notes],
         "faults": [{"spec": fault.spec, "drawn": fault.drawn, "changes": fault.changes} for fault in record.faults],
     }
 

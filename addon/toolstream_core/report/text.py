@@ -155,12 +155,14 @@ def summary(
             yield finding_line(finding, paint, hide)
     for fault in record.faults:
         yield fault_line(fault, paint)
+    for note in record.notes:
+        yield f"{paint('name', note.name)}: {printable(hide(note.message))}"
     count = "1 call" if len(record.calls) == 1 else f"{len(record.calls)} calls"
     events = "1 event" if record.events == 1 else f"{record.events} events"
     reasons = ", ".join(word(reason) for reason in record.finish)
     finish = f"finish {paint('name', reasons)}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
-    mended = f", {record.mended} mended" if record.mended else ""
+    mended = f", {record.mended} mended ({', '.join(record.changes)})" if record.mended else ""
     wrong = "".join(f", {_counted(number, name)}" for name, number in _severities(record) if number)
     yield f"{record.dialect}: {events}, {count}, {finish}{kind}{wrong}{mended}{_how_ended(record, paint)}"
 

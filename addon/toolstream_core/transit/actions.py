@@ -61,6 +61,8 @@ class Cut:
     """The connection breaks; nothing more goes."""
 
     how: How
+    why: str = "cut by toolstream_fault"
+    """What the flow's error says."""
 
 
 @dataclass(frozen=True, slots=True)
