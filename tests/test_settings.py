@@ -23,15 +23,40 @@ def test_words() -> None:
     assert settings(Words(repair=["empty-id,TS111"])).repairs == {"TS102", "TS111"}
     wanted = settings(Words(shape=["sequential", "for:aichat,sequential"]))
     assert wanted.shapes == ("sequential", "whole-calls", "one-call-per-event", "even-ids")
-    assert wanted.repairs == SAFE
-    assert settings(Words(repair=["-empty-id"], shape=["for:aichat"])).repairs == SAFE - {"TS102"}
+    assert wanted.repairs == SAFE | {"TS309"}
+    assert settings(Words(repair=["-empty-id"], shape=["for:pi-ai"])).repairs == SAFE - {"TS102"}
     [(fault, budget)] = settings(Words(fault=["glm-5:times=2"])).faults
     assert (fault.name, budget.left) == ("glm-5", 2)
 
 
 @pytest.mark.parametrize(
+    ("text", "specs"),
+    [
+        ("empty-id", ["empty-id"]),
+        ("empty-id,stall", ["empty-id", "stall"]),
+        (" empty-id , stall:ms=5,at=event:3 ,cut", ["empty-id", "stall:ms=5,at=event:3", "cut"]),
+        ("cut:at=event:3,how=reset,glm-5:p=0.5,times=2", ["cut:at=event:3,how=reset", "glm-5:p=0.5,times=2"]),
+        ("empty-id,,", ["empty-id"]),
+    ],
+)
+def test_several_faults_in_one_text(text: str, specs: list[str]) -> None:
+    """A comma goes before the next one, or before a key of this one."""
+    made = settings(Words(fault=[text]))
+    assert settings(Words(fault=specs)) == made
+    given = {fault.spec for fault, _ in made.faults} | {fault.spec for _, fault, _ in made.transit}
+    assert {spec.partition(":")[0] for spec in specs} == {spec.partition(":")[0] for spec in given}
+    assert len(given) == len(specs)
+
+
+@pytest.mark.parametrize(
     ("words", "right"),
     [
+        (Words(repair=["safe,emtpy-id"]), "^did you mean empty-id[?] 'emtpy-id' names no"),
+        (Words(shape=["whole-call"]), "^did you mean whole-calls[?] 'whole-call' names no"),
+        (Words(shape=["for:openai-streams"]), "^did you mean for:openai-stream[?] "),
+        (Words(fault=["empty-id,stal:ms=5"]), "^did you mean stall[?] 'stal' names no fault"),
+        (Words(fault=["empty-id,p=0.5"]), "as in empty-id:p=0.5"),
+        (Words(fault=["empty-id:model=glm,kimi2"]), "'kimi2' names no fault"),
         (Words(repair=["nonsense"]), "those that can are"),
         (Words(repair=["truncated-stream"]), "cannot be repaired"),
         (Words(shape=["nonsense"]), "known are"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.plants import PLANTS
@@ -61,7 +62,7 @@ NOTHING: Final = Settings()
 
 @dataclass
 class Words:
-    """Words as they were given; each may hold several with commas between them, but for faults."""
+    """Words as they were given; each may hold several with commas between them."""
 
     repair: Iterable[str] = field(default_factory=tuple)
     shape: Iterable[str] = field(default_factory=tuple)
@@ -81,13 +82,13 @@ def settings(words: Words) -> Settings:
         elif word in SHAPE_NAMES or word == DESTREAM:
             shapes.append(word)
         else:
-            raise SettingsError(f"{word!r} names no shape; known are {_shapes()}")
+            likely = nearest(word, {*SHAPE_NAMES, DESTREAM})
+            raise SettingsError(f"{likely}{word!r} names no shape; known are {_shapes()}")
     try:
         codes = frozenset(row.code for row in repairs(asked))
-        given = [(one := parse_fault(text, FAULT_NAMES, keys_of), Budget(one.times)) for text in words.fault]
-        transit = [(transit_of(fault.name, dict(fault.own)), fault, budget) for fault, budget in given]
-    except (UnknownDefectError, FaultError, TransitError) as error:
-        raise SettingsError(str(error)) from error
+    except UnknownDefectError as error:
+        raise SettingsError(f"{_likely_repair(asked)}{error}") from error
+    transit = [_fault(text) for text in faults_of(words.fault)]
     return Settings(
         codes,
         tuple(name for name in dict.fromkeys(shapes) if name != DESTREAM),
@@ -98,11 +99,49 @@ def settings(words: Words) -> Settings:
     )
 
 
+def nearest(word: str, known: Iterable[str]) -> str:
+    """What was meant, most likely, as the begin of a sentence; `""` where nothing is near."""
+    found = get_close_matches(word, sorted(known), 1)
+    return f"did you mean {found[0]}? " if found else ""
+
+
+def faults_of(texts: Iterable[str]) -> Iterable[str]:
+    """The specifications in texts that may hold several: behind a comma comes another fault, or a pair of this one.
+
+    What has an equals sign before any colon is a pair; all else is a fault. Raises `SettingsError`.
+    """
+    for text in texts:
+        specs: list[str] = []
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            if not specs or "=" not in part.partition(":")[0]:
+                specs.append(part)
+            elif ":" in specs[-1]:
+                specs[-1] += f",{part}"
+            else:
+                raise SettingsError(f"{part!r} in {text!r}: keys stand behind a colon, as in {specs[-1]}:{part}")
+        yield from specs
+
+
+def _fault(text: str) -> tuple[TransitFault | None, Fault, Budget]:
+    try:
+        fault = parse_fault(text, FAULT_NAMES, keys_of)
+        return transit_of(fault.name, dict(fault.own)), fault, Budget(fault.times)
+    except (FaultError, TransitError) as error:
+        name = text.partition(":")[0]
+        raise SettingsError(f"{'' if name in FAULT_NAMES else nearest(name, FAULT_NAMES)}{error}") from error
+
+
+def _likely_repair(words: Iterable[str]) -> str:
+    known = {"safe", "all", *(name for row in ROWS for name in (row.name, row.code, row.family))}
+    return next((nearest(word, known) for word in words if word.removeprefix("-") not in known), "")
+
+
 def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for row in CLIENTS:
         if row.name == name:
             return row.shapes, row.repairs
-    raise SettingsError(f"{FOR}{name} names no client; known are {_shapes()}")
+    likely = nearest(f"{FOR}{name}", [f"{FOR}{row.name}" for row in CLIENTS])
+    raise SettingsError(f"{likely}{FOR}{name} names no client; known are {_shapes()}")
 
 
 def _shapes() -> str:

@@ -28,7 +28,9 @@ pytestmark = pytest.mark.e2e
         ("toolstream_jsonl", "{folder}/missing/told.jsonl", r"toolstream_jsonl: .*a folder that exists"),
         ("toolstream_jsonl", "{folder}", r"toolstream_jsonl: .*path of a file"),
         ("toolstream_provider", "{folder}/missing.flow", r"toolstream_provider: .*missing\.flow"),
-        ("toolstream_lgo", "off", r"no option toolstream_lgo; toolstream has toolstream_log"),
+        ("toolstream_lgo", "off", r"did you mean toolstream_log\? there is no option toolstream_lgo; toolstream has"),
+        ("toolstream_repair", "saef", r"toolstream: did you mean safe\? 'saef' names no defect"),
+        ("toolstream_speed", "fast", r"toolstream_speed: 'fast'"),
     ],
 )
 def test_wrong_value(proxies: Proxies, tmp_path: Path, option: str, value: str, right: str) -> None:
@@ -36,8 +38,9 @@ def test_wrong_value(proxies: Proxies, tmp_path: Path, option: str, value: str, 
     proxy = proxies.make({option: value.format(folder=tmp_path)})
     with contextlib.ExitStack() as stack:
         stack.callback(proxy.stop)
-        with pytest.raises(MitmdumpError, match=f"(?s)ended with code 1.*{right}"):
+        with pytest.raises(MitmdumpError, match=f"(?s)ended with code 1.*{right}") as raised:
             proxy.start()
+        assert "Traceback" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

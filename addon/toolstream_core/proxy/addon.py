@@ -6,7 +6,6 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.pace import drawn
 from toolstream_core.proxy import gate
+from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.changes import readable, relabel
 from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
@@ -28,10 +28,12 @@ from toolstream_core.proxy.watch import Watch, exchange_of, request_json
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
-from toolstream_core.settings import NOTHING, SettingsError, Words
+from toolstream_core.settings import NOTHING, SettingsError, Words, nearest
 from toolstream_core.settings import settings as settings_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from mitmproxy.addonmanager import Loader
 
     from toolstream_core.dialects import Dialect
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-type Through = Callable[[bytes], bytes | Iterable[bytes]]
 _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
@@ -67,7 +68,18 @@ class ToolstreamAddon:
             logger.error("Addon error: %s", message)
 
     def configure(self, updated: set[str]) -> None:
-        """Check the options that changed; a wrong one keeps mitmproxy from starting."""
+        """Check the options that changed; a wrong one keeps mitmproxy from starting, and is told in one line.
+
+        mitmproxy exits where an error was logged as it started; what is raised there, it logs with its traceback.
+        """
+        try:
+            self._configure(updated)
+        except exceptions.OptionsError as error:
+            if self._out is not None or ctx.master.addons.get("errorcheck") is None:
+                raise
+            logger.error("toolstream: %s", error)  # noqa: TRY400 - one line
+
+    def _configure(self, updated: set[str]) -> None:
         _refuse_misspelt(ctx.options.deferred)
         if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
             message = f"toolstream_log: {ctx.options.toolstream_log!r} is none of {', '.join(LEVELS)}"
@@ -107,11 +119,13 @@ class ToolstreamAddon:
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let a streamed answer through as it comes, and look at what may be an LLM's."""
         assert flow.response is not None
+        if gate.AGAIN in flow.metadata:
+            return  # wanted whole
         streamed = flow.response.headers.get("content-type", "").lower().startswith(_STREAMED)
         claimed = any(dialect.claims(flow.request.path) for dialect in DIALECTS)
         if streamed and not flow.response.stream:
             flow.response.stream = True
-        if not self._watched(flow) or gate.AGAIN in flow.metadata:
+        if not self._watched(flow):
             return
         request = request_json(flow.request)
         if not (streamed or claimed or looks_like_llm(request)):
@@ -128,7 +142,7 @@ class ToolstreamAddon:
         if passing:
             if self._timing.begin(flow, watch, faults) or watch.rewrites:
                 relabel(flow)
-            flow.response.stream = _through(watch, flow.response.stream)
+            flow.response.stream = through(watch, flow.response.stream)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Read an answer that was not streamed through us: `stream: false`, or one that an addon made."""
@@ -143,8 +157,8 @@ class ToolstreamAddon:
         assert flow.response is not None
         out: list[bytes] = []
         if flow.response.raw_content:
-            out += _pieces(watch.stream(flow.response.raw_content))
-        out += _pieces(watch.stream(b""))
+            out += pieces(watch.stream(flow.response.raw_content))
+        out += pieces(watch.stream(b""))
         if watch.rewrites:
             flow.response.raw_content = b"".join(out)
             flow.response.headers.pop("transfer-encoding", None)
@@ -280,30 +294,6 @@ def _refuse_misspelt(unknown: Iterable[str]) -> None:
     """Refuse options of ours that do not exist; mitmproxy keeps quiet about what no addon has declared."""
     for name in unknown:
         if name.startswith("toolstream_"):
-            message = f"there is no option {name}; toolstream has {', '.join(OURS)}"
+            likely = nearest(name, OURS)
+            message = f"{likely}there is no option {name}; toolstream has {', '.join(OURS)}"
             raise exceptions.OptionsError(message)
-
-
-def _pieces(passed: bytes | list[bytes]) -> list[bytes]:
-    return [passed] if isinstance(passed, bytes) else passed
-
-
-def _through(watch: Watch, before: bool | Through) -> Through:  # noqa: FBT001 - mitmproxy's own form of it
-    """The stream callable of a flow; one that another addon has set still has its say, after us."""
-    if isinstance(before, bool):
-        return watch.stream
-
-    def both(chunk: bytes) -> bytes | Iterable[bytes]:
-        if not watch.rewrites:
-            watch.stream(chunk)
-            return before(chunk)
-        out = [after for piece in _pieces(watch.stream(chunk)) for after in _through_too(before, piece)]
-        return out if chunk else [*out, *_through_too(before, b"")]
-
-    return both
-
-
-def _through_too(before: Through, chunk: bytes) -> list[bytes]:
-    """What another addon's callable makes of a chunk, without what would end the body."""
-    made = before(chunk)
-    return [piece for piece in ([made] if isinstance(made, bytes) else made) if piece]
