@@ -253,8 +253,8 @@ def test_the_report_on_aichat() -> None:
     assert conversation.text == "Most use the console component of ESP-IDF."
 
 
-AT_ONCE = (aichat.UNGUARDED, openclaw.REPORTED)
-"""They need each call in one event, which it cannot be where the finish comes in its midst."""
+AT_ONCE = (openclaw.REPORTED,)
+"""What needs each call in one event, which it cannot be where the finish comes in its midst."""
 HEALTHY = {
     dialect: [one for one in streams() if one.dialect == dialect] for dialect in ("openai-chat", "openai-responses")
 }
@@ -294,6 +294,21 @@ def read_strictly(body: bytes, healthy: Healthy) -> object:
         return strict.calls(healthy.dialect, body, healthy.exchange)
     except (AssertionError, LookupError, ValueError) as error:
         return error
+
+
+@pytest.mark.parametrize("client", SETS["aichat"], ids=lambda client: client.name)
+def test_aichat_reads_calls_behind_an_early_finish(client: Client) -> None:
+    """Wherever it comes: the finish waits, with its terminator, until every call has been said."""
+    first, *fragments = (delta("", id="call_a", name=NAME), *(delta(part) for part in ('{"city":', '"Rome"}')))
+    second = delta(OSLO, 1, id="call_b", name=NAME)
+    healthy = next(one for one in HEALTHY["openai-chat"] if one.name == "fragments of two")
+    finish = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'
+    entries = [chat(one).partition(b"\n\n")[0] + b"\n\n" for one in (first, *fragments, second)]
+    assert all(b'"tool_calls":[' in entry.replace(b" ", b"") for entry in entries)
+    for at in range(1, len(entries)):
+        body = b"".join([*entries[:at], finish, *entries[at:], finish, b"data: [DONE]\n\n"])
+        made = client.assemble(events(through(body, healthy, Words(shape=["for:aichat"]))))
+        assert [(call.name, call.arguments) for call in made] == [(NAME, ROME), (NAME, OSLO)], at
 
 
 def test_an_unknown_tool() -> None:

@@ -209,3 +209,13 @@ def test_the_audit_has_what_was_left_out(dialect: str) -> None:
     assert "cut-off-call" in went.told
     assert b"get_weather" in body
     assert b"get_weather" not in went.out
+
+
+@pytest.mark.parametrize(("finish", "said"), [(None, True), ("length", False), ("tool_calls", True)])
+def test_done_says_that_a_call_is_over(finish: str | None, *, said: bool) -> None:
+    """Unless the turn was cut off before it: a call without arguments is one, or is not."""
+    entry = {"index": 0, "id": "a", "function": {"name": "ping", "arguments": ""}}
+    head = {"choices": [{"index": 0, "delta": {"tool_calls": [entry]}, "finish_reason": None}]}
+    last = [{"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}] if finish else []
+    out = shaped(sse(head, *last, "[DONE]"), CUT["openai-chat"][0].exchange, "whole-calls")
+    assert (b"ping" in out) == said

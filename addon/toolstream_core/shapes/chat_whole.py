@@ -28,6 +28,8 @@ class WholeCalls(Holding):
         super().__init__(context)
         self._finished: set[int] = set()
         """Choices whose finish has gone on: a call that still becomes whole goes at once."""
+        self._cut: set[int] = set()
+        """Those of them that were cut off."""
         self._next: dict[int, int] = {}
         """By choice in which a call was left behind: the index of the next one that goes on."""
         self._given: dict[int, int] = {}
@@ -36,12 +38,12 @@ class WholeCalls(Holding):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
         del clean
-        return self._last()
+        return self._last(over=False)
 
     def _before(self, event: Event) -> list[Frame]:
         said = event.said
         out = self._at_finish(said)
-        return [*out, *self._last()] if said.end or said.error else out
+        return [*out, *self._last(over=turn_over(said))] if said.end or said.error else out
 
     def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         first = found[0]
@@ -83,14 +85,17 @@ class WholeCalls(Holding):
         """The calls of choices that finish; one that is not whole waits: more may come behind an early finish."""
         out: list[Frame] = []
         for choice in {finish.choice for finish in said.finishes if finish.reason}:
-            out.extend(self._whole(choice, over=turn_over(said, choice)))
+            over = turn_over(said, choice)
+            out.extend(self._whole(choice, over=over))
             self._finished.add(choice)
+            if not over:
+                self._cut.add(choice)
         return out
 
-    def _last(self) -> list[Frame]:
+    def _last(self, *, over: bool) -> list[Frame]:
         """The calls that are whole when nothing more comes; the others are left out."""
         choices = dict.fromkeys(gathered.piece.choice for gathered in self._open.values())
-        out = [frame for choice in choices for frame in self._whole(choice, over=False)]
+        out = [frame for choice in choices for frame in self._whole(choice, over=over and choice not in self._cut)]
         self._open.clear()
         return out
 

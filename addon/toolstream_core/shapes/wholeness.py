@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.over import is_cut
 from toolstream_core.model import Kind
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Said
 
-_CUT = re.compile(r"length|max|limit|exceed|incomplete|filter|safety|refus|fail|error|cancel|abort", re.IGNORECASE)
-"""In finish reasons of turns that were stopped, in any protocol: `length`, `max_tokens`, `incomplete: …`."""
-
 
 def turn_over(said: Said, choice: int | None = None) -> bool:
     """Whether an event says that the turn (of a choice) is over by itself, so that no call of it is cut off."""
     reasons = [finish.reason for finish in said.finishes if choice is None or finish.choice == choice]
-    return any(reasons) and said.error is None and not any(_CUT.search(reason) for reason in reasons)
+    return (any(reasons) or said.end) and said.error is None and not any(map(is_cut, reasons))
 
 
 def is_whole(call: OpenCall, *, over: bool) -> bool:
