@@ -147,7 +147,7 @@ def test_healthy_streams_are_understood_by_the_strictest(healthy: Healthy) -> No
 
 @pytest.mark.parametrize(("healthy", "name"), list(cases(repaired=False)))
 def test_law_4_what_is_planted_is_told(healthy: Healthy, name: str) -> None:
-    """Where the plant found something to act on; where it did not, it changed nothing."""
+    """And nothing but what its row says it also causes. Where the plant found nothing to act on, it changed nothing."""
     broken = plant(healthy, name)
     if not broken.changes:
         assert broken.body == healthy.body
@@ -157,6 +157,7 @@ def test_law_4_what_is_planted_is_told(healthy: Healthy, name: str) -> None:
     assert broken.body != healthy.body
     _, record = run(broken.body, healthy, NOTHING)
     assert name in told(record)
+    assert told(record) <= {name, *BY_NAME[name].also}
 
 
 @pytest.mark.parametrize(("healthy", "name"), list(cases(repaired=True)))

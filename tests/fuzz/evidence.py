@@ -63,11 +63,12 @@ class Evidence:
 
     @cached_property
     def runs(self) -> list[list[str]]:
-        """Argument text in order: all of it, and that of each value of each key that says whose it is."""
+        """Argument text in order: all of it, that under each key, and that of each value of a key that says whose."""
         found: dict[object, list[str]] = defaultdict(list)
         for payload in self._payloads:
-            for keys, text in _parts(payload, {}):
+            for key, keys, text in _parts(payload, {}):
                 found[None].append(text)
+                found[key].append(text)
                 for name, value in keys.items():
                     found[name, str(value)].append(text)
         return list(found.values())
@@ -112,8 +113,8 @@ def _first(text: str) -> Any:
         return None
 
 
-def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Argument texts with the keys that stand around them."""
+def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Argument texts, each with its own key and those that say whose it is."""
     if isinstance(value, list):
         for inner in value:
             yield from _parts(inner, keys)
@@ -123,7 +124,7 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[dict[str, Any], s
     mine = {**keys, **{key: value[key] for key in KEYS if isinstance(value.get(key), str | int)}}
     for key, inner in value.items():
         if key in ARGUMENTS and isinstance(inner, str):
-            yield mine, inner
+            yield key, mine, inner
         else:
             yield from _parts(inner, mine)
 

@@ -46,9 +46,9 @@ def case(seeds: Sequence[Seed], seed: str) -> Case:
     for _ in range(dice.choice((0, 1, 1, 1, 2, 2, 3, 5))):
         name, change = dice.choice(MUTATIONS)
         did.append(name)
+        blocks = [block for block in blocks if block]
         if blocks:
             change(blocks, dice)
-            blocks = [block for block in blocks if block]
     body = b"".join(blocks)
     if dice.random() < 0.2:
         body = _bytes(body, dice, did)

@@ -36,7 +36,7 @@ class PlainCall:
     over: bool = False
     """Whether an event of the protocol closed this call."""
     after: dict[str, int] = field(default_factory=dict)
-    """How much text of each channel came before it."""
+    """How much text of each channel came before it, without white space."""
 
     @property
     def text(self) -> str:
@@ -79,7 +79,9 @@ class Plain:
         if fresh and key in self.calls:
             self.calls[(key, len(self.calls))] = self.calls.pop(key)
         if key not in self.calls:
-            self.calls[key] = PlainCall(key, after={name: len(said) for name, said in self.text.items()})
+            self.calls[key] = PlainCall(
+                key, after={name: len("".join(said.split())) for name, said in self.text.items()}
+            )
         return self.calls[key]
 
 

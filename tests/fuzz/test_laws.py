@@ -82,6 +82,7 @@ def test_healthy_streams_keep_every_law(law: str, healthy: Healthy) -> None:
         ("nothing-joins-a-cut-frame", pretended(HEADER + b"event: x\n", HEADER + b"event: x\nevent: y\n" + PART, "x")),
         ("nothing-joins-a-cut-frame", pretended(HEADER + b"dat", HEADER + b"data: {", "x")),
         ("calls-mean-the-same", pretended(HEADER + PART + REST + FINISH, HEADER + EMPTY + FINISH, "x")),
+        ("half-calls-mean-the-same", pretended(HEADER + PART + PART, HEADER + PART, "x")),
         ("changes-are-told", pretended(HEADER, HEADER + DONE)),
         ("changes-are-told", pretended(HEADER, HEADER + DONE, "missing-done")),
         ("changes-are-told", pretended(HEADER, HEADER, "missing-done", told=("missing-done",))),

@@ -91,6 +91,7 @@ def page(row: Row) -> str:
     prose = (files("toolstream_core.defects") / "pages" / f"{row.name}.md").read_text(encoding="utf-8")
     caused = ", ".join(planted(row)) or "not by editing events"
     mended = f"{row.repair}" if row.repair else "none"
+    also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in row.also)}.\n\n" if row.also else ""
     return (
         f"# {row.code} {row.name}\n\n"
         f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
@@ -98,5 +99,6 @@ def page(row: Row) -> str:
         f"|---|---|---|---|---|\n"
         f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {mended} | {caused} |\n\n"
         f"A correct client {row.must}.\n\n"
+        f"{also}"
         f"{prose.strip()}\n"
     )

@@ -23,6 +23,7 @@ TRUNCATED_STREAM: Final = Row(
     "TS301", "truncated-stream", "ending", ERROR, None, ALL_DIALECTS,
     "the body ended before the answer did",
     "reports a broken stream; runs nothing that is not whole",
+    also=("cut-off-call",),
 )  # fmt: skip
 CUT_OFF_CALL: Final = Row(
     "TS302", "cut-off-call", "ending", ERROR, SAFE, ALL_DIALECTS,
@@ -63,6 +64,7 @@ EARLY_FINISH: Final = Row(
     "TS309", "early-finish", "ending", NOTE, UNSAFE, (CHAT,),
     "more of the answer follows a finish reason",
     "reads to the end of the stream",
+    also=("repeated-finish",),
 )  # fmt: skip
 REPEATED_FINISH: Final = Row(
     "TS310", "repeated-finish", "ending", NOTE, SAFE, (CHAT,),
@@ -83,11 +85,13 @@ IN_BAND_ERROR: Final = Row(
     "TS313", "in-band-error", "ending", ERROR, None, ALL_DIALECTS,
     "the provider reports an error within the stream",
     "reports the error, and runs nothing that is not whole",
+    also=("cut-off-call",),
 )  # fmt: skip
 UNCLOSED_CALL: Final = Row(
     "TS314", "unclosed-call", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),
     "the event that closes a call is missing",
     "takes the end of the answer for the end of the call",
+    also=("overlapping-blocks",),
 )  # fmt: skip
 REPEATED_STOP: Final = Row(
     "TS315", "repeated-stop", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),

@@ -29,6 +29,10 @@ UNPARSABLE_DATA: Final = Row(
     "TS002", "unparsable-data", "framing", WARNING, None, ALL_DIALECTS,
     "an event's data is no JSON",
     "reports a broken stream; a call that may lack a part is not run",
+    also=(
+        "missing-id", "missing-name", "missing-type", "missing-calls", "missing-deltas",
+        "short-deltas", "offset-index", "reused-index", "lost-arguments", "trailing-garbage",
+    ),
 )  # fmt: skip
 UNTERMINATED_EVENT: Final = Row(
     "TS003", "unterminated-event", "framing", NOTE, SAFE, ALL_DIALECTS,
@@ -114,6 +118,7 @@ LEGACY_FUNCTION_CALL: Final = Row(
     "TS019", "legacy-function-call", "framing", WARNING, SAFE, (CHAT,),
     "the call comes as function_call although tools were offered",
     "runs the call, or reports that it cannot",
+    also=("missing-index", "missing-id", "missing-type", "foreign-finish"),
 )  # fmt: skip
 SPLIT_CHOICES: Final = Row(
     "TS020", "split-choices", "framing", WARNING, UNSAFE, (CHAT,),

@@ -58,16 +58,19 @@ LATE_ID: Final = Row(
     "TS108", "late-id", "identity", NOTE, SAFE, (CHAT,),
     "the id comes after the call's first fragment",
     f"{_ONE_CALL}, under that id",
+    also=("repeated-index",),
 )  # fmt: skip
 LATE_NAME: Final = Row(
     "TS109", "late-name", "identity", NOTE, SAFE, (CHAT, RESPONSES),
     "the name comes after the call's first fragment",
     f"{_ONE_CALL} and waits for its name",
+    also=("repeated-index",),
 )  # fmt: skip
 SPLIT_NAME: Final = Row(
     "TS110", "split-name", "identity", NOTE, SAFE, (CHAT,),
     "the name is spread over several fragments",
     "joins the parts of the name",
+    also=("repeated-index",),
 )  # fmt: skip
 REPEATED_NAME: Final = Row(
     "TS111", "repeated-name", "identity", NOTE, SAFE, (CHAT,),
@@ -118,11 +121,13 @@ CHANGING_INDEX: Final = Row(
     "TS120", "changing-index", "identity", WARNING, SAFE, (CHAT,),
     "the index changes within one call",
     _ONE_CALL,
+    also=("repeated-id",),
 )  # fmt: skip
 DOUBLED_CALL: Final = Row(
     "TS121", "doubled-call", "identity", ERROR, SAFE, (*_STREAMED, GEMINI),
     "one call is said twice, at two indexes",
     "runs the call once",
+    also=("offset-index",),
 )  # fmt: skip
 UNKNOWN_BLOCK: Final = Row(
     "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC,),
@@ -138,6 +143,7 @@ ITEM_PER_FRAGMENT: Final = Row(
     "TS124", "item-per-fragment", "identity", ERROR, SAFE, (RESPONSES,),
     "each fragment of one call comes as an output item of its own",
     _ONE_CALL,
+    also=("rotating-item-id",),
 )  # fmt: skip
 REUSED_ID: Final = Row(
     "TS125", "reused-id", "identity", NOTE, None, ALL_DIALECTS,

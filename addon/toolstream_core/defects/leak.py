@@ -26,6 +26,7 @@ LEAKED_TWICE: Final = Row(
     "TS412", "leaked-twice", "leak", NOTE, None, ALL_DIALECTS,
     "a call is text and is also made",
     "runs the call that was made, once",
+    also=("leaked-hermes",),
 )  # fmt: skip
 
 LEAK: Final = (

@@ -47,6 +47,8 @@ class Row(NamedTuple):
     """What is wrong, in half a sentence."""
     must: str
     """What a correct client does under it."""
+    also: tuple[str, ...] = ()
+    """Names of the rows that are true of the same stream wherever this one is caused, or may be."""
 
     def found(self, event: int, message: str, call: int | None = None, *, severity: Severity | None = None) -> Finding:
         """This defect, seen at an event and perhaps in a call."""

@@ -49,11 +49,13 @@ REPLAYED_ARGUMENTS: Final = Row(
     "TS206", "replayed-arguments", "arguments", ERROR, SAFE, _STREAMED,
     "whole arguments are sent again",
     _AS_MEANT,
+    also=("repeated-id", "repeated-name", "repeated-index"),
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Row(
     "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, RESPONSES, ANTHROPIC, GEMINI),
     "{} or null is sent before the real arguments",
     _AS_MEANT,
+    also=("repeated-index",),
 )  # fmt: skip
 DOUBLE_ENCODED_ARGUMENTS: Final = Row(
     "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, ALL_DIALECTS,

@@ -32,6 +32,7 @@ class KnownCall:
         "event",
         "id",
         "index",
+        "late",
         "may_repeat",
         "mender",
         "name",
@@ -64,6 +65,8 @@ class KnownCall:
         self.wire_index: object = ABSENT
         self.id = ""
         self.name = ""
+        self.late: set[str] = set()
+        """Keys that the client's header has, and that the fragment which brought them is still to come with."""
         self.name_open = False
         """Whether the name may still grow."""
         self.null: Told | None = None

@@ -60,6 +60,8 @@ class Endings:
         self._mender = mender
         self.last = 0
         """Number of the last event that said anything."""
+        self._lost: list[tuple[KnownCall, int]] = []
+        """Calls that a finish found without the arguments they need, and its event: more may follow it."""
 
     def heard(self, event: Event, known: KnownCall) -> None:
         """A fragment came: the turn was not over then, whatever an earlier finish said."""
@@ -178,9 +180,17 @@ class Endings:
         if not (call.arguments.empty or known.says_null):
             return False
         if not mender.context.may_be_empty(call.name):
-            mender.tell(LOST_ARGUMENTS, number, f"{call.name} has required parameters and got no arguments", call)
+            self._lost.append((known, number))
             return False
         return mender.tell(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call)
+
+    def tell_lost(self) -> None:
+        """The stream is over: tell the calls whose arguments never came."""
+        for known, number in self._lost:
+            call = known.call
+            if call.arguments.empty or known.says_null:
+                message = f"{call.name} has required parameters and got no arguments"
+                self._mender.tell(LOST_ARGUMENTS, number, message, call)
 
     def _more(self, known: KnownCall, text: str, number: int) -> Frame:
         entry = {"index": known.index, "function": {"arguments": text}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import known as says
 from toolstream_core.defects.identity import (
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment, Json
 
+_LATE_ID: Final = "the id comes after the call's first fragment"
+_LATE_NAME: Final = "the name comes after the call's first fragment"
 _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
@@ -111,8 +113,9 @@ def _open_id(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
     elif call.id in known.choice.ids and known.choice.ids[call.id] is not known:
         if known.judge(DUPLICATE_ID, f"id {call.id} is that of another call"):
             known.id = edits["id"] = known.mender.context.ids.make("call_")
-    elif not said and known.judge(LATE_ID, "the id comes after the call's first fragment"):
+    elif not said and known.judge(LATE_ID, _LATE_ID):
         edits["id"] = call.id
+        known.late.add("id")
     if known.id and "id" not in edits and said != known.id:
         edits["id"] = known.id
     if call.id in known.mender.earlier_ids:
@@ -128,7 +131,8 @@ def _open_name(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
         known.judge(MISSING_NAME, "the call has no name")
         return
     if not said:
-        mend = known.judge(LATE_NAME, "the name comes after the call's first fragment")
+        mend = known.judge(LATE_NAME, _LATE_NAME)
+        known.late.update({"name"} if mend else ())
     else:
         mend = said != name and known.judge(SPLIT_NAME, "the name is spread over several fragments")
     if mend:
@@ -164,8 +168,11 @@ def _go_on_id(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
     elif not key:
         drop = known.judge(EMPTY_ID, f'a continuation has id "{said}"')
     elif not known.id:
-        known.judge(LATE_ID, "the id comes after the call's first fragment")
+        known.judge(LATE_ID, _LATE_ID)
         known.id, drop = key, False
+    elif key == known.call.id and "id" in known.late:
+        known.late.discard("id")
+        drop = known.judge(LATE_ID, _LATE_ID)
     elif key == known.call.id:
         drop = known.judge(REPEATED_ID, "a continuation has the call's id again")
     else:
@@ -193,8 +200,11 @@ def _go_on_name(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
     elif not says(said):
         drop = known.judge(EMPTY_NAME, f'a continuation has name "{said}"')
     elif not known.name:
-        known.judge(LATE_NAME, "the name comes after the call's first fragment")
+        known.judge(LATE_NAME, _LATE_NAME)
         known.name, drop = said, False
+    elif said == known.call.name and "name" in known.late:
+        known.late.discard("name")
+        drop = known.judge(LATE_NAME, _LATE_NAME)
     elif said == known.call.name:
         drop = known.judge(REPEATED_NAME, "a continuation has the call's name again")
     else:

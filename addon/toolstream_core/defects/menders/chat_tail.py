@@ -71,6 +71,7 @@ class Tail:
     def at_end(self, *, clean: bool, cut: bool) -> list[Frame]:
         """What the body's end lacks; `cut`: the last event is half."""
         mender, number = self._mender, self._ending.last
+        self._ending.tell_lost()
         if mender.over:
             return []
         for choice in list(mender.choices.values()):

@@ -145,12 +145,7 @@ class Item:
         """Make an item that says the call again say the same."""
         if self.id and content.get("id") != self.id and self.judge(ROTATING_ITEM_ID, "the item has another id"):
             content["id"] = self.id
-        other = content.get("call_id")
-        if (
-            self.call_id
-            and other != self.call_id
-            and (other == self.call.id or self.judge(CHANGING_CALL_ID, f"call_id goes from {self.call_id} to {other}"))
-        ):
+        if self.call_id and content.get("call_id") != self.call_id and self._keeps_call_id(content.get("call_id")):
             content["call_id"] = self.call_id
             self._comes_late(self.call.id)
         if self.name:
@@ -165,6 +160,14 @@ class Item:
         others = (item for item in self._mender.items if item is not self)
         if ids.made(self.call_id) and all(identity not in {one.call_id, one.call.id} for one in others):
             ids.stands_for(self.call_id, identity, self.name)
+
+    def _keeps_call_id(self, other: Json) -> bool:
+        """Whether the call_id that the client has stands for `other`; who never gave one has not changed it."""
+        if other == self.call.id:
+            return True
+        if not known(self.call.id) and not known(other if isinstance(other, str) else None):
+            return self.judge(MISSING_ID, "the item has no call_id")
+        return self.judge(CHANGING_CALL_ID, f"call_id goes from {self.call_id} to {other}")
 
     def _same_name(self, content: dict[str, Json]) -> None:
         said = content.get("name")
