@@ -36,7 +36,7 @@ class Pattern:
     protocol: str
     body: str = ""
     content_type: str = "text/event-stream"
-    tools: dict[str, bool] = field(default_factory=dict)
+    tools: dict[str, bool | None] = field(default_factory=dict)
     calls: list[Meant] = field(default_factory=list)
     findings: list[tuple[str, str, int]] = field(default_factory=list)
     """What is told of it: name, severity and event number; nothing where it is lawful."""
@@ -99,8 +99,11 @@ def _data(payload: str) -> str:
     return f"data: {payload}\n\n"
 
 
-def _tool(declared: tuple[str, bool]) -> dict[str, object]:
+def _tool(declared: tuple[str, bool | None]) -> dict[str, object]:
+    """A tool, and whether it has required parameters; `null` where it takes text of any form."""
     name, needs = declared
+    if needs is None:
+        return {"type": "custom", "name": name}
     return {"function": {"name": name, "parameters": {"required": ["x"] if needs else []}}}
 
 

@@ -11,6 +11,7 @@ from toolstream_core.defects.row import (
     NOTE,
     RESPONSES,
     SAFE,
+    UNSAFE,
     WARNING,
     Row,
 )
@@ -165,6 +166,11 @@ MISSING_START: Final = Row(
     "fragments come for an output item that was not added before",
     "takes the call from the events that close it",
 )  # fmt: skip
+CUSTOM_AS_FUNCTION: Final = Row(
+    "TS129", "custom-as-function", "identity", ERROR, UNSAFE, (RESPONSES,),
+    "a custom tool's call comes as a function call, with its text in JSON",
+    "takes the text out of the JSON, or reports a call that it cannot run",
+)  # fmt: skip
 
 IDENTITY: Final = (
     MISSING_ID,
@@ -195,4 +201,5 @@ IDENTITY: Final = (
     ODD_ID,
     MISSING_NAME,
     MISSING_START,
+    CUSTOM_AS_FUNCTION,
 )

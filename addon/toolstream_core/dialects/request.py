@@ -24,6 +24,16 @@ def schemas(request: Json) -> dict[str, Json]:
     return dict(_declared(request))
 
 
+def custom_tools(request: Json) -> frozenset[str]:
+    """The names of the tools that take text of any form (Responses `custom`), and are no functions too."""
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    for tool in look.items(look.get(request, "tools")):
+        name = look.get(tool, "name")
+        if name and isinstance(name, str):
+            found[look.get(tool, "type") == "custom"].add(name)
+    return frozenset(found[True] - found[False])
+
+
 def earlier_ids(request: Json) -> frozenset[str]:
     """The ids of the calls in the conversation so far."""
     found: set[str] = set()

@@ -83,7 +83,7 @@ class Endings:
                 continue
             message = "the call comes in the completed response only"
             if mender.tell(UNSTREAMED_CALLS, mender.number, message, one.call):
-                item.say(content)
+                mender.say(item, content)
 
     def _unsaid(self) -> None:
         for item in self._mender.items:
@@ -117,10 +117,12 @@ class Endings:
             item = mender.item_of(one.call)
             seen.add(id(one.call))
             copy = dict(content)
-            if item.added:
+            if item.custom is not None:
+                copy = item.custom
+            elif item.added:
                 item.same(copy)
             items.append(copy)
-        missing = [item for item in mender.items if id(item.call) not in seen and item.closed]
+        missing = [item for item in mender.items if id(item.call) not in seen and (item.closed or item.custom)]
         if missing and mender.tell(
             EMPTY_OUTPUT, mender.number, "the completed response lacks calls that were streamed", missing[0].call
         ):

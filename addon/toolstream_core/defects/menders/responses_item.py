@@ -40,12 +40,15 @@ _USUAL_ID = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 class Item:
     """A function call, from the event that adds it to the one that closes it."""
 
+    keyed = False
+    """Whether it is found by its call_id."""
+    wrapped = False
+    """Whether it is to be said as a custom tool's, once it is whole."""
+
     def __init__(self, mender: ItemsMender, call: OpenCall) -> None:
         """A call of which nothing has been told."""
         self._mender = mender
         self.call = call
-        self.keyed = False
-        """Whether it is found by its call_id."""
         self.known = False
         """Whether its events go on as they come."""
         self.added = False
@@ -62,6 +65,8 @@ class Item:
         self.name = ""
         self.said = Said(mender, call)
         """Its arguments."""
+        self.custom: dict[str, Json] | None = None
+        """The item of the custom tool that it was said as."""
         self.kept: list[Frame] = []
         """Its events, while nobody can be told of it: it was not added, or has no name yet."""
         self.kept_bytes = 0
@@ -186,21 +191,26 @@ class Item:
     def say(self, item: Json) -> None:
         """Say the whole call in new events: nobody has heard of it yet."""
         self._mender.spoken(self)
-        content = dict(item) if isinstance(item, dict) else {}
-        content.setdefault("type", "function_call")
-        self.place = self._mender.places.next(self.call.index)
-        self._mender.places.take(self.place)
-        self._identify(content)
+        content = self.taken_over(item)
         text = self.said.meant
         status = content.get("status") or "completed"
         place = {"output_index": self.place}
         empty = {**content, "arguments": "", "status": "in_progress"}
-        self.added = self.known = True
         self._mender.put({"type": ADDED, **place, "item": empty})
         self._mender.put({"type": DELTA, "item_id": self.id, **place, "delta": text})
         self.said.tell(text)
         self._last = {**content, "arguments": text}
         self.finish(status)
+
+    def taken_over(self, item: Json) -> dict[str, Json]:
+        """An item of which nobody has heard, at a place and under ids of its own."""
+        content = dict(item) if isinstance(item, dict) else {}
+        content.setdefault("type", "function_call")
+        self.place = self._mender.places.next(self.call.index)
+        self._mender.places.take(self.place)
+        self._identify(content)
+        self.added = self.known = True
+        return content
 
     def finish(self, status: Json = "completed") -> None:
         """Close it in new events, with the arguments as they were meant."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.defects.ending import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.identity import (
+    CUSTOM_AS_FUNCTION,
     DOUBLED_CALL,
     ITEM_PER_FRAGMENT,
     LATE_NAME,
@@ -13,6 +14,7 @@ from toolstream_core.defects.identity import (
     MISSING_START,
     REUSED_INDEX,
 )
+from toolstream_core.defects.menders.responses_custom import CustomTools
 from toolstream_core.defects.menders.responses_ending import Endings
 from toolstream_core.defects.menders.responses_events import CLOSED, DELTA, DONE
 from toolstream_core.defects.menders.responses_item import Item
@@ -74,6 +76,7 @@ class ItemsMender(EventsMender):
         """Ids of items that only say a call again, or a piece of it."""
         self._ending = Endings(self)
         self.repeats = Repeats(self)
+        self.custom = CustomTools(self)
         self.as_it_comes = False
         """Whether nothing is judged any more: another response began, or the begin of this one went to an earlier
         connection."""
@@ -119,6 +122,9 @@ class ItemsMender(EventsMender):
         item = self.item_of(call)
         if item.added:
             return None if self._added_again(item, own) else payload
+        if call.name in self.custom and not item.kept and self._is_wrapped(item):
+            self._keep(item, frame)
+            return None
         if not call.name and self.on(LATE_NAME):
             item.unnamed = True
             self._keep(item, frame)
@@ -178,6 +184,8 @@ class ItemsMender(EventsMender):
         item = self.item_of(call)
         if not (self.on(DOUBLED_CALL) or self.on(ITEM_PER_FRAGMENT)):
             return payload
+        if kind == CLOSED and item.in_pieces and not item.closed and self.on(ITEM_PER_FRAGMENT) and item.whole:
+            item.finish()
         if item.closed or kind in {DONE, CLOSED}:
             return None
         told = item.said.take(payload.get("delta"))
@@ -215,6 +223,8 @@ class ItemsMender(EventsMender):
 
     def _of_unknown(self, frame: Frame, payload: dict[str, Json], kind: str, item: Item) -> dict[str, Json] | None:
         """An event of an item that was not added, or not by its name."""
+        if item.wrapped:
+            return self._of_wrapped(frame, payload, kind, item)
         if item.unnamed and item.call.name:
             first: Json = item.kept[0].json
             self._added(item.kept[0], first, item.call, None)
@@ -223,7 +233,30 @@ class ItemsMender(EventsMender):
             item.known = True
             return payload
         if kind == CLOSED and item.call.name:
-            item.say(payload.get("item"))
+            self.say(item, payload.get("item"))
+        else:
+            self._keep(item, frame)
+        return None
+
+    def say(self, item: Item, content: Json) -> None:
+        """Say a whole call of which nobody has heard, given its item."""
+        wrapped = item.call.name in self.custom and self._is_wrapped(item)
+        if not (wrapped and isinstance(content, dict) and self.custom.say(item, content)):
+            item.say(content)
+
+    def _is_wrapped(self, item: Item) -> bool:
+        """Judge a function call of a tool that takes text; whether it is to be said otherwise."""
+        message = f"{item.call.name} is a custom tool, and its call comes as a function call"
+        item.wrapped = self.tell(CUSTOM_AS_FUNCTION, self.number, message, item.call)
+        return item.wrapped
+
+    def _of_wrapped(self, frame: Frame, payload: dict[str, Json], kind: str, item: Item) -> dict[str, Json] | None:
+        """An event of a function call that is to be said as a custom tool's: waits until the call is closed."""
+        content = payload.get("item")
+        if kind == CLOSED and isinstance(content, dict):
+            if content.get("status") == "incomplete" or not self.custom.say(item, content):
+                self.give_back(item)
+                return payload
         else:
             self._keep(item, frame)
         return None

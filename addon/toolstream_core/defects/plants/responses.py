@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.plants import responses_arguments, responses_event, responses_item
+from toolstream_core.defects.plants import responses_arguments, responses_custom, responses_event, responses_item
 from toolstream_core.defects.plants.markup import MARKUP
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def _leaked(row: str) -> Planter:
 PLANTS: Final[dict[str, Planter]] = {
     **responses_item.PLANTS,
     **responses_arguments.PLANTS,
+    "custom-as-function": responses_custom.CustomAsFunction,
     "unparsable-data": responses_event.UnparsableData,
     "missing-head": responses_event.MissingHead,
     "bare-response": responses_event.BareResponse,

@@ -17,9 +17,10 @@ from toolstream_core.defects.plants.responses_plant import (
     value,
     with_item,
 )
+from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.plants.plant import Planter
@@ -78,11 +79,15 @@ def _invalid(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> I
     del plant, call
     if kind == DELTA and '"}' in said(payload):
         return [{**payload, "delta": said(payload).replace('"}', '\n"}', 1)}]
-    if kind == DONE:
-        return [{**payload, "arguments": payload["arguments"].replace('"}', '\n"}', 1)}]
-    if kind == CLOSED:
-        return [with_item(payload, arguments=payload["item"]["arguments"].replace('"}', '\n"}', 1))]
-    return None
+    return _with_arguments(payload, kind, lambda text: text.replace('"}', '\n"}', 1))
+
+
+def _with_arguments(payload: Payload, kind: str, change: Callable[[str], str]) -> list[Payload] | None:
+    """An event that says arguments whole, as text, with others."""
+    text = payload.get("arguments") if kind == DONE else look.get(payload, "item", "arguments")
+    if kind not in {DONE, CLOSED} or not isinstance(text, str):
+        return None
+    return [{**payload, "arguments": change(text)} if kind == DONE else with_item(payload, arguments=change(text))]
 
 
 def _garbage(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
@@ -90,9 +95,7 @@ def _garbage(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> I
     tail = "<|endoftext|>"
     if kind == DELTA and call.arguments.whole:
         return [{**payload, "delta": f"{said(payload)}{tail}"}]
-    if kind == DONE:
-        return [{**payload, "arguments": f"{payload['arguments']}{tail}"}]
-    return [with_item(payload, arguments=f"{payload['item']['arguments']}{tail}")] if kind == CLOSED else None
+    return _with_arguments(payload, kind, lambda text: f"{text}{tail}")
 
 
 def _split_surrogate(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:

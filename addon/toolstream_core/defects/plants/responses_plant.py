@@ -110,14 +110,24 @@ class ItemPlant(Counting):
 
     def _in_response(self, payload: Payload, heard: Sequence[Heard]) -> Payload:
         """The completed response with its items edited as `output_item.done` would be."""
-        output = look.items(look.get(payload, "response", "output"))
-        if not self._completed or len(output) != len(heard):
+        output = look.get(payload, "response", "output")
+        if not self._completed or not isinstance(output, list):
             return payload
-        items: list[Json] = []
-        for item, (_, call) in zip(output, heard, strict=True):
-            edited = self._edit(self, {"type": CLOSED, "item": item}, CLOSED, call) if self._pick.call(call) else None
-            items.append(item if edited is None else next(iter(edited), {"item": item})["item"])
+        calls = iter(heard)
+        items = [
+            self._item(item, next(calls, None)) if str(look.get(item, "type")).endswith("_call") else item
+            for item in output
+        ]
         return {**payload, "response": {**payload["response"], "output": items}}
+
+    def _item(self, item: Json, heard: Heard | None) -> Json:
+        if heard is None or heard.call.kind is not Kind.FUNCTION or not self._pick.call(heard.call):
+            return item
+        edited = self._edit(self, {"type": CLOSED, "item": item}, CLOSED, heard.call)
+        said = item if edited is None else next(iter(edited), {"item": item})["item"]
+        if said != item:
+            self._pick.acted()
+        return said
 
 
 def with_item(payload: Payload, **fields: Json) -> Payload:
