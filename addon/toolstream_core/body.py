@@ -127,6 +127,8 @@ class Body:
             (lambda: reader.told) if alike else None,
             marks,
             watched=reader.wanted,
+            changes=lambda: reader.changes,
+            mended=reader.mended,
         )
 
     def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:

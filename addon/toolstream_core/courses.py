@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.course import Way
+    from toolstream_core.defects.stage import Mended
     from toolstream_core.likeness import Like, Likeness
     from toolstream_core.wire.sse import SseFramer
 
@@ -35,6 +36,10 @@ class Courses:
         self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
         self._told = plan.told
         self._watched = plan.watched
+        self._changes = plan.changes
+        self._mended = plan.mended
+        self._change: Mended | None = None
+        """Where somebody is told of each event: what was changed in the one before."""
         self._seen: tuple[Like, Way, OpenCall] | None = None
         """What became of the event before, where the next one may go the same way."""
         self._course: Course | None = None
@@ -106,6 +111,8 @@ class Courses:
             event = Event(frame, lambda _: course.said())
             for observer in self._observers:
                 observer(event)
+            if new is not None and self._change is not None:
+                self._mended(self._change._replace(event=frame.number, before=frame.raw, after=new))
         if len(course.tokens) == MANY:
             self.hand_on()
         return frame if new is None else Frame(new, frame.number, frame.data)
@@ -136,7 +143,7 @@ class Courses:
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
         way, heard = way_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
-        if way is None or len(heard) != 1 or (self._watched and way != ALIKE):
+        if way is None or len(heard) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
             return
         call = heard[0].call
         if any(chain.minds(call) for chain in self._chains):
@@ -146,6 +153,17 @@ class Courses:
             self._course = course
         elif seen == self._seen:
             self._course = Course(like, way, call, frame.raw)
+
+    def _as_before(self, way: Way, frame: Frame, out: Frame) -> bool:
+        """Whether what is told of an event's change can be told of the next one too; never the first time."""
+        before, changes = self._change, self._changes()
+        self._change = None
+        if way == ALIKE:
+            return not changes
+        if len(changes) != 1 or (changes[0].before, changes[0].after) != (frame.raw, out.raw):
+            return False
+        self._change = changes[0]
+        return before is not None and (before.rows, before.kind) == (changes[0].rows, changes[0].kind)
 
     def learn_quiet(self, raw: bytes) -> None:
         """Take a frame that said nothing, and that no stage held."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolstream_core.defects.stage import nobody
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import Heard
     from toolstream_core.chain import Breaking, Chain
+    from toolstream_core.defects.stage import Mended
     from toolstream_core.dialects.dialect import Dialect
     from toolstream_core.model import Observer
     from toolstream_core.wire.frame import Framer
@@ -45,6 +48,10 @@ class Plan:
     """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
     watched: bool = False
     """Whether somebody wants to be told of single events."""
+    changes: Callable[[], Sequence[Mended]] = tuple
+    """What was changed in the event that was told last."""
+    mended: Callable[[Mended], None] = nobody
+    """Is told of a change that was made as the one before it."""
 
 
 type Begin = Callable[[Dialect, Framer], Plan]

@@ -117,6 +117,8 @@ class Reader:
         self._found: set[tuple[str, int, int | None]] = set()
         self.told: Sequence[Heard] = ()
         """The fragments of the event that was read last, with their calls."""
+        self.changes: list[Mended] = []
+        """What was changed in that event."""
         self._recovered: list[Call] = []
 
     @property
@@ -140,6 +142,7 @@ class Reader:
 
     def mended(self, mended: Mended) -> None:
         """Take a change, and tell it."""
+        self.changes.append(mended)
         if mended.kind != "fault":
             self._record.mended += 1
             self._record.changes += [name for name in mended.rows if name not in self._record.changes]
@@ -159,6 +162,7 @@ class Reader:
         record, frame = self._record, event.frame
         record.bytes += len(frame.raw)
         self.told = ()
+        self.changes = []
         if frame.data is None:
             self._framing.without_data(frame)
             return
