@@ -14,6 +14,7 @@ from toolstream_core.body import Body
 from toolstream_core.courses import Courses
 from toolstream_core.defects.plants import PLANTS
 from toolstream_core.defects.plants.markup import MARKUP
+from toolstream_core.defects.stage import Mended
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.likeness import Likeness
@@ -24,7 +25,8 @@ from toolstream_core.settings import SAFE, Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from toolstream_core.model import Said
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event, Finding, Said
     from toolstream_core.record import Record
     from toolstream_core.wire.frame import Frame
 
@@ -169,17 +171,30 @@ STREAMS: dict[str, Callable[[Sequence[str], Sequence[str], str], Iterator[bytes]
 
 
 class Ear(Sink):
-    """Wants to be told of every event."""
+    """Wants to be told of every event, and keeps what it is told."""
 
     live = each = True
 
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        fragments = [(one.fragment, one.call.position) for one in told]
+        self.told.append((event.frame.number, event.frame.raw, said.text, said.finishes, fragments))
+
+    def found(self, finding: Finding) -> None:
+        self.told.append(finding)
+
+    def mended(self, mended: Mended) -> None:
+        self.told.append(mended)
+
 
 def run(
-    path: str, chunks: Sequence[bytes], settings: Settings, *, watched: bool = False
+    path: str, chunks: Sequence[bytes], settings: Settings, *, watched: bool = False, ear: Ear | None = None
 ) -> tuple[bytes, Record | None]:
-    """What leaves, and the record."""
+    """What leaves, and the record; `ear` is told of each event."""
     exchange = Exchange(path=path, content_type="text/event-stream")
-    body = Body(exchange, settings, lambda _: [Ear()] if watched else [])
+    body = Body(exchange, settings, lambda _: [ear or Ear()] if watched else [])
     out = b"".join(piece for chunk in chunks if chunk for piece in body.feed(chunk))
     out += b"".join(body.end())
     assert body.pipeline.error is None
@@ -219,12 +234,15 @@ def test_nothing_differs_from_what_is_parsed(
     chunks = list(STREAMS[path](texts, ['{"', "a", '":"', *pieces, '"}'], oddity))
     faults = ((Fault(name=plant), Budget(None)),) if plant else ()
     settings = Settings(SAFE if repaired else frozenset(), faults=faults)
+    plain_ear = Ear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Courses, "learn", lambda *_: None)
-        plain_out, plain = run(path, chunks, settings, watched=watched)
+        plain_out, plain = run(path, chunks, settings, watched=watched, ear=plain_ear)
     for arrival in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
-        out, record = run(path, arrival, settings, watched=watched)
+        ear = Ear()
+        out, record = run(path, arrival, settings, watched=watched, ear=ear)
         assert out == plain_out
+        assert ear.told == plain_ear.told
         assert record is not None
         assert plain is not None
         told, wanted = (
@@ -237,7 +255,7 @@ def test_nothing_differs_from_what_is_parsed(
             plain.findings,
             plain.finish,
         )
-        assert (record.mended, record.faults) == (plain.mended, plain.faults)
+        assert (record.mended, record.changes, record.faults) == (plain.mended, plain.changes, plain.faults)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -277,8 +295,11 @@ def test_long_calls_and_texts_are_hardly_parsed(
     assert len(read) < 40
 
 
+@pytest.mark.parametrize("watched", [False, True])
 @pytest.mark.parametrize("settings", [Settings(), Settings(SAFE)])
-def test_a_long_call_that_is_rewritten_is_hardly_parsed(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+def test_a_long_call_that_is_rewritten_is_hardly_parsed(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, *, watched: bool
+) -> None:
     """Each fragment is told and mended all the same."""
     read: list[int] = []
     ordinary = Likeness.read
@@ -289,7 +310,10 @@ def test_a_long_call_that_is_rewritten_is_hardly_parsed(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Likeness, "read", counted)
     path = "/v1/chat/completions"
-    _, record = run(path, list(chat([], ['{"a":"', *["b"] * 1000, '"}'], "empty id")), settings)
+    ear = Ear()
+    stream = list(chat([], ['{"a":"', *["b"] * 1000, '"}'], "empty id"))
+    _, record = run(path, stream, settings, watched=watched, ear=ear)
+    assert sum(isinstance(one, Mended) for one in ear.told) == (1002 if watched and settings.repairs else 0)
     assert record is not None
     assert record.calls[0].arguments == f'{{"a":"{"b" * 1000}"}}'
     assert record.mended == (1002 if settings.repairs else 0)
