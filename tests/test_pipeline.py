@@ -18,6 +18,7 @@ from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.stage import Mended
     from toolstream_core.model import Passed
     from toolstream_core.wire.frame import Framer
 
@@ -47,6 +48,9 @@ class Seen:
         """Keep the frames' numbers."""
         assert size > 0
         self.quiet_ones.extend(range(first, first + frames))
+
+    def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
+        """Nothing: they are counted when they went by."""
 
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """Keep the events' numbers."""

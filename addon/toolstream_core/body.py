@@ -128,7 +128,6 @@ class Body:
             marks,
             watched=reader.wanted,
             changes=lambda: reader.changes,
-            mended=reader.mended,
         )
 
     def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.course import ALIKE, MANY, Course, way_of
+from toolstream_core.defects.stage import Mended
 from toolstream_core.hush import Hush
 from toolstream_core.model import Event
 from toolstream_core.plan import Plan, never
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.course import Way
-    from toolstream_core.defects.stage import Mended
     from toolstream_core.likeness import Like, Likeness
     from toolstream_core.wire.sse import SseFramer
 
@@ -37,7 +37,6 @@ class Courses:
         self._told = plan.told
         self._watched = plan.watched
         self._changes = plan.changes
-        self._mended = plan.mended
         self._change: Mended | None = None
         """Where somebody is told of each event: what was changed in the one before."""
         self._seen: tuple[Like, Way, OpenCall] | None = None
@@ -74,8 +73,10 @@ class Courses:
         `number`: that of the frame, where it was taken in already.
         """
         course = self._course
-        match = course.match(chunk, 0) if course is not None else None
-        if course is None or match is None or match[2] != len(chunk) or self._watched:
+        if course is None or self._watched:
+            return None
+        match = course.match(chunk, 0)
+        if match is None or match[2] != len(chunk):
             return None
         if self.hush.frames:
             self.hand_on_quiet()
@@ -108,11 +109,11 @@ class Courses:
             return None
         new = course.take(frame.raw, 0, match, frame.number)
         if self._watched:
-            event = Event(frame, lambda _: course.said())
+            event, change = Event(frame, lambda _: course.said()), self._change
+            if new is not None and change is not None:
+                change = Mended(change.rows, frame.number, frame.raw, new, change.kind)
             for observer in self._observers:
-                observer(event)
-            if new is not None and self._change is not None:
-                self._mended(self._change._replace(event=frame.number, before=frame.raw, after=new))
+                observer.goes_by(event, course.call, change)
         if len(course.tokens) == MANY:
             self.hand_on()
         return frame if new is None else Frame(new, frame.number, frame.data)
@@ -124,7 +125,7 @@ class Courses:
         if course is None or not course.tokens:
             return
         passed = course.passed()
-        for observer in () if self._watched else self._observers:
+        for observer in self._observers:
             observer.went_by(course.call, passed)
         for chain in self._chains:
             chain.went_by(course.call, passed)

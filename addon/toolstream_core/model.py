@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.stage import Mended
     from toolstream_core.wire.frame import Frame
 
 
@@ -235,8 +236,15 @@ class Observer(Protocol):
         """So many frames from number `first` on, of `size` bytes, that say nothing of calls, finish, error or end."""
         ...
 
+    def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
+        """An event that brings plain text of `call`'s arguments, and what it becomes if it is changed.
+
+        Only where somebody wants to see each one; `went_by` counts it.
+        """
+        ...
+
     def went_by(self, call: OpenCall, passed: Passed) -> None:
-        """Events that brought plain text of `call`'s arguments; only where nobody wants to see each one."""
+        """Events that brought plain text of `call`'s arguments."""
         ...
 
 

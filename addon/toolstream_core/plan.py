@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.stage import nobody
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -50,8 +48,6 @@ class Plan:
     """Whether somebody wants to be told of single events."""
     changes: Callable[[], Sequence[Mended]] = tuple
     """What was changed in the event that was told last."""
-    mended: Callable[[Mended], None] = nobody
-    """Is told of a change that was made as the one before it."""
 
 
 type Begin = Callable[[Dialect, Framer], Plan]

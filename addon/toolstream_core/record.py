@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.calls import Heard
 from toolstream_core.defects import endings
 from toolstream_core.dialects import request
 from toolstream_core.model import Call, Exchange, Finding, Kind, Said
@@ -12,7 +13,7 @@ from toolstream_core.model import Call, Exchange, Finding, Kind, Said
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall
     from toolstream_core.defects.stage import Mended
     from toolstream_core.dialects import Dialect
     from toolstream_core.faults.picker import Picker
@@ -175,6 +176,15 @@ class Reader:
         self._record.events += frames
         for sink in self._live:
             sink.quiet(first, frames, size)
+
+    def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
+        """Tell an event that goes by unparsed, and its change; `went_by` counts both."""
+        said = event.said
+        told = (Heard(said.fragments[0], call),)
+        for sink in self._live:
+            sink.heard(event, said, told)
+            if change is not None:
+                sink.mended(change)
 
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """Take events that went by unparsed."""

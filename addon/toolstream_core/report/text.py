@@ -50,6 +50,11 @@ class Lines(Sink):
         self._named = False
         self._prefix = ""
         self._name_model(model)
+        self._changes: dict[tuple[str, tuple[str, ...]], str] = {}
+        """What is said of changes, by their kind and names."""
+        self._alike: tuple[object, ...] = ()
+        self._head = ""
+        """How the line of the last fragment began, and of what it was made: those of one call are alike."""
         self._told: set[Finding] = set()
         """Findings that were told where they showed."""
         self._folded = 0
@@ -93,7 +98,11 @@ class Lines(Sink):
 
     def mended(self, mended: Mended) -> None:
         """Tell that the client gets an event otherwise than it came."""
-        self._line(mended.event, self._paint("name", f"{mended.kind}: {', '.join(mended.rows)}"))
+        key = (mended.kind, mended.rows)
+        text = self._changes.get(key)
+        if text is None:
+            text = self._changes[key] = self._paint("name", f"{mended.kind}: {', '.join(mended.rows)}")
+        self._line(mended.event, text)
 
     def ended(self, record: Record) -> None:
         """Tell the calls, the findings and how it ended."""
@@ -125,16 +134,26 @@ class Lines(Sink):
 
     def _fragment(self, one: Heard) -> str:
         fragment, call = one
+        arguments = fragment.arguments
+        alike = (*fragment[:5], fragment.phase, arguments is ABSENT, call.position)
+        if alike != self._alike:
+            self._alike, self._head = alike, self._beginning(one)
+        if not self._head.endswith("args="):
+            return self._head
+        said = quoted(self._hide(arguments), MAX_FRAGMENT) if isinstance(arguments, str) else _seen(arguments)
+        return self._head + said
+
+    def _beginning(self, one: Heard) -> str:
+        """The line up to the arguments; all of it where it has none."""
+        fragment, call = one
         choice = f"choice {fragment.choice} " if fragment.choice else ""
         phase = "" if fragment.phase is Phase.MORE else f" {fragment.phase}"
         if fragment.phase is Phase.CLOSE and fragment.arguments is ABSENT and fragment.name is ABSENT:
             return f"{choice}call {call.position}{phase}: index={_seen(fragment.index)}"
         item = "" if fragment.item_id is ABSENT else f" item={_seen(fragment.item_id)}"
-        arguments = fragment.arguments
-        said = quoted(self._hide(arguments), MAX_FRAGMENT) if isinstance(arguments, str) else _seen(arguments)
         return (
             f"{choice}call {call.position}{phase}: id={_seen(fragment.id)}{item} name={_seen(fragment.name)} "
-            f"index={_seen(fragment.index)} args={said}"
+            f"index={_seen(fragment.index)} args="
         )
 
 
