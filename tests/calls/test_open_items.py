@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
-from toolstream_core.calls.book import OpenCall
 from toolstream_core.calls.open_items import StillOpen, Told
+from toolstream_core.calls.opened import OpenCall
 from toolstream_core.model import ABSENT, Fragment, Kind
 
 

@@ -36,8 +36,20 @@ _WHITE = " \t\n\r"
 class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
-    __slots__ = ("_blocks", "_first", "_last", "_limit", "_object", "_parts", "_scanner", "_size", "_tail", "spilled",
-                 "whole_again")  # fmt: skip
+    __slots__ = (
+        "_blocks",
+        "_end",
+        "_first",
+        "_last",
+        "_limit",
+        "_object",
+        "_parts",
+        "_scanner",
+        "_size",
+        "_tail",
+        "spilled",
+        "whole_again",
+    )
 
     def __init__(self, limit: int | None = None) -> None:
         """Start empty; `limit` characters are kept, `MAX_TEXT` where nothing else is said."""
@@ -49,6 +61,8 @@ class ArgumentText:
         self._object: bool | None = None
         """Whether what has ended is an object, or a string that holds one; `None` where nobody asked."""
         self._first = ""
+        self._end = 0
+        """Where what has ended ends in the joined text."""
         self._tail = ""
         self._last = ""
         self.spilled = False
@@ -87,9 +101,20 @@ class ArgumentText:
         return self._scanner.depth > 0 and not self._scanner.ended
 
     @property
+    def in_string(self) -> bool:
+        """Whether a string is open."""
+        return self._scanner.in_string
+
+    @property
     def size(self) -> int:
         """Characters that came."""
         return self._size
+
+    def ended_object(self) -> str | None:
+        """The object that has ended, without what followed it; `None` where it is none, or was too long to keep."""
+        if not (self._scanner.whole and self._first == "{") or self._size > self._limit:
+            return None
+        return self.text()[: self._end]
 
     def add(self, piece: str) -> None:
         """Take the next fragment."""
@@ -133,11 +158,21 @@ class ArgumentText:
         if self.is_json:
             return _unwrapped(joined), True
         placeholder = _PLACEHOLDER.match(joined)
-        if placeholder and is_json(joined[placeholder.end() :]):
-            return joined[placeholder.end() :], True
+        rest = _unwrapped(joined[placeholder.end() :]) if placeholder else ""
+        if is_object(rest):
+            return rest, True
         if self.whole_again is not None:
             return self.whole_again, True
-        return joined, False
+        return self._repeated(joined)
+
+    def _repeated(self, joined: str) -> tuple[str, bool]:
+        """The arguments where they were said again behind themselves, in whatever pieces."""
+        if not (self.spilled and self._scanner.whole and self._holds_object()):
+            return joined, False
+        said, again = joined[: self._end].strip(), joined[self._end :].strip()
+        while again.startswith(said):
+            again = again[len(said) :].lstrip()
+        return (joined, False) if again else (_unwrapped(said), True)
 
     def restarted_by(self, piece: Seen[str]) -> bool:
         """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""
@@ -145,7 +180,8 @@ class ArgumentText:
 
     def _holds_object(self) -> bool:
         if self._object is None:
-            self._object = self._first == "{" or (self._scanner.text_value and is_object(_unwrapped(self.text())))
+            held = _unwrapped(self.text()[: self._end]) if self._scanner.text_value else ""
+            self._object = self._first == "{" or is_object(held)
         return self._object
 
     def _keep(self, piece: str) -> None:
@@ -172,7 +208,10 @@ class ArgumentText:
         return not self._scanner.in_string and self._tail not in ":[,"
 
     def _scan(self, piece: str) -> None:
+        before = self._scanner.ended
         end = self._scanner.feed(piece)
+        if self._scanner.ended and not before:
+            self._end = self._size + end
         if not self.spilled:
             self.spilled = self._scanner.depth < 0 or bool(piece[end:].strip(_WHITE))
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.book import Calls, OpenCall, known
+from toolstream_core.calls.book import Calls
+from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.calls.over import is_cut
 from toolstream_core.model import Call, Fragment, Phase
 

@@ -5,88 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.calls.arguments import ArgumentText, is_object
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.calls.over import is_cut
-from toolstream_core.calls.scanner import is_json
 from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import Said, Seen
+    from toolstream_core.model import Said
 
 MAX_CALLS = 4096
 """Calls of one answer that are kept apart; a stream that opens more is broken or hostile."""
-
-_NOTHING = frozenset({"", "null", "None", "undefined"})
-
-
-def known(value: Seen[str]) -> str:
-    """An id or name that says something, else `""`: absent, null, empty and a stringified null say nothing."""
-    return value if isinstance(value, str) and value not in _NOTHING else ""
-
-
-class OpenCall:
-    """One call while its fragments come."""
-
-    __slots__ = (
-        "arguments",
-        "choice",
-        "closed",
-        "cut",
-        "guessed",
-        "id",
-        "index",
-        "item_id",
-        "kind",
-        "name",
-        "over",
-        "position",
-        "runs",
-        "start_input",
-    )
-
-    def __init__(self, fragment: Fragment, position: int) -> None:
-        """Opened by `fragment`, as the call at `position` of its choice."""
-        self.choice = fragment.choice
-        self.index = fragment.index
-        self.kind = fragment.kind
-        self.position = position
-        self.id = ""
-        self.item_id = ""
-        self.name = ""
-        self.arguments = ArgumentText()
-        self.start_input: str | None = None
-        """Arguments said by the fragment that opens, which count only where no delta follows (Anthropic, Responses)."""
-        self.closed = False
-        """Whether an event of its own closed it or said it whole, be it cut off or not."""
-        self.over = False
-        """Whether the protocol said that the call is over and whole; a fragment that follows takes it back."""
-        self.cut = False
-        """Whether the protocol said that the call is not whole (`status` of a Responses item)."""
-        self.guessed = False
-        self.runs = Runs()
-
-    def whole(self, *, may_be_empty: bool = True) -> bool:
-        """Whether it may be run: the protocol said that it is over, or its arguments are a whole JSON object.
-
-        `may_be_empty` as for `ArgumentText.reading`.
-        """
-        if self.kind is Kind.FUNCTION and self.arguments.whole:
-            return True
-        return self.meant(may_be_empty=may_be_empty)[1]
-
-    def meant(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
-        """Its arguments, and whether they are whole; parameters as for `whole`."""
-        if self.kind is Kind.CUSTOM:
-            return self.arguments.text(), self.over
-        if self.start_input is not None and self.arguments.empty:
-            text = self.start_input
-            return text, is_object(text) or (self.over and is_json(text))
-        text, is_value = self.arguments.reading(may_be_empty=may_be_empty and self.over)
-        if self.over:
-            return text, is_value or self.kind is Kind.SERVER
-        return text, is_value and is_object(text)
 
 
 class Heard(NamedTuple):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.book import Calls, OpenCall, known
+from toolstream_core.calls.arguments import is_object
+from toolstream_core.calls.book import Calls
+from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.model import Fragment, Phase
 
 if TYPE_CHECKING:
@@ -43,13 +45,15 @@ if TYPE_CHECKING:
 class _Choice:
     """The open calls of one choice."""
 
-    __slots__ = ("all", "by_id", "by_index", "last", "told_again", "told_at")
+    __slots__ = ("all", "by_id", "by_index", "in_messages", "last", "told_again", "told_at")
 
     def __init__(self) -> None:
         self.all: list[OpenCall] = []
         self.by_index: dict[int, list[OpenCall]] = {}
         self.by_id: dict[str, OpenCall] = {}
         self.last: OpenCall | None = None
+        self.in_messages: set[int] = set()
+        """Calls that an entry of `message` began."""
         self.told_at = -1
         self.told_again: set[int] = set()
 
@@ -101,6 +105,8 @@ class ChatCalls(Calls):
         if self.overflowed:
             return call
         state.all.append(call)
+        if fragment.phase is Phase.WHOLE:
+            state.in_messages.add(id(call))
         if isinstance(fragment.index, int):
             state.by_index.setdefault(fragment.index, []).append(call)
         return call
@@ -111,6 +117,23 @@ class ChatCalls(Calls):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
             state.told_again.add(id(call))
+
+    def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
+        """Some servers stream a call in fragments of `message`: each is the next piece (Writer)."""
+        said = fragment.arguments
+        if isinstance(said, str) and said and self._is_piece(call, said):
+            call.arguments.add(said)
+        else:
+            super()._fill_phase(call, fragment)
+
+    def _is_piece(self, call: OpenCall, said: str) -> bool:
+        """Whether an entry of `message` says the next piece of arguments, not all of them."""
+        if id(call) not in self._choices[call.choice].in_messages:
+            return False
+        if not is_object(said):
+            return not call.arguments.whole
+        before = call.arguments
+        return before.amid and not before.restarted_by(said) and not said.startswith(before.text())
 
     def _by_index(self, state: _Choice, fragment: Fragment, index: int) -> OpenCall | None:
         here = state.by_index.get(index)
@@ -207,8 +230,11 @@ def _told_again(state: _Choice, fragment: Fragment, event: int) -> OpenCall | No
     owner = state.by_id.get(known(fragment.id))
     if owner is not None:
         return owner
-    name = known(fragment.name)
+    key, name = known(fragment.id), known(fragment.name)
+    if not (key or name) and isinstance(fragment.index, int) and fragment.index in state.by_index:
+        return state.by_index[fragment.index][-1]
     for call in state.all:
         if id(call) not in state.told_again and (not name or call.name in {"", name}):
-            return call
+            another = key and call.id and id(call) in state.in_messages
+            return None if another else call
     return None

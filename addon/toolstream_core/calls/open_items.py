@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from toolstream_core.calls.book import OpenCall
+    from toolstream_core.calls.opened import OpenCall
     from toolstream_core.model import Kind
 
 # Nothing here goes through all calls for one fragment: what is closed is taken out where it is met, once.

@@ -6,8 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.book import Calls, OpenCall, known, same_arguments
+from toolstream_core.calls.book import Calls, same_arguments
 from toolstream_core.calls.open_items import StillOpen, Told
+from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase
 
 if TYPE_CHECKING:
@@ -55,10 +56,14 @@ class ResponsesCalls(Calls):
         return call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
-        """Arguments that came whole with the item only count until deltas say them again (litellm#30155)."""
+        """Arguments that came whole with the item only count until deltas say them again (litellm#30155).
+
+        Deltas that come after an event has said the call whole say nothing new.
+        """
         if fragment.phase is Phase.MORE and fragment.arguments and call.start_input is not None:
             call.start_input, call.arguments = None, ArgumentText()
-        if fragment.phase is Phase.CLOSE and _closes_piece(call, fragment):
+        known_already = _closes_piece(call, fragment) if fragment.phase is Phase.CLOSE else call.over
+        if known_already and fragment.phase in {Phase.MORE, Phase.CLOSE}:
             fragment = fragment._replace(arguments=ABSENT)
         super()._fill(call, fragment)
         if (
@@ -68,6 +73,10 @@ class ResponsesCalls(Calls):
             and call.arguments.whole
         ):
             call.start_input = call.arguments.text()
+
+    def _reopen(self, call: OpenCall) -> None:
+        if not call.arguments.whole:
+            super()._reopen(call)
 
     def _said_over(self, call: OpenCall, fragment: Fragment) -> None:
         """The events that close an item say so, unless the item's `status` says otherwise."""

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
+from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.framing import MISSING_INPUT
 from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID
-from toolstream_core.defects.menders.escapes import is_object
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS

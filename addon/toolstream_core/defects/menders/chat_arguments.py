@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.defects.menders import chat_placeholders as placeholders
-from toolstream_core.defects.menders.spelling import Spelling
+from toolstream_core.defects.menders.spelling import spelled
 from toolstream_core.defects.menders.told import Told
 from toolstream_core.defects.wording import CUMULATIVE_ARGUMENTS, NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.model import Phase
@@ -52,7 +52,7 @@ class Arguments:
         if not isinstance(said, str):
             return Told("")
         if fragment.phase is Phase.WHOLE:
-            return Spelling(self._mender.on).take(known.call.arguments.reading()[0], known.judge)
+            return Told(spelled(known.call.arguments.reading()[0], self._mender.on, known.judge))
         return self.bare(said, known)
 
     def _null(self, told: Told, known: KnownCall) -> None:

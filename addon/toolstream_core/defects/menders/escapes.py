@@ -1,4 +1,4 @@
-"""JSON text that is not whole yet, or not quite JSON: what can still become of it, and escapes set right."""
+"""JSON text that is not quite JSON: its escapes set right."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from toolstream_core.defects.wording import INVALID_ARGUMENTS
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.told import Judge
 
-_LITERALS = ("true", "false", "null")
 _HEX_BEGUN = re.compile(r"[0-9a-fA-F]{0,3}")
-_NUMBER_BEGUN = re.compile(r"-|\.\d*|-?\d+\.?\d*[eE]?[+-]?\d*|[eE][+-]?")
 ODD: Final = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')
 """What JSON wants escaped in a string, or escaped otherwise."""
 _ESCAPE = 6
@@ -74,36 +72,3 @@ class Escapes:
 def _may_go_on(text: str, at: int) -> bool:
     r"""Whether an escape `\\uXXXX` whose `u` is at `at` is cut by the text's end."""
     return text[at : at + 1] == "u" and _HEX_BEGUN.fullmatch(text, at + 1) is not None
-
-
-def viable(text: str) -> bool:
-    """Whether `text` can be the beginning of JSON, or is JSON."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        rest = text[error.pos :].strip()
-        if not rest or error.msg.startswith("Unterminated string"):
-            return True
-        if "escape" in error.msg:
-            return len(text) - error.pos <= _ESCAPE
-        return any(word.startswith(rest) for word in _LITERALS) or _NUMBER_BEGUN.fullmatch(rest) is not None
-    except RecursionError:
-        return False
-    return True
-
-
-def is_json(text: str) -> bool:
-    """Whether `text` is one JSON value."""
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def is_object(text: str) -> bool:
-    """Whether the text is a JSON object or list."""
-    try:
-        return isinstance(json.loads(text), dict | list)
-    except (ValueError, RecursionError):
-        return False

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import known
+from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.blocks import says_nothing
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.ending import IN_BAND_ERROR
@@ -18,7 +19,6 @@ from toolstream_core.defects.identity import (
     ODD_ID,
     REUSED_ID,
 )
-from toolstream_core.defects.menders.escapes import is_object
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS

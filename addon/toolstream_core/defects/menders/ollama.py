@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
+from toolstream_core.calls.arguments import is_object
 from toolstream_core.defects.ending import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
-from toolstream_core.defects.menders.escapes import is_object
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS

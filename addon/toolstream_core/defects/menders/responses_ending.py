@@ -33,6 +33,7 @@ class Endings:
     def terminal(self, payload: dict[str, Json], kind: str, heard: Sequence[Heard]) -> dict[str, Json]:
         """The terminal event as the client is to get it; what has to come before it is put."""
         self.over = True
+        self.say_rests()
         mender = self._mender
         if is_bare(payload) and mender.tell(BARE_RESPONSE, mender.number, "the response has no envelope"):
             fields = {key: value for key, value in payload.items() if key not in {"type", "sequence_number"}}
@@ -47,9 +48,15 @@ class Endings:
         self._unclosed()
         return self._output(payload, heard)
 
+    def say_rests(self) -> None:
+        """What was kept back of open calls goes out."""
+        for item in self._mender.items:
+            item.say_rest()
+
     def at_end(self, *, clean: bool) -> bool:
         """What the body's end lacks is put; whether the response has been ended."""
         mender = self._mender
+        self.say_rests()
         self._unsaid()
         if self.over or self.failed or not clean or not mender.items or mender.places.others_open:
             return False

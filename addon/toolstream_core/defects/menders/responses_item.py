@@ -125,6 +125,7 @@ class Item:
     def said_whole(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that says its arguments whole; what the deltas lack comes before it."""
         self.done = True
+        self.say_rest()
         text = self.said.cleaned(payload.get("arguments"))
         if text is None:
             return payload
@@ -135,6 +136,7 @@ class Item:
         """The event that closes it."""
         item = payload.get("item")
         content = dict(item) if isinstance(item, dict) else {}
+        self.say_rest()
         self.same(content)
         if isinstance(content.get("arguments"), str) and not self.done and self._complete(content["arguments"]):
             place = {"item_id": self.id, "output_index": self.place}
@@ -223,6 +225,13 @@ class Item:
         self._mender.put({"type": CLOSED, **place, "item": content})
         self._mender.places.closed[self.place] = content
         self.done = self.closed = True
+
+    def say_rest(self) -> None:
+        """Give the client what was kept back of the deltas."""
+        rest = self.said.rest() if self.added and not self.closed else ""
+        if rest:
+            self._mender.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": rest})
+            self.said.tell(rest)
 
     def _complete(self, text: str) -> bool:
         """Give the client what the deltas lack of the arguments; whether they lacked anything."""

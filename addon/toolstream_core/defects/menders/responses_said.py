@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import MAX_TEXT
 from toolstream_core.calls.book import same_arguments
-from toolstream_core.defects.menders.escapes import is_json
-from toolstream_core.defects.menders.spelling import Spelling
+from toolstream_core.calls.scanner import is_json
+from toolstream_core.defects.menders.spelling import Spelling, spelled
 from toolstream_core.defects.wording import MISSING_DELTAS, OBJECT_ARGUMENTS, SHORT_CLOSING, SHORT_DELTAS
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -54,7 +54,7 @@ class Said:
         """The arguments as they were meant."""
         may_be_empty = self._mender.context.may_be_empty(self._call.name)
         text = self._call.arguments.reading(may_be_empty=may_be_empty)[0]
-        return Spelling(self._mender.on).take(text, self.judge, may_wait=False).text
+        return spelled(text, self._mender.on, self.judge)
 
     @property
     def amid(self) -> bool:
@@ -77,6 +77,10 @@ class Said:
     def settle(self) -> None:
         """No delta follows that could change the one that waits."""
         self._spelling.settle(self.judge)
+
+    def rest(self) -> str:
+        """As `Spelling.rest`."""
+        return self._spelling.rest()
 
     def tell(self, text: str) -> None:
         """The client gets a delta."""
@@ -115,9 +119,7 @@ class Said:
             return given if self.judge(SHORT_CLOSING, message) else text
         if said is None:
             return None
-        spelling = Spelling(self._mender.on)
-        told = spelling.take(text, self.judge, may_wait=False).text
-        return told + spelling.rest()
+        return spelled(text, self._mender.on, self.judge)
 
     def as_text(self, said: Json) -> str | None:
         """Arguments as text; an object is one where it is to be mended."""

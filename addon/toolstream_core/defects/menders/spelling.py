@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.book import same_arguments
-from toolstream_core.defects.menders.escapes import ODD, Escapes, is_json, is_object, viable
-from toolstream_core.defects.menders.told import Told, short
+from toolstream_core.calls.arguments import ArgumentText, is_object
+from toolstream_core.defects.menders.behind import Behind
+from toolstream_core.defects.menders.escapes import ODD, Escapes
+from toolstream_core.defects.menders.quoted import Quoted
+from toolstream_core.defects.menders.told import Told
 from toolstream_core.defects.wording import (
     CUMULATIVE_ARGUMENTS,
-    DOUBLE_ENCODED_ARGUMENTS,
     INVALID_ARGUMENTS,
-    MERGED_CALLS,
     PLACEHOLDER_ARGUMENTS,
     REPLAYED_ARGUMENTS,
     SPLIT_SURROGATE,
-    TRAILING_GARBAGE,
 )
 
 if TYPE_CHECKING:
@@ -27,62 +24,64 @@ if TYPE_CHECKING:
     from toolstream_core.defects.menders.told import Judge
     from toolstream_core.defects.row import Row
 
-# A healthy fragment costs four cheap tests here and goes on as it is. Everything else rests on evidence that the
+# A healthy fragment costs a few cheap tests here and goes on as it is. Everything else rests on evidence that the
 # joined text alone gives: a fragment is "the arguments so far" only where it begins with all that came *and* the
-# joined text could not become JSON; a fragment is a repetition only behind arguments that are whole. Overlaps are
+# joined text could not become JSON; a fragment is a repetition, or garbage, only behind a whole object. Overlaps are
 # never dropped (OmniRoute#3762). A fragment that may still turn out to be one thing or the other waits only where
-# waiting cannot delay anything: behind whole arguments, or behind a first `{}` of a tool that takes parameters.
+# waiting cannot delay anything: behind whole arguments, behind a first `{}` of a tool that takes parameters, or within
+# a string that may hold an object. What waits is given by `rest` at the end, whatever that end is.
 
 MAX_SPELT = 1024 * 1024
 """Characters of one call's arguments above which what comes again is not recognised any more."""
 _PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
-_MARKUP = re.compile(r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)+")
-"""Special tokens, tags, and brackets too many."""
 
 
 class Spelling:
     """Takes the fragments of one call in order."""
 
     __slots__ = (
+        "_behind",
         "_carry",
         "_cumulative",
-        "_encoded",
         "_escapes",
+        "_free",
         "_head",
         "_on",
+        "_quoted",
         "_size",
-        "_spill",
         "_suspect",
         "_text",
         "_waiting",
-        "_whole",
         "replaced",
     )
 
     def __init__(self, on: Callable[[Row], bool]) -> None:
         """`on` says whether a row's repair is switched on."""
         self._on = on
-        self._head = ""
-        self._size = 0
-        self._text = ArgumentText(MAX_SPELT)
-        """The fragments joined, from behind a placeholder on."""
-        self._whole: str | None = None
-        """The arguments, once they are whole."""
-        self._spill = ""
-        """What followed the whole arguments and is not decided on."""
-        self._cumulative: str | None = None
-        """What the client has, where each fragment carries all so far."""
-        self._encoded: str | None = None
-        """JSON text in a JSON string, as far as it came."""
-        self._waiting: Told | None = None
-        """A first `{}` that may be a placeholder."""
-        self._suspect: tuple[str, str, Told] | None = None
-        """What came before a fragment that may be all so far or the next one, and that fragment."""
         self._carry = ""
         """Half a surrogate pair, kept for the next fragment."""
         self._escapes = Escapes()
         self.replaced = False
         """Whether a first `{}` was nothing but a placeholder, and is not told."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._head = ""
+        self._size = 0
+        self._text = ArgumentText(MAX_SPELT)
+        """The fragments joined, from behind a placeholder on, up to where they are whole."""
+        self._behind: Behind | None = None
+        """What follows the arguments, once they are a whole object."""
+        self._free = False
+        """Whether nothing can be said of them any more, so that everything goes on."""
+        self._cumulative: str | None = None
+        """What the client has, where each fragment carries all so far."""
+        self._quoted: Quoted | None = None
+        """A JSON string that may hold an object."""
+        self._waiting: Told | None = None
+        """A first `{}` that may be a placeholder."""
+        self._suspect: tuple[str, str, Told] | None = None
+        """What came before a fragment that may be all so far or the next one, and that fragment."""
 
     @property
     def waiting(self) -> bool:
@@ -91,8 +90,9 @@ class Spelling:
 
     @property
     def whole(self) -> bool:
-        """Whether an object is whole, whatever followed it."""
-        return self._whole is not None and self._whole.lstrip().startswith("{")
+        """Whether an object is whole, whatever followed it; also one that is closed and no valid JSON."""
+        text = self._text
+        return self._behind is not None or (self._head.lstrip()[:1] == "{" and text.ended and not text.spilled)
 
     def take(self, piece: str, judge: Judge, *, may_wait: bool = True) -> Told:
         """What goes on for `piece`.
@@ -100,8 +100,9 @@ class Spelling:
         `may_wait`: whether a first `{}` may be a placeholder: not for a tool that is known to take no parameters.
         """
         self._size += len(piece)
-        self._text.add(piece)
-        if not piece or (piece.isspace() and self._encoded is None):
+        if self._behind is None and self._cumulative is None and self._quoted is None and not self._free:
+            self._text.add(piece)
+        if not piece or (piece.isspace() and not self._within):
             return Told(piece)
         if not self._head:
             return self._first(piece, judge, may_wait=may_wait)
@@ -114,13 +115,21 @@ class Spelling:
         return told
 
     @property
+    def _within(self) -> bool:
+        """Whether white space belongs to what came before it."""
+        behind = self._behind
+        return bool(self._carry or self._text.in_string or self._quoted is not None) or (
+            behind is not None and behind.keeps
+        )
+
+    @property
     def amid(self) -> bool:
         """Whether an object is open of which nothing is special, so that plain text goes on as it is."""
-        special = (self._waiting, self._suspect, self._whole, self._cumulative, self._encoded)
+        special = (self._waiting, self._suspect, self._behind, self._cumulative, self._quoted)
         return (
             special == (None,) * 5
             and self._head.lstrip().startswith("{")
-            and not (self._text.ended or self._spill or self._carry or self._escapes.open)
+            and not (self._text.ended or self._free or self._carry or self._escapes.open)
             and not self._on(INVALID_ARGUMENTS)
         )
 
@@ -143,37 +152,38 @@ class Spelling:
         """A first `{}` that waits is a placeholder: so it was in another call of the same answer."""
         if self._waiting is not None and judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} stands for the arguments"):
             self._waiting.text = ""
-            self._restart()
-
-    def _restart(self) -> None:
-        self._waiting, self._whole, self._head, self._size = None, None, "", 0
-        self._text = ArgumentText(MAX_SPELT)
-        self.replaced = True
+            self._begin()
+            self.replaced = True
 
     def settle(self, judge: Judge | None = None) -> None:
         """Nothing more comes that could change what waits."""
         self._waiting = None
         if self._suspect is not None and judge is not None:
             before, piece, told = self._suspect
-            if not self._text.ended and is_json(piece):
+            if not self._text.ended and is_object(piece):
                 told.text = self._grown(piece, before, judge)
         self._suspect = None
 
     def rest(self) -> str:
-        """What was kept back and never found its other half: goes on as it came."""
-        rest, self._encoded, self._spill = (self._encoded or "") + self._spill, None, ""
+        """What was kept back and never found its other half: goes on as it came. To be asked for at every end."""
+        rest = ""
+        if self._quoted is not None:
+            rest, self._quoted, self._free = self._quoted.let_go(), None, True
+        if self._behind is not None:
+            rest += self._behind.rest()
         carry, self._carry = self._carry, ""
         return rest + carry
 
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Told:
         self._head = piece
         if piece.lstrip().startswith('"'):
-            self._encoded = ""
-            return Told(self._decoded(piece, judge))
+            self._quoted = Quoted()
+            return Told(self._finished(self._decoded(self._quoted, piece, judge), judge))
         told = Told(piece)
-        if may_wait and _PLACEHOLDER.fullmatch(piece):
-            self._waiting = told
-            self._whole = piece
+        if _PLACEHOLDER.fullmatch(piece):
+            self._behind = Behind(piece) if "{" in piece else None
+            if may_wait:
+                self._waiting = told
             return told
         told.text = self._finished(self._ended_inside(piece, judge), judge)
         return told
@@ -184,27 +194,28 @@ class Spelling:
             return Told("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
         self._waiting = None
         if not piece.lstrip().startswith(("{", '"')):
-            return Told(self._finished(self._spilled(piece, judge), judge))
-        self._whole = None
-        if not judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments"):
-            return Told(piece)
-        waiting.text = ""
-        self._restart()
+            return Told(self._finished(self._next(piece, Told(""), judge, may_wait=False), judge))
+        mend = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
+        if mend:
+            waiting.text = ""
+        self._begin()
+        self.replaced = self.replaced or mend
         self._text.add(piece)
         self._size = len(piece)
         return self._first(piece, judge, may_wait=may_wait)
 
     def _next(self, piece: str, told: Told, judge: Judge, *, may_wait: bool) -> str:
-        if self._encoded is not None:
-            return self._decoded(piece, judge)
+        if self._free:
+            return piece
+        if self._quoted is not None:
+            return self._decoded(self._quoted, piece, judge)
+        if self._behind is not None:
+            return self._behind.take(piece, judge)
         if self._cumulative is not None:
             return self._grown(piece, self._cumulative, judge)
-        if self._whole is not None:
-            return self._spilled(piece, judge)
         if piece.startswith(self._head) and len(piece) + len(piece) >= self._size:
-            joined = self._text.text()
-            before = joined[: len(joined) - len(piece)]
-            if piece.startswith(before) and not viable(joined):
+            before = self._text.text()[: -len(piece)]
+            if piece.startswith(before) and len(piece) > len(before) and not self._text.viable:
                 return self._grown(piece, before, judge)
             if may_wait and piece.startswith(before) and len(before) > 1 and not self._text.ended:
                 self._suspect = (before, piece, told)
@@ -213,17 +224,16 @@ class Spelling:
     def _decide(self, piece: str, before: str, suspect: str, told: Told, judge: Judge) -> None:
         """The fragment after one that may have been all so far: if it carries that again, it was."""
         self._suspect = None
-        if piece.startswith(suspect) and len(piece) > len(suspect):
+        if (piece.startswith(suspect) and len(piece) > len(suspect)) or (not self._text.viable and is_object(suspect)):
             told.text = self._grown(suspect, before, judge)
-        elif not viable(self._text.text()) and is_json(suspect):
-            told.text = self._grown(suspect, before, judge)
-            self._whole = suspect
 
     def _grown(self, piece: str, before: str, judge: Judge) -> str:
         """The fragment carries all so far; the client has `before`."""
         mend = judge(CUMULATIVE_ARGUMENTS, "a delta carries all arguments so far instead of the next ones")
         if piece.startswith(before):
             self._cumulative = piece
+            if piece.endswith("}") and is_object(piece):
+                self._behind = Behind(piece)
             return piece[len(before) :] if mend else piece
         self._cumulative = before
         return "" if mend and before.startswith(piece) else piece
@@ -232,60 +242,24 @@ class Spelling:
         """The usual fragment: goes on, up to where the arguments end."""
         if not self._text.ended:
             return piece
-        joined = self._text.text()
-        self._whole = joined
-        if not self._text.spilled:
+        whole = self._text.ended_object()
+        if whole is None:
+            self._free = True
             return piece
-        try:
-            end = json.JSONDecoder().raw_decode(joined.lstrip())[1] + len(joined) - len(joined.lstrip())
-        except (ValueError, RecursionError):
-            return piece
-        self._whole, tail = joined[:end], joined[end:]
-        if len(tail) > len(piece):
-            return piece
-        return piece[: len(piece) - len(tail)] + self._spilled(tail, judge)
+        self._behind = Behind(whole)
+        end = len(piece) - (self._text.size - len(whole))
+        return piece[:end] + self._behind.take(piece[end:], judge)
 
-    def _spilled(self, piece: str, judge: Judge) -> str:
-        """Something follows whole arguments: the same again, another call's, or garbage."""
-        whole = self._whole or ""
-        spill, self._spill = self._spill + piece, ""
-        if not spill.lstrip().startswith(("{", "[")):
-            return self._garbage(spill, judge)
-        if viable(spill) and not is_json(spill):
-            if self._on(REPLAYED_ARGUMENTS):
-                self._spill = spill
-                return ""
-            judge(REPLAYED_ARGUMENTS, "arguments begin again behind whole ones")
-            return piece
-        if same_arguments(spill.strip(), whole.strip()):
-            return "" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else spill
-        judge(MERGED_CALLS, "arguments of another call follow whole ones")
-        return spill
-
-    def _garbage(self, spill: str, judge: Judge) -> str:
-        """What follows and is no JSON: markup and stray brackets can go, the next call's name cannot."""
-        if "{" in spill:
-            judge(MERGED_CALLS, f"{short(spill)} follows the arguments")
-            return spill
-        gone = judge(TRAILING_GARBAGE, f"{short(spill)} follows the arguments")
-        return "" if gone and _MARKUP.fullmatch(spill) else spill
-
-    def _decoded(self, piece: str, judge: Judge) -> str:
-        """Arguments that begin with a quote: an object within a string, or no arguments of anybody's."""
-        text = (self._encoded or "") + piece
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            if self._on(DOUBLE_ENCODED_ARGUMENTS) and viable(text):
-                self._encoded = text
-                return ""
-            self._encoded = None if not viable(text) else ""
-            return text
-        if not isinstance(value, str) or not is_object(value):
-            self._encoded = None
-            return text
-        self._encoded, self._whole = None, value
-        return value if judge(DOUBLE_ENCODED_ARGUMENTS, "the arguments are JSON within a JSON string") else text
+    def _decoded(self, quoted: Quoted, piece: str, judge: Judge) -> str:
+        """The next fragment of a string, and what follows it where it held an object."""
+        gone = quoted.take(piece, judge)
+        if isinstance(gone, str):
+            if quoted.over:
+                self._quoted, self._free = None, True
+            return gone
+        self._quoted, self._behind = None, Behind(gone.raw)
+        behind = self._behind.take(gone.tail, judge) if gone.tail else ""
+        return gone.value + behind if gone.mend else piece[: len(piece) - len(gone.tail)] + behind
 
     def _finished(self, text: str, judge: Judge) -> str:
         """Last touches on the text itself: no half characters, and, where asked for, valid escapes."""
@@ -298,3 +272,10 @@ class Spelling:
             if judge(SPLIT_SURROGATE, message):
                 text, self._carry = text[:-1], text[-1]
         return text
+
+
+def spelled(text: str, on: Callable[[Row], bool], judge: Judge) -> str:
+    """Arguments that are said at once, as they are meant."""
+    spelling = Spelling(on)
+    told = spelling.take(text, judge, may_wait=False).text
+    return told + spelling.rest()

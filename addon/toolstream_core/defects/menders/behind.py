@@ -1,0 +1,115 @@
+"""What follows arguments that are whole: the same again, another call's, or garbage. Knows JSON, and no protocol."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.arguments import is_object
+from toolstream_core.calls.book import same_arguments
+from toolstream_core.defects.menders.told import short
+from toolstream_core.defects.wording import MERGED_CALLS, REPLAYED_ARGUMENTS, TRAILING_GARBAGE
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.menders.told import Judge
+
+# It may come in any number of fragments, so it is kept until it is known: a repetition until it is whole or differs,
+# markup until the end. What turns out to be neither goes on as it came.
+
+MAX_MARKUP = 1024
+"""Characters of markup that are kept; longer text is none."""
+_MARKUP = r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)*+"
+"""Special tokens, tags, and brackets too many."""
+_MARKUP_BEGUN = re.compile(_MARKUP + r"(?:</?(?:[A-Za-z_][^<>]*)?|\[/?[A-Z_]*|`{1,2})?")
+"""Markup whose last tag may be cut off."""
+_SPACE = re.compile(r"\s+")
+
+
+class Behind:
+    """Takes the fragments that follow the whole arguments of one call."""
+
+    __slots__ = ("_at", "_begun", "_free", "_kept", "_mark", "_seen", "_squeezed", "_whole")
+
+    def __init__(self, whole: str) -> None:
+        """`whole`: the arguments as they came, an object or a string that holds one."""
+        self._whole = whole
+        self._mark = whole.lstrip()[:1]
+        self._squeezed: str | None = None
+        """`whole` without white space; made when it is needed."""
+        self._at = 0
+        """How much of that has come again."""
+        self._seen: list[str] = []
+        """What follows, as far as it is not decided on."""
+        self._kept: list[str] = []
+        """What of it the client was not given."""
+        self._begun = ""
+        """The first character of it."""
+        self._free = False
+        """Whether it is known to be neither, so that everything goes on."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether something was kept back."""
+        return bool(self._kept)
+
+    def take(self, piece: str, judge: Judge) -> str:
+        """What goes on for the next fragment."""
+        if self._free:
+            if "{" in piece:
+                judge(MERGED_CALLS, f"{short(piece)} follows the arguments")
+            return piece
+        self._begun = self._begun or piece.lstrip()[:1]
+        if not self._begun:
+            return piece
+        self._seen.append(piece)
+        return self._again(piece, judge) if self._begun in {"{", self._mark} else self._garbage(piece, judge)
+
+    def rest(self) -> str:
+        """What was kept back, at the end: half a repetition goes on as it came, markup does not."""
+        rest = "".join(self._kept) if self._begun in {"{", self._mark} else ""
+        self._kept.clear()
+        self._free = True
+        return rest
+
+    def _again(self, piece: str, judge: Judge) -> str:
+        """An object: the same arguments again, as far as can be seen, or another call's."""
+        if self._squeezed is None:
+            self._squeezed = _SPACE.sub("", self._whole)
+        squeezed = _SPACE.sub("", piece)
+        alike = self._squeezed.startswith(squeezed, self._at)
+        self._at += len(squeezed)
+        whole = not alike or self._at == len(self._squeezed)
+        if whole and not self._is_same("".join(self._seen)):
+            judge(MERGED_CALLS, "arguments of another call follow whole ones")
+            return self._let_go(piece)
+        gone = judge(REPLAYED_ARGUMENTS, "the whole arguments came again")
+        if gone:
+            self._kept.append(piece)
+        if whole:
+            self._kept.clear()
+            self._seen.clear()
+            self._begun, self._at = "", 0
+        return "" if gone else piece
+
+    def _is_same(self, text: str) -> bool:
+        return text == self._whole or (is_object(text) and same_arguments(text, self._whole))
+
+    def _garbage(self, piece: str, judge: Judge) -> str:
+        """No JSON: markup and stray brackets can go, the next call's name cannot."""
+        text = "".join(self._seen)
+        if "{" in text:
+            judge(MERGED_CALLS, f"{short(text)} follows the arguments")
+            return self._let_go(piece)
+        gone = judge(TRAILING_GARBAGE, f"{short(text)} follows the arguments")
+        if len(text) > MAX_MARKUP or not _MARKUP_BEGUN.fullmatch(text):
+            return self._let_go(piece)
+        if gone:
+            self._kept.append(piece)
+        return "" if gone else piece
+
+    def _let_go(self, piece: str) -> str:
+        kept = "".join(self._kept) + piece
+        self._kept.clear()
+        self._seen.clear()
+        self._free = True
+        return kept
