@@ -38,6 +38,7 @@ PIECES = st.sampled_from(
         "",
         " ",
         '\\"',
+        '\\\\\\"',
         "\\\\",
         "\\n",
         "é",
@@ -54,6 +55,17 @@ PIECES = st.sampled_from(
         "{}",
     ]
 )
+BEGINS = st.sampled_from(
+    [
+        ['{"', "a", '":"'],
+        ['"', '{\\"', "a", '\\":\\"'],
+        ['"{\\"a\\":\\"', "b", "c"],
+        ['{"a":1}', "<|x"],
+        ['{"a":1}', "get_", "weather"],
+        ["2}", "a"],
+    ]
+)
+"""Arguments, also ones that are encoded twice, have garbage behind them, or lost their head."""
 TEXTS = st.sampled_from(
     [
         "word ",
@@ -213,7 +225,7 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
 @given(
     path=st.sampled_from(sorted(STREAMS)),
     texts=st.lists(TEXTS, max_size=16),
-    pieces=st.lists(PIECES, max_size=24),
+    pieces=st.builds(lambda begin, pieces: [*begin, *pieces, '"}'], BEGINS, st.lists(PIECES, max_size=24)),
     oddity=ODDITIES,
     sizes=st.lists(st.integers(1, 700), max_size=12),
     repaired=st.booleans(),
@@ -231,7 +243,7 @@ def test_nothing_differs_from_what_is_parsed(
     plant: str,
 ) -> None:
     """The bytes that leave and the record, however the network cut the stream, and whatever breaks it."""
-    chunks = list(STREAMS[path](texts, ['{"', "a", '":"', *pieces, '"}'], oddity))
+    chunks = list(STREAMS[path](texts, pieces, oddity))
     faults = ((Fault(name=plant), Budget(None)),) if plant else ()
     settings = Settings(SAFE if repaired else frozenset(), faults=faults)
     plain_ear = Ear()
@@ -339,3 +351,24 @@ def test_a_long_call_that_is_broken_is_hardly_parsed(monkeypatch: pytest.MonkeyP
     assert record is not None
     assert record.faults[0].changes >= 1002
     assert len(read) < 24
+
+
+@pytest.mark.parametrize("path", sorted(STREAMS))
+@pytest.mark.parametrize(
+    ("begin", "end"), [('"{\\"a\\":\\"', '\\"}"'), ('{"a":1}<|', "|>"), ('{"a":1}and so', " on"), ("2}", "]")]
+)
+def test_odd_arguments_are_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: str, begin: str, end: str) -> None:
+    """They cost as little as plain ones where nothing is mended."""
+    read: list[int] = []
+    ordinary = Likeness.read
+
+    def counted(self: Likeness, frame: Frame) -> Said:
+        read.append(frame.number)
+        return ordinary(self, frame)
+
+    monkeypatch.setattr(Likeness, "read", counted)
+    chunks = list(STREAMS[path]([], [begin, *["b"] * 1000, end], ""))
+    _, record = run(path, chunks, Settings())
+    assert record is not None
+    assert record.events == len(chunks)
+    assert len(read) < 40

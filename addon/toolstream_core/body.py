@@ -105,7 +105,8 @@ class Body:
         if repairs == SAFE:
             stages += [mender(self._context(repairs, reader.found, reader.mended)) for mender in menders]
         else:
-            judges += [mender(replace(self._context(SAFE, reader.found), ids=AnswerIds())) for mender in menders]
+            context = replace(self._context(SAFE, reader.found), ids=AnswerIds(), judging=True)
+            judges += [mender(context) for mender in menders]
             if repairs:
                 stages += [mender(self._context(repairs, mended=reader.mended)) for mender in menders]
         shapes = SHAPES.get(self._dialect.name, {})

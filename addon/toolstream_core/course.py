@@ -27,6 +27,8 @@ _PLAIN: Final = re.compile(
 """A string, not empty, without brackets, its characters whole: nothing in it is half a pair."""
 _AS_WRITTEN: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\r\n]*+(?:\\["\\bfnrt][^"\\{}\[\]\r\n]*+)*+"')
 """Such a string as it would be written anew, for frames that are rewritten."""
+_ENCODED: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\r\n]*+(?:\\\\(?:\\["\\]|[/bfnrt])[^"\\{}\[\]\r\n]*+)*+"')
+"""Such a string amid a string that holds arguments: in it every quote is escaped once more, so that none ends it."""
 _CLOSED: Final = re.compile(rb"[ }\]]*\r?\n\r?\n")
 MANY: Final = 256
 """Texts after which they are handed on."""
@@ -58,7 +60,7 @@ class Course:
         self._like = like
         self._loose = like.loose and way.behind is None
         self.way = way
-        self._token = _PLAIN if way == ALIKE else _AS_WRITTEN
+        self._token = _ENCODED if call.arguments.quoted else _PLAIN if way == ALIKE else _AS_WRITTEN
         self.call = call
         self.tokens: list[bytes] = []
         """The arguments of events that were not handed on, as they were written."""

@@ -101,6 +101,16 @@ class ArgumentText:
         return self._scanner.depth > 0 and not self._scanner.ended
 
     @property
+    def quoted(self) -> bool:
+        """Whether they are a string that is open: perhaps one that holds an object."""
+        return self._scanner.text_value and self._scanner.in_string
+
+    @property
+    def in_escape(self) -> bool:
+        """Whether they stop within an escape."""
+        return self._scanner.in_escape
+
+    @property
     def in_string(self) -> bool:
         """Whether a string is open."""
         return self._scanner.in_string

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Said
 
-MAX_CALLS = 4096
+MAX_CALLS = 1 << 14
 """Calls of one answer that are kept apart; a stream that opens more is broken or hostile."""
 
 

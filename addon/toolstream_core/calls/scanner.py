@@ -96,6 +96,11 @@ class JsonScanner:
             return not self._open and self._number in _FULL
         return self._at is _At.OVER
 
+    @property
+    def in_escape(self) -> bool:
+        """Whether what came stops within an escape of a string."""
+        return bool(self._escape)
+
     def feed(self, text: str) -> int:
         """Take the next piece; how much of it belongs to the value: less than all where something follows it."""
         at, size = 0, 0 if self.ended else len(text)

@@ -51,6 +51,8 @@ class Context:
     ids: AnswerIds = field(default_factory=AnswerIds)
     found: Callable[[Finding], None] = nobody
     mended: Callable[[Mended], None] = nobody
+    judging: bool = False
+    """Whether only what is told counts: what goes on goes nowhere, and need not be written."""
 
     @property
     def patient(self) -> bool:

@@ -149,8 +149,8 @@ class Block:
 
     def went_by(self, text: str, last: str) -> None:
         """Take fragments that went on as they are; as `Spelling.went_by`."""
-        self.given = True
-        self._spelling.went_by(text, last)
+        went = self._spelling.went_by(text, last)
+        self.given = self.given or bool(went)
 
     def said(self, arguments: str) -> Payload:
         """A new delta of it."""

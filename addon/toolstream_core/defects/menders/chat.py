@@ -210,7 +210,8 @@ class ChatMender(Mender):
         assert isinstance(said, str)
         known.event = event.frame.number
         told = self._arguments.bare(said, known)
-        if told.text == said and not known.spelling.waiting:
+        if (told.text == said or self.context.judging) and not known.spelling.waiting:
+            known.said = known.said or bool(told.text)
             self._ending.heard(event, known)
             return (event.frame,)
         placeholders.waits(known)

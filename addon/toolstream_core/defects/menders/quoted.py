@@ -63,6 +63,17 @@ class Quoted:
         return kept
 
     @property
+    def steady(self) -> bool:
+        """Whether text in which nothing ends is told nothing new."""
+        return self._sure and not self._text.in_escape
+
+    def went_by(self, text: str, last: str) -> str:
+        """Take such text, which came in several fragments; what went on of it, had it to be mended."""
+        self._pieces.append(text)
+        self._text.add_plain(text, last)
+        return "" if self._kept else text
+
+    @property
     def over(self) -> bool:
         """Whether there is nothing to be kept any more."""
         return not self._pieces

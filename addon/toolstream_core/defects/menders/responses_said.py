@@ -90,8 +90,7 @@ class Said:
 
     def went_by(self, text: str, last: str) -> None:
         """Take fragments that went on as they are; as `Spelling.went_by`."""
-        self.tell(text)
-        self._spelling.went_by(text, last)
+        self.tell(self._spelling.went_by(text, last))
 
     def lacking(self, text: str) -> str:
         """What the deltas lack of the arguments, and are to be given."""

@@ -124,19 +124,24 @@ class Spelling:
 
     @property
     def amid(self) -> bool:
-        """Whether an object is open of which nothing is special, so that plain text goes on as it is."""
-        special = (self._waiting, self._suspect, self._behind, self._cumulative, self._quoted)
-        return (
-            special == (None,) * 5
-            and self._head.lstrip().startswith("{")
-            and not (self._text.ended or self._free or self._carry or self._escapes.open)
-            and not self._on(INVALID_ARGUMENTS)
-        )
+        """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
+        if self.waiting or self._carry or self._escapes.open or self._on(INVALID_ARGUMENTS):
+            return False
+        odd = self._behind or self._quoted
+        if odd is not None or self._free:
+            return odd is None or odd.steady
+        return self._cumulative is None and not self._text.ended and self._head.lstrip().startswith("{")
 
-    def went_by(self, text: str, last: str) -> None:
-        """Take fragments without brackets, joined, that went on as they are; `last` is the last of them."""
+    def went_by(self, text: str, last: str) -> str:
+        """Take fragments without brackets, joined; `last` is the last of them. What went on, had it to be mended."""
         self._size += len(text)
-        self._text.add_plain(text, last)
+        if self._behind is not None:
+            return self._behind.went_by(text)
+        if self._quoted is not None:
+            return self._quoted.went_by(text, last)
+        if not self._free:
+            self._text.add_plain(text, last)
+        return text
 
     @property
     def placeholder(self) -> bool:
