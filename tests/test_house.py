@@ -90,7 +90,7 @@ def test_an_address_or_anybodys_path_is_not_told(path: str) -> None:
     assert not MACHINE_PATH.search(f"cd {path} && x")
 
 
-@pytest.mark.parametrize("name", ["run.txt", "dev.txt"])
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "requirements").glob("*.txt")))
 def test_requirements_pin_everything_by_hash_and_name_no_address(name: str) -> None:
     """They install the same from any index or mirror, and never anything else than what was tested."""
     text = (ROOT / "requirements" / name).read_text()
@@ -108,6 +108,16 @@ def test_what_runs_is_what_was_tested() -> None:
         for name in ("run.txt", "dev.txt")
     )
     assert run <= dev
+
+
+def test_the_oldest_mitmproxy_that_is_allowed_is_tested() -> None:
+    """What pyproject.toml promises is what the end-to-end tests start, and each has its pins."""
+    lines = (ROOT / "requirements" / "mitmproxies.in").read_text().splitlines()
+    wanted = {line.split()[0]: line.split()[1] for line in lines if not line.startswith("#")}
+    [promised] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert wanted["oldest"].replace("==", ">=") in {promised, promised + ".0", promised + ".0.0"}
+    for name, version in wanted.items():
+        assert f"\n{version} \\\n" in (ROOT / "requirements" / f"mitmproxy-{name}.txt").read_text()
 
 
 def test_everything_that_is_declared_is_pinned() -> None:

@@ -132,6 +132,8 @@ class Mitmdump:
         self.env = dict(env or {})
         self.terminal = terminal
         self.timeout = timeout
+        self.program: Path | None = None
+        """The mitmdump to start, where it is another than that of this Python's environment."""
         self.port = 0
         self._temporary = tempfile.TemporaryDirectory(prefix="mitmdump-") if confdir is None else None
         self.confdir = Path(self._temporary.name) if self._temporary else Path(confdir or "")
@@ -211,7 +213,7 @@ class Mitmdump:
 
     def _command(self) -> list[str]:
         listen = ["--mode", self.mode, "--listen-host", "127.0.0.1", "--listen-port", "0"]
-        command = [str(mitmdump_path()), *listen, "--set", f"confdir={self.confdir}"]
+        command = [str(self.program or mitmdump_path()), *listen, "--set", f"confdir={self.confdir}"]
         for name, value in self.options.items():
             for one in (value,) if isinstance(value, str) else value:
                 command += ["--set", f"{name}={one}"]

@@ -18,7 +18,8 @@ from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.pace import drawn
 from toolstream_core.proxy import gate
 from toolstream_core.proxy.callables import pieces, through
-from toolstream_core.proxy.changes import readable, relabel
+from toolstream_core.proxy.changes import relabel
+from toolstream_core.proxy.codings import Codings
 from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
@@ -57,6 +58,7 @@ class ToolstreamAddon:
         self._jsonl: FileOutlet | None = None
         self._provider: Provider | None = None
         self._paint = plain
+        self._codings = Codings()
         self._settings = NOTHING
         self._ids = Ids()
         self._timing = Timing(self._closed)
@@ -132,7 +134,7 @@ class ToolstreamAddon:
             return
         passing = streamed or (claimed and wants_stream(flow.request.path, request))
         self._bodies += 1
-        settings = self._settings if passing and readable(flow.response) else NOTHING
+        settings = self._settings if passing and self._codings.reads(flow.response) else NOTHING
         faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
         picks = [pick for _, pick in faults]
         watch = Watch(

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.wire.coding import CodingError, Decoder
-
 if TYPE_CHECKING:
     from mitmproxy import http
-
-
-def readable(response: http.Response) -> bool:
-    """Whether the body's coding can be undone as it comes."""
-    try:
-        Decoder(response.headers.get("content-encoding", ""))
-    except CodingError:
-        return False
-    return True
 
 
 def unlabel(response: http.Response) -> None:

@@ -9,7 +9,8 @@ import zlib
 from typing import TYPE_CHECKING
 
 import brotli  # type: ignore[import-untyped]
-import zstandard
+
+from toolstream_core.wire import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,6 @@ MAX_OUTPUT = 64 * 1024 * 1024
 _SLICE = 32
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZLIB_HEADER = 2
-_ZSTD_WINDOW = 8 * 1024 * 1024
 
 type _Stage = Callable[[bytes], bytes]
 
@@ -30,7 +30,7 @@ class CodingError(Exception):
 
 
 class UnknownCodingError(CodingError):
-    """A coding of this name is not known."""
+    """A coding of this name is not known, or what undoes it is not installed."""
 
 
 class Decoder:
@@ -52,7 +52,10 @@ class Decoder:
                 message = f"unknown content coding {part!r}"
                 raise UnknownCodingError(message)
         made = [_STAGES[part] for part in reversed(names)]
-        self._stages = [make() for make in made if make is not None]
+        try:
+            self._stages = [make() for make in made if make is not None]
+        except zstd.ZstdMissingError as error:
+            raise UnknownCodingError(str(error)) from error
         self._max = max_output
 
     def decode(self, chunk: bytes) -> bytes:
@@ -67,7 +70,7 @@ class Decoder:
         for at in range(0, len(coded), _SLICE):
             try:
                 piece = stage(coded[at : at + _SLICE])
-            except (zlib.error, brotli.error, zstandard.ZstdError) as error:
+            except (zlib.error, brotli.error, *zstd.ERRORS) as error:
                 raise CodingError(str(error)) from error
             room -= len(piece)
             if room < 0:
@@ -134,12 +137,6 @@ def _brotli() -> _Stage:
     return process
 
 
-def _zstd() -> _Stage:
-    # Larger windows are forbidden for this coding: https://www.rfc-editor.org/rfc/rfc9659
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-    return decompressor.decompressobj(read_across_frames=True).decompress
-
-
 _STAGES: dict[str, Callable[[], _Stage] | None] = {
     "": None,
     "identity": None,
@@ -147,5 +144,5 @@ _STAGES: dict[str, Callable[[], _Stage] | None] = {
     "x-gzip": _Gzip,
     "deflate": _Deflate,
     "br": _brotli,
-    "zstd": _zstd,
+    "zstd": zstd.decoder,
 }

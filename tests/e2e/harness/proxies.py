@@ -47,10 +47,13 @@ class Proxies:
         env: Mapping[str, str] | None = None,
         terminal: bool = False,
         scripts: Sequence[Path] | None = None,
+        program: Path | None = None,
     ) -> Mitmdump:
         """One that is not started, for a test that wants it for itself."""
         settings = self.options | dict(options or {})
-        return Mitmdump(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal, scripts=scripts)
+        made = Mitmdump(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal, scripts=scripts)
+        made.program = program
+        return made
 
     def telling(self) -> tuple[Mitmdump, Tap]:
         """One that tells JSON lines, and what reads them."""

@@ -1,0 +1,28 @@
+"""What is told of codings that cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+from mitmproxy.test import tutils
+
+from toolstream_core.proxy.codings import Codings
+from toolstream_core.wire import zstd
+
+
+@pytest.mark.parametrize(("coding", "known"), [("", True), ("gzip", True), ("gzip, br", True), ("x-own", False)])
+def test_only_what_can_be_decoded_is_rewritten(coding: str, *, known: bool) -> None:
+    """Bytes that nobody can read go on as they came, labelled as they are."""
+    response = tutils.tresp(headers=((b"content-encoding", coding.encode()),) if coding else ())
+    assert Codings().reads(response) is known
+
+
+def test_what_is_missing_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """One line says what to install, however many answers come."""
+    monkeypatch.setattr(zstd, "_MAKE", None)
+    codings = Codings()
+    for coding in (b"zstd", b"zstd", b"gzip, zstd", b"gzip"):
+        codings.reads(tutils.tresp(headers=((b"content-encoding", coding),)))
+    [line] = [record.message for record in caplog.records if record.name == "toolstream_core.proxy.codings"]
+    assert line == (
+        "toolstream passes such answers on unread: there is no zstd here: install backports.zstd, or zstandard"
+    )
