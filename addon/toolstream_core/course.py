@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 # handed on joined before anything else is looked at.
 
 _PLAIN: Final = re.compile(
-    rb'"(?!["\x80-\xbf])[^"\\{}\[\]\r\n]*+'
-    rb'(?:\\(?:["\\/bfnrt]|u(?!00[0-7]|[dD][89A-Fa-f])[0-9A-Fa-f]{4})[^"\\{}\[\]\r\n]*+)*+"'
+    rb'"(?!["\x80-\xbf])[^"\\{}\[\]\x00-\x1f]*+'
+    rb'(?:\\(?:["\\/bfnrt]|u(?!00[0-7]|[dD][89A-Fa-f])[0-9A-Fa-f]{4})[^"\\{}\[\]\x00-\x1f]*+)*+"'
 )
 """A string, not empty, without brackets, its characters whole: nothing in it is half a pair."""
-_AS_WRITTEN: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\r\n]*+(?:\\["\\bfnrt][^"\\{}\[\]\r\n]*+)*+"')
+_AS_WRITTEN: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\x00-\x1f]*+(?:\\["\\bfnrt][^"\\{}\[\]\x00-\x1f]*+)*+"')
 """Such a string as it would be written anew, for frames that are rewritten."""
 _ENCODED: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\r\n]*+(?:\\\\(?:\\["\\]|[/bfnrt])[^"\\{}\[\]\r\n]*+)*+"')
 """Such a string amid a string that holds arguments: in it every quote is escaped once more, so that none ends it."""
@@ -53,12 +53,14 @@ ALIKE: Final = Way()
 class Course:
     """The way of one call's next frames."""
 
-    __slots__ = ("_counter", "_like", "_loose", "_token", "call", "first", "size", "tokens", "way")
+    __slots__ = ("_counter", "_like", "_loose", "_tail", "_token", "call", "first", "size", "tokens", "way")
 
     def __init__(self, like: Like, way: Way, call: OpenCall, raw: bytes) -> None:
         """`way`: what became of `raw`, the frame that is `like`."""
         self._like = like
         self._loose = like.loose and way.behind is None
+        self._tail = like.tail if self._loose else None
+        """What closes a rewritten frame, which has no spaces there."""
         self.way = way
         self._token = _ENCODED if call.arguments.quoted else _PLAIN if way == ALIKE else _AS_WRITTEN
         self.call = call
@@ -115,7 +117,7 @@ class Course:
         self.size += stop - at
         before, behind = self.way
         if before is not None:
-            return before + raw[begin:stop]
+            return before + (raw[begin:stop] if self._tail is None else raw[begin:end] + self._tail)
         if behind is not None:
             return raw[at:end] + behind
         return None
@@ -141,9 +143,9 @@ def way_of(like: Like, raw: bytes, out: bytes) -> Way | None:
     token = _AS_WRITTEN.match(raw, begin) if begin else None
     if token is None:
         return None
-    behind = len(raw) - begin
-    if out.endswith(raw[begin:]):
-        return Way(before=out[: len(out) - behind]) if like.neck is None else None
+    rest = raw[begin : token.end()] + like.tail if like.loose else raw[begin:]
+    if out.endswith(rest):
+        return Way(before=out.removesuffix(rest)) if like.neck is None else None
     if out.startswith(raw[: token.end()]) and not like.rest:
         return Way(behind=out[token.end() :])
     return None

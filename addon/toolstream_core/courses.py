@@ -144,7 +144,9 @@ class Courses:
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
         way, heard = way_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
-        if way is None or len(heard) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
+        # A frame that was written anew, and came out as it was, need not do so with other spaces in it.
+        anew = way == ALIKE and out[0] is not frame
+        if way is None or anew or len(heard) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
             return
         call = heard[0].call
         if any(chain.minds(call) for chain in self._chains):

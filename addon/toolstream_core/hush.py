@@ -19,7 +19,7 @@ _VALUE: Final = re.compile(
     rb'|obfuscation|sequence_number|\w*[tT]oken\w*)" ?: ?(?=["0-9])'
 )
 _TEXT: Final = re.compile(
-    rb'"(?![\x80-\xbf])[^"\\\r\n]*+(?:\\(?:["\\/bfnrt]|u(?!00[0-7])[0-9A-Fa-f]{4})[^"\\\r\n]*+)*+"',
+    rb'"(?![\x80-\xbf])[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u(?!00[0-7])[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+"',
 )
 _CLOSED: Final = re.compile(rb"[ }\]]*\r?\n\r?\n")
 _FIELDS: Final = (b"data:", b"event:")

@@ -42,6 +42,8 @@ class Pipeline(Intake):
     _error: Exception | None = None
     _read_healthy: Callable[[Frame], Said]
     """Reads what faults are going to break, which is another stream than the one that is told."""
+    _over = False
+    """Whether the answer has said its end: whatever follows is looked at."""
     _holding = False
     """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
     _faults: Breaking | None = None
@@ -140,9 +142,9 @@ class Pipeline(Intake):
         if read is None:
             self._pass_unrecognised(frames)
             return
-        quiet, faults = self._quiet, self._faults
+        faults = self._faults
         for frame in frames:
-            raw = frame.raw
+            raw, quiet = frame.raw, self._quiet
             if faults is None and self._courses is not None and (gone := self._courses.takes(frame)) is not None:
                 self._send([gone])
             elif quiet(raw, 1) and frame.data is not None and not (frame.trailing or self._marks(raw) or self._holding):
@@ -177,7 +179,7 @@ class Pipeline(Intake):
         if self._judge is not None:
             self._judge.take(event)
         if event.said.end:
-            self._quiet = never
+            self._over, self._quiet = True, never
         out = [event.frame] if self._stages is None else self._stages.take(event)
         self._send(out)
         self._told(event, out)
@@ -288,7 +290,7 @@ class Pipeline(Intake):
                     self._broken = courses_through_faults(self._framer, healthy, plan)
         pending, self._pending = self._pending, []
         self._pass(pending)
-        if streamed and not self._wants_each:
+        if streamed and not (self._wants_each or self._over):
             self._quiet = dialect.quiet
 
     @property

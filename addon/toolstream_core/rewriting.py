@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Event
 from toolstream_core.pipeline import Pipeline
+from toolstream_core.plan import never
 from toolstream_core.wire.coding import CodingError
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import reread
@@ -197,7 +198,7 @@ class Rewriter(Pipeline):
         """As `Pipeline._start`: of the frames so far, all but the one that was just recognised have gone on."""
         pending, self._pending = self._pending, []
         super()._start(dialect)
-        quiet, self._quiet = self._quiet, lambda raw, frames: False  # noqa: ARG005
+        quiet, self._quiet = self._quiet, never
         kept, self._kept = self._kept, []
         self._gone = not self._fresh
         last = pending[-1] if self._fresh else None
@@ -206,7 +207,7 @@ class Rewriter(Pipeline):
             self._pass_one(frame)
             waited = frame is last or frame in kept
             self._out = before + self._out if waited else before
-        self._quiet = quiet
+        self._quiet = never if self._over else quiet
 
     def _end(self) -> None:
         self._send(self._kept)

@@ -98,7 +98,7 @@ PARTS = {
             ),
             part(ABSENT),
         ],
-        [("", "f", '{"city": "Paris", "days": [3, 4], "deep": {"a b": {"c": true}}, "none": null}')],
+        [("", "f", '{"city":"Paris","days":[3,4],"deep":{"a b":{"c":true}},"none":null}')],
     ),
 }
 

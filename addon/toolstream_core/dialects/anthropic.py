@@ -44,7 +44,7 @@ def _read(frame: Frame) -> Said:
     payload = frame.json
     if not isinstance(payload, dict):
         return Said(error=error_text(ABSENT, frame.name)) if frame.name == "error" else SILENCE
-    match payload.get("type", frame.name):
+    match kind_of(payload, frame.name):
         case "content_block_start":
             return _start(payload)
         case "content_block_delta":
@@ -61,6 +61,12 @@ def _read(frame: Frame) -> Said:
             return Said(end=True)
     error = error_text(payload, frame.name)
     return Said(error=error) if error else SILENCE
+
+
+def kind_of(payload: dict[str, Json], name: str) -> str:
+    """What an event is: its type, or the event line's `name` where it has none; `""` where the type is no text."""
+    kind = payload.get("type", name)
+    return kind if isinstance(kind, str) else ""
 
 
 def _start(payload: dict[str, Json]) -> Said:
@@ -144,7 +150,7 @@ def _answer(payload: Json) -> Said:
 def _recognise(name: str, payload: Json) -> bool:
     if not isinstance(payload, dict):
         return False
-    kind = payload.get("type", name)
+    kind = kind_of(payload, name)
     if kind == "message":
         return isinstance(payload.get("content"), list) and "stop_reason" in payload
     return kind in _EVENTS and "response_id" not in payload

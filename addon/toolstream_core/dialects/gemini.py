@@ -5,7 +5,6 @@ https://ai.google.dev/api/generate-content
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from toolstream_core.calls import GeminiCalls
 from toolstream_core.dialects.dialect import Dialect, may_hide_letters
 from toolstream_core.dialects.errors import error_text
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
-from toolstream_core.wire import look
+from toolstream_core.wire import look, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +80,7 @@ def _part(part: Json, number: int) -> Iterator[Fragment]:
         Phase.OPEN if goes_on else Phase.CLOSE,
     )
     if "partialArgs" in call:
-        yield fragment._replace(arguments=json.dumps(call["partialArgs"]), phase=Phase.MORE)
+        yield fragment._replace(arguments=numbers.dumps(call["partialArgs"]), phase=Phase.MORE)
         if not goes_on:
             yield fragment._replace(name=ABSENT, id=ABSENT)
         return

@@ -137,9 +137,8 @@ class ToolstreamAddon:
         settings = self._settings if passing and self._codings.reads(flow.response) else NOTHING
         faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
         picks = [pick for _, pick in faults]
-        watch = Watch(
-            flow, request, self._sinks, self._failed, settings, answer_ids(flow, self._ids), self._bodies, picks
-        )
+        ids = answer_ids(flow, self._ids)
+        watch = Watch(flow, request, self._sinks, self._failed, settings, ids, self._bodies, picks)
         self._watches[flow.id] = watch
         if passing:
             if self._timing.begin(flow, watch, faults) or watch.rewrites:

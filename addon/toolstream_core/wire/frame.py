@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Protocol
 
 from toolstream_core.model import ABSENT, Absent, Json
+from toolstream_core.wire import numbers
 
 MAX_FRAME = 8 * 1024 * 1024
 """Bytes of one frame above which it goes through unread."""
@@ -65,7 +65,7 @@ def parse(data: bytes | None) -> Json | Absent:
     if not data:
         return ABSENT
     try:
-        return json.loads(data.decode("utf-8", "replace"))
+        return numbers.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return ABSENT
 

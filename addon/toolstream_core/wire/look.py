@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT
+from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json, Seen
 
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _MAX_DIGITS = 18
 
 
@@ -44,6 +43,11 @@ def integer(value: Json) -> Seen[int]:
     return None
 
 
+def scalar(value: Json) -> Json:
+    """What may be looked up in a table: an object or array says as little as null."""
+    return None if isinstance(value, dict | list) else value
+
+
 def items(value: Json) -> list[Json]:
     """The entries of an array, or of what stands where an array belongs.
 
@@ -71,6 +75,6 @@ def argument_text(value: Json) -> tuple[Seen[str], bool]:
 
 def _json_text(value: Json) -> Seen[str]:
     try:
-        return _COMPACT.encode(value)
+        return numbers.dumps(value)
     except (ValueError, TypeError, RecursionError):
         return ABSENT

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Protocol
 
+from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_array import ArrayFramer
 from toolstream_core.wire.sse import SseFramer
@@ -14,16 +14,13 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Framer
 
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
-
 
 def encoded(payload: Json) -> bytes:
     """Compact JSON, keys in their order. Half a surrogate pair has no UTF-8 and is escaped."""
     try:
-        return _COMPACT(payload).encode()
+        return numbers.dumps(payload).encode()
     except UnicodeEncodeError:
-        return _ASCII(payload).encode()
+        return numbers.dumps(payload, ascii_only=True).encode()
 
 
 class Writer(Protocol):
@@ -59,7 +56,7 @@ class SseWriter:
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
         """As `Writer.make`."""
         data, newline = _data(payload), self._newline
-        event = b"event: " + name.encode() + newline if name else b""
+        event = b"event: " + name.encode("utf-8", "replace") + newline if name else b""
         return Frame(event + b"data: " + data + newline + newline, number, data, name)
 
     def _rebuilt(self, frame: Frame, data: bytes, name: str | None) -> Frame:
@@ -67,7 +64,7 @@ class SseWriter:
         newline = self._newline
         lines, told = [], False
         if name:
-            lines.append(b"event: " + name.encode())
+            lines.append(b"event: " + name.encode("utf-8", "replace"))
         for line in frame.raw.splitlines():
             field = line.partition(b":")[0]
             if field == b"data":

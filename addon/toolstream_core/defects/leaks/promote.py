@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.defects.row import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 from toolstream_core.dialects.chat_edit import entry_chunk
-from toolstream_core.wire import look
+from toolstream_core.wire import look, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +91,9 @@ def _responses(one: Promotion) -> list[Frame]:
 
 def _gemini(one: Promotion) -> list[Frame]:
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    parts = [{"functionCall": {"name": leaked.name, "args": json.loads(leaked.arguments)}} for _, leaked in one.calls]
+    parts = [
+        {"functionCall": {"name": leaked.name, "args": numbers.loads(leaked.arguments)}} for _, leaked in one.calls
+    ]
     candidates = look.items(payload.get("candidates"))
     first = candidates[0] if candidates and isinstance(candidates[0], dict) else {}
     given = first.get("content")
@@ -103,7 +104,9 @@ def _gemini(one: Promotion) -> list[Frame]:
 
 def _ollama(one: Promotion) -> list[Frame]:
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    calls = [{"function": {"name": leaked.name, "arguments": json.loads(leaked.arguments)}} for _, leaked in one.calls]
+    calls = [
+        {"function": {"name": leaked.name, "arguments": numbers.loads(leaked.arguments)}} for _, leaked in one.calls
+    ]
     message = {"role": "assistant", "content": "", "tool_calls": calls}
     line = {"model": payload.get("model"), "message": message, "done": False}
     return [one.writer.make(line, one.event.frame.number), one.event.frame]

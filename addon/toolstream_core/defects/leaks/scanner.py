@@ -218,7 +218,7 @@ def _body(text: str) -> dict[str, Json]:
 
 def _typed(value: Json, wanted: Json) -> Json:
     """Text as the type that the tool's schema wants, where it can be read as that."""
-    if not isinstance(value, str) or wanted in {"string", None} or not isinstance(wanted, str):
+    if not isinstance(value, str) or not isinstance(wanted, str) or wanted == "string":
         return value
     try:
         read = json.loads(value)

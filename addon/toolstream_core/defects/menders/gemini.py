@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +23,7 @@ from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.dialects import request
 from toolstream_core.dialects.gemini_edit import Payload, Piece, Place, edited, pieces
+from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -167,7 +167,7 @@ class GeminiMender(Mender):
         text = said if isinstance(said, str) else ""
         message = "the arguments are JSON text where an object belongs"
         if is_object(text) and self.tell(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call):
-            _edit(edits, piece, args=json.loads(text))
+            _edit(edits, piece, args=numbers.loads(text))
 
     def _again(self, piece: Piece, edits: Edits, number: int) -> None:
         """A call under the id of an earlier one: that call again, or another, which gets an id of its own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.dialects import request
 from toolstream_core.dialects.ollama_edit import Entry, Payload, entries, out_of_done, with_calls
 from toolstream_core.model import ABSENT
-from toolstream_core.wire import look
+from toolstream_core.wire import look, numbers
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -114,5 +113,5 @@ class OllamaMender(Mender):
         text = said if isinstance(said, str) else ""
         message = "the arguments are JSON text where an object belongs"
         if is_object(text) and self.tell(DOUBLE_ENCODED_ARGUMENTS, number, message, one.call):
-            edits["arguments"] = json.loads(text)
+            edits["arguments"] = numbers.loads(text)
         return one.with_function(**edits) if edits else one.entry

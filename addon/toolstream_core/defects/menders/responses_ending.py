@@ -148,5 +148,5 @@ class Endings:
         output = self._mender.places.output
         if not items:
             return output
-        ids = {look.get(item, "id") for item in items}
+        ids = [look.get(item, "id") for item in items]
         return [*items, *(item for item in output if look.get(item, "id") not in ids)]

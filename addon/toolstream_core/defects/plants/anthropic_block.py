@@ -67,7 +67,7 @@ def _odd_id(plant: BlockPlant, payload: Payload, kind: str, call: OpenCall) -> I
 
 def _reused_index(plant: BlockPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del kind
-    first = plant.calls[0]
+    first = plant.calls[0] if plant.calls else call
     return None if call is first or not isinstance(first.index, int) else [{**payload, "index": first.index}]
 
 

@@ -1,0 +1,113 @@
+"""JSON whose numbers stay as they were written: `1e400`, `-0`, twenty digits, and what is no JSON, `NaN`."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+
+# Python's floats hold seventeen digits, and what it writes for one is the shortest text that means it. Nearly every
+# number on this wire is written so, or is an integer; any other is read as `Written`. Python's encoder asks no
+# subclass how it is to be written, so each such number is a string in its input, known by a mark that nobody else
+# can say, and takes its place in the output.
+
+_MARK = f"\0{os.urandom(12).hex()}:"
+_IN_OUTPUT = re.compile(rf'"\\u0000{_MARK[1:]}([^"]*)"')
+_MINUS_ZERO = re.compile(r"(?<![^\[{:,\s])-0(?![\d.eE])")
+_CONSTANTS = ("NaN", "Infinity")
+
+
+class Written(float):
+    """A number, and its text where that is another than Python's."""
+
+    text: str
+    met = False
+    """Whether any was ever read: else none has to be looked for."""
+
+    def __new__(cls, value: float, text: str = "") -> Self:
+        """`text` as the wire has it."""
+        made = super().__new__(cls, value)
+        made.text = text
+        return made
+
+
+def loads(text: str) -> Json:
+    """JSON; `NaN` and `Infinity` are read too. Raises `ValueError`, `RecursionError`."""
+    if "-0" in text and _MINUS_ZERO.search(text):
+        return _CAREFUL.decode(text)
+    try:
+        return _USUAL.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # Python refuses integers of thousands of digits.
+        return _CAREFUL.decode(text)
+
+
+def dumps(value: Json, *, ascii_only: bool = False) -> str:
+    """Compact JSON, keys in their order, numbers as they were written. Raises `ValueError`, `RecursionError`."""
+    encode = _ASCII if ascii_only else _COMPACT
+    if not Written.met:
+        return encode(value)
+    try:
+        marked = _marked(value)
+    except RecursionError:
+        marked = value
+    return encode(value) if marked is value else _IN_OUTPUT.sub(r"\1", encode(marked))
+
+
+def non_finite(text: str) -> bool:
+    """Whether JSON text has a number that JSON does not have."""
+    if not any(name in text for name in _CONSTANTS):
+        return False
+    found: list[str] = []
+    try:
+        json.loads(text, parse_constant=found.append)
+    except (ValueError, RecursionError):
+        return False
+    return bool(found)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    return value if repr(value) == text else _written(value, text)
+
+
+def _int(text: str) -> int | Written:
+    try:
+        value = int(text)
+    except ValueError:
+        return _written(-math.inf if text.startswith("-") else math.inf, text)
+    return _written(-0.0, text) if text == "-0" else value
+
+
+def _constant(text: str) -> Written:
+    return _written(float(text), text)
+
+
+def _written(value: float, text: str) -> Written:
+    Written.met = True
+    return Written(value, text)
+
+
+def _marked(value: Json) -> Json:
+    """`value` with strings for such numbers; itself where it has none."""
+    if isinstance(value, Written):
+        return _MARK + value.text
+    if isinstance(value, dict):
+        inner = {key: _marked(one) for key, one in value.items()}
+        return inner if any(inner[key] is not one for key, one in value.items()) else value
+    if isinstance(value, list | tuple):
+        entries = [_marked(one) for one in value]
+        return entries if any(new is not old for new, old in zip(entries, value, strict=True)) else value
+    return value
+
+
+_USUAL = json.JSONDecoder(parse_float=_float, parse_constant=_constant)
+_CAREFUL = json.JSONDecoder(parse_float=_float, parse_int=_int, parse_constant=_constant)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
