@@ -56,7 +56,7 @@ class Told(NamedTuple):
 def told(record: Record) -> Told:
     """All of it; findings in no order, for those of the end may be found by whoever mends."""
     return Told(
-        sorted((one.name, one.event, one.call, one.message) for one in record.findings),  # type: ignore[type-var]
+        sorted((one.name, one.event, one.call, one.message) for one in record.findings),
         [(one.id, one.name, one.arguments, one.complete, list(one.events)) for one in record.calls],
         (record.events, record.bytes, record.finish, record.ended, record.error, record.model),
     )

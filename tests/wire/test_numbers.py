@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -72,7 +73,7 @@ def test_all_else_is_written_as_ever(value: object) -> None:
 
 def test_readers_take_it_for_what_it_is() -> None:
     """A place may be said as `1E0`; an argument that is no text is its JSON text."""
-    said = parse(b'{"index":1E0,"id":1.50,"arguments":{"x":-0.10}}')
+    said: Any = parse(b'{"index":1E0,"id":1.50,"arguments":{"x":-0.10}}')
     assert (integer(said["index"]), text(said["id"])) == (1, "1.50")
     assert argument_text(said["arguments"]) == ('{"x":-0.10}', False)
     assert integer(numbers.loads("1e400")) is None
