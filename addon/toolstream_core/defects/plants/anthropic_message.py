@@ -200,11 +200,13 @@ class Leaked(MissingCalls):
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
         """As `MessagePlant.changed`."""
-        if payload.get("type") != "message_delta" or not self.calls:
+        delta = payload.get("delta")
+        if payload.get("type") != "message_delta" or not self.calls or not isinstance(delta, dict):
             return super().changed(event, payload, call)
-        place = {"index": self.calls[0].index}
+        index = self.calls[0].index
+        place = {"index": index} if isinstance(index, int) else {}
         text = "\n".join(self._text(one) for one in self.calls)
-        ending = {**payload, "delta": {**payload["delta"], "stop_reason": "end_turn"}}
+        ending = {**payload, "delta": {**delta, "stop_reason": "end_turn"}}
         return [
             self.make(event, {"type": START, **place, "content_block": {"type": "text", "text": ""}}),
             self.make(event, {"type": DELTA, **place, "delta": {"type": "text_delta", "text": text}}),

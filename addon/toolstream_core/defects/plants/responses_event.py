@@ -61,10 +61,11 @@ class BareResponse(ResponsePlant):
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
         """As `ResponsePlant.changed`."""
         del call
-        if kind != COMPLETED or "response" not in payload:
+        response = payload.get("response")
+        if kind != COMPLETED or not isinstance(response, dict):
             return [payload]
         kept = {key: value for key, value in payload.items() if key != "response"}
-        return [{**kept, **{key: value for key, value in payload["response"].items() if key != "type"}}]
+        return [{**kept, **{key: value for key, value in response.items() if key != "type"}}]
 
 
 class SequenceNumbers(ResponsePlant):
