@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,11 +74,44 @@ def test_a_whole_answer() -> None:
         (TEXT + CALL + FINISH + DONE.rstrip(b"\n"), None, ["unterminated-event"]),
         (TEXT + b"data: {oops\n\n" + CALL + FINISH + DONE, None, ["unparsable-data"]),
         (TEXT + b'data: {"error":{"message":"no"}}\n\n', None, ["in-band-error"]),
+        (TEXT + b'error: {"code":500,"message":"no"}\n\n', None, ["in-band-error"]),
+        (TEXT + b"event: error\ndata: too long\n\n", None, ["in-band-error"]),
+        (TEXT + CALL.replace(b'"choices"', b'"score":NaN,"choices"') + FINISH + DONE, None, ["unparsable-data"]),
+        (TEXT + CALL.replace(b'"choices"', b'"score":"NaN","choices"') + FINISH + DONE, None, []),
     ],
 )
 def test_how_it_stopped(body: bytes, broken: str | None, names: list[str]) -> None:
     """What is wrong with how it is framed and how it ends, and nothing else."""
     record = read_body([body], SSE, broken=broken)
+    assert record is not None
+    assert [finding.name for finding in record.findings] == names
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b'error: {"code":500,"message":"no"}', "500: no"),
+        (b"error: too long", "too long"),
+        (b"event: error\ndata: too long", "too long"),
+        (b'event: error\ndata: "too long"', "too long"),
+        (b"event: error\ndata: ", "error event"),
+    ],
+)
+def test_what_an_error_says_is_told(said: bytes, told: str) -> None:
+    """In llama.cpp's own field, and under an event's name, JSON or not."""
+    for head in (TEXT, b""):
+        record = read_body([head, said + b"\n\n"], replace(SSE, path="/v1/chat/completions"))
+        assert record is not None
+        assert record.error == told
+
+
+@pytest.mark.parametrize(("status", "names"), [(200, ["body-not-stream"]), (400, []), (503, [])])
+def test_a_whole_body_where_a_stream_was_asked_for(status: int, names: list[str]) -> None:
+    """An error is whole by right."""
+    asked = Exchange(
+        path="/v1/chat/completions", content_type="application/json", request={"stream": True}, status=status
+    )
+    record = read_body([b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'], asked)
     assert record is not None
     assert [finding.name for finding in record.findings] == names
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Framer
 
 
+_FAILED = 400
+"""From this status on an answer is an error, and whole by right."""
 LEAK_CODES = frozenset(row.code for row in LEAK)
 
 
@@ -88,7 +90,8 @@ class Body:
         writer = writer_for(framer)
         reader = self.reader = Reader(dialect, self.exchange, self.sinks(dialect), streamed=writer is not None)
         if writer is None:
-            if request.wants_stream(self.exchange.path, self.exchange.request) and self.exchange.path:
+            asked = self.exchange.path and request.wants_stream(self.exchange.path, self.exchange.request)
+            if asked and self.exchange.status < _FAILED:
                 reader.found(BODY_NOT_STREAM.found(0, "a stream was asked for, and a whole JSON body came"))
             return Plan([reader])
         self._dialect, self._writer = dialect, writer

@@ -98,7 +98,7 @@ PARTS = {
             ),
             part(ABSENT),
         ],
-        [("", "f", '{"city":"Paris","days":[3,4],"deep":{"a b":{"c":true}},"none":null}')],
+        [("", "f", '{"city": "Paris", "days": [3, 4], "deep": {"a b": {"c": true}}, "none": null}')],
     ),
 }
 
@@ -125,7 +125,7 @@ def test_partial_arguments_are_arguments() -> None:
     calls = GeminiCalls({"f": True})
     for fragment in (part("f", phase=Phase.OPEN), patch({"jsonPath": "$.city", "stringValue": "Par"}), part(ABSENT)):
         calls.take(fragment, 0)
-    assert [(call.arguments, call.complete) for call in calls.resolved()] == [('{"city":"Par"}', True)]
+    assert [(call.arguments, call.complete) for call in calls.resolved()] == [('{"city": "Par"}', True)]
 
 
 @pytest.mark.parametrize("patches", ['"x"', '[1, {"jsonPath": 3}, {"jsonPath": "$.a[9999999].b", "stringValue": "x"}]'])

@@ -54,7 +54,7 @@ def test_errors() -> None:
     """An error event carries its text, also where its data is no JSON."""
     said = read(frame({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "error"))
     assert said.error == "overloaded_error: Overloaded"
-    assert read(frame(b"oops", "error")).error == "error event"
+    assert read(frame(b"oops", "error")).error == "oops"
 
 
 def test_answer() -> None:

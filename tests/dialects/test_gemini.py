@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.dialects.frames import frame
 from toolstream_core.dialects.gemini import GEMINI
 from toolstream_core.model import ABSENT, Finish, Fragment, Phase
@@ -32,13 +34,45 @@ def test_parts() -> None:
     assert (said.text, said.finishes, said.model) == ("hi", (Finish(0, "STOP"),), "m")
 
 
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (1, "STOP"),
+        (2, "MAX_TOKENS"),
+        (10, "MALFORMED_FUNCTION_CALL"),
+        (99, "99"),
+        (0, ""),
+        (True, ""),
+        ({}, ""),
+        ("", ""),
+    ],
+)
+def test_a_finish_reason_may_be_the_number_of_its_name(said: object, reason: str) -> None:
+    """Gateways that print protocol buffers their own way; 0 is none."""
+    assert read(frame(chunk({"text": "hi"}, finishReason=said))).finishes == ((Finish(0, reason),) if reason else ())
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"setupComplete": {}},
+        {"serverContent": {"modelTurn": {"parts": [{"text": "hi"}]}}, "usageMetadata": {"totalTokenCount": 3}},
+        {"toolCall": {"functionCalls": [{"name": "f", "args": {}}]}, "usageMetadata": {"totalTokenCount": 3}},
+    ],
+)
+def test_the_live_api_is_another_protocol(message: object) -> None:
+    """Its messages count tokens in the same words."""
+    assert not GEMINI.recognise("", message)
+    assert GEMINI.recognise("", {"usageMetadata": {"totalTokenCount": 3}})
+
+
 def test_partial_arguments() -> None:
     """`willContinue` announces more; the last piece closes."""
     begin = read(frame(chunk({"functionCall": {"name": "f", "willContinue": True}}))).fragments
     assert [(one.phase, one.name) for one in begin] == [(Phase.OPEN, "f")]
     patch = {"partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]}
     more = read(frame(chunk({"functionCall": patch | {"willContinue": True}}))).fragments
-    assert [(one.phase, one.arguments) for one in more] == [(Phase.MORE, '[{"jsonPath": "$.a", "stringValue": "x"}]')]
+    assert [(one.phase, one.arguments) for one in more] == [(Phase.MORE, '[{"jsonPath":"$.a","stringValue":"x"}]')]
     last = read(frame(chunk({"functionCall": patch}))).fragments
     assert [one.phase for one in last] == [Phase.MORE, Phase.CLOSE]
     assert read(frame(chunk({"functionCall": {}}))).fragments[0].arguments is ABSENT

@@ -15,6 +15,7 @@ from toolstream_core.defects.framing import (
 )
 from toolstream_core.defects.wording import INVALID_ARGUMENTS, LOST_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE
 from toolstream_core.model import ABSENT, Kind
+from toolstream_core.wire.numbers import non_finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +50,8 @@ class Framing:
         data = (frame.data or b"").strip()
         if not (said.fragments or said.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
             self._tell(UNPARSABLE_DATA, frame, "the data of this event is no JSON")
+        elif frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
+            self._tell(UNPARSABLE_DATA, frame, "the data of this event has a number that is none in JSON")
         if frame.trailing:
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
             self._tell(UNTERMINATED_EVENT, frame, message)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, Json
+
+if TYPE_CHECKING:
+    from toolstream_core.wire.frame import Frame
 
 MAX_ERROR = 2000
 """Characters of an error that are told; some carry the whole failed generation."""
@@ -25,6 +29,14 @@ def error_text(payload: Json, event: str) -> str | None:
             return None
         error = payload
     return _told(error)[:MAX_ERROR]
+
+
+def unread_error(frame: Frame) -> str | None:
+    """The error that an event carries whose data is no object: its text, under an `event: error` line."""
+    if frame.name != "error":
+        return None
+    said = frame.json if isinstance(frame.json, str) else (frame.data or b"").decode("utf-8", "replace")
+    return said.strip()[:MAX_ERROR] or "error event"
 
 
 def _told(error: Json) -> str:

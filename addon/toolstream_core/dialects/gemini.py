@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import GeminiCalls
 from toolstream_core.dialects.dialect import Dialect, may_hide_letters
-from toolstream_core.dialects.errors import error_text
+from toolstream_core.dialects.errors import error_text, unread_error
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
 from toolstream_core.wire import look, numbers
 
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
+
+
+# https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
+_FINISH_REASONS = dict(
+    enumerate(
+        (
+            *("STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT"),
+            *("SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL"),
+        ),
+        start=1,
+    )
+)
+_LIVE = frozenset(
+    ("setupComplete", "serverContent", "toolCall", "toolCallCancellation", "goAway", "sessionResumptionUpdate")
+)
+"""What a message of the Live API holds one of: https://ai.google.dev/api/live#BidiGenerateContentServerMessage."""
 
 
 def _quiet(raw: bytes, frames: int) -> bool:
@@ -30,7 +46,10 @@ def _quiet(raw: bytes, frames: int) -> bool:
 
 
 def _read(frame: Frame) -> Said:
-    return _said(frame.json, frame.name)
+    payload = frame.json
+    if frame.name == "error" and not isinstance(payload, dict | list):
+        return Said(error=unread_error(frame))
+    return _said(payload, frame.name)
 
 
 def _said(payload: Json, event: str) -> Said:
@@ -49,8 +68,8 @@ def _said(payload: Json, event: str) -> Said:
             fragments.extend(_part(part, number))
             if isinstance(text := look.get(part, "text"), str) and not look.get(part, "thought"):
                 texts.append(text)
-        reason = look.get(candidate, "finishReason")
-        if reason and isinstance(reason, str):
+        reason = finish_reason(candidate)
+        if reason:
             finishes.append(Finish(number, reason))
     model = look.get(payload, "modelVersion")
     return Said(
@@ -60,6 +79,14 @@ def _said(payload: Json, event: str) -> Said:
         model if isinstance(model, str) else None,
         error_text(payload, event),
     )
+
+
+def finish_reason(candidate: Json) -> str:
+    """Why a candidate is over, `""` where it is not; some gateways say the enum's number."""
+    reason = look.get(candidate, "finishReason")
+    if isinstance(reason, str):
+        return reason
+    return _FINISH_REASONS.get(reason, str(reason)) if type(reason) is int and reason > 0 else ""
 
 
 def _part(part: Json, number: int) -> Iterator[Fragment]:
@@ -100,6 +127,8 @@ def _recognise(name: str, payload: Json) -> bool:
         return False
     inner = payload.get("response", payload) if "candidates" not in payload else payload
     if not isinstance(inner, dict):
+        return False
+    if not _LIVE.isdisjoint(inner):
         return False
     return isinstance(inner.get("candidates"), list) or "promptFeedback" in inner or "usageMetadata" in inner
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import ChatCalls
 from toolstream_core.dialects.dialect import Dialect, may_hide_letters
-from toolstream_core.dialects.errors import error_text
+from toolstream_core.dialects.errors import error_text, unread_error
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.wire import look
 
@@ -68,7 +68,7 @@ def _content(delta: dict[str, Json], *keys: str) -> str:
 
 
 def _unread(frame: Frame) -> Said:
-    return Said(error=error_text(ABSENT, frame.name)) if frame.name == "error" else SILENCE
+    return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
 
 
 def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase) -> bool:

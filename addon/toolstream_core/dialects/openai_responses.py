@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import ResponsesCalls
 from toolstream_core.dialects.dialect import Dialect, may_hide_letters
-from toolstream_core.dialects.errors import error_text
+from toolstream_core.dialects.errors import error_text, unread_error
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.wire import look
 
@@ -48,7 +48,7 @@ def _quiet(raw: bytes, frames: int) -> bool:
 def _read(frame: Frame) -> Said:
     payload = frame.json
     if not isinstance(payload, dict):
-        return Said(error=error_text(ABSENT, frame.name)) if frame.name == "error" else SILENCE
+        return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
     kind = payload.get("type", frame.name)
     if not isinstance(kind, str):
         return SILENCE

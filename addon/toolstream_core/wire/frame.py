@@ -14,8 +14,8 @@ MAX_FRAME = 8 * 1024 * 1024
 class Frame:
     """Bytes as sent, and what the framing alone says of them. JSON is parsed once, when asked for.
 
-    `raw` of all frames in order, joined, is the input. `number` counts the frames that carry data
-    (for SSE: those that the standard dispatches), from 0; a frame without data (comments, blank lines, a
+    `raw` of all frames in order, joined, is the input. `number` counts the frames that carry data (for SSE: those that
+    the standard dispatches, and those that say an `error:`), from 0; a frame without data (comments, blank lines, a
     trailing rest) has the number of the next one with data and `data is None`.
     """
 

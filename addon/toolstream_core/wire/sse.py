@@ -20,6 +20,9 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html
 #
 #     LF LF | LF CR LF | LF CR (when no LF follows) | CR CR          (`_END`)
 #
+# A field `error`, which the standard does not know, is how llama.cpp's server says that an answer has failed: a block
+# with one, and without data, is read as an event of that name.
+#
 # Each byte is scanned once. What has to be remembered across a cut is whether the frame still has nothing but
 # blanks (`_blank`), and its last two bytes (`_tail`): no part of `_END` that is still open is longer. So the
 # scan goes on even in a frame that is too big to be kept (of which nothing is read, its `id` neither).
@@ -167,7 +170,7 @@ class SseFramer(Cutter):
         return frames
 
     def _read(self, raw: bytes, *, trailing: bool) -> Frame:
-        name, data = "", []
+        name, data, error = "", [], []
         # The mark is the stream's first bytes: in the frames after an oversize first one it is none.
         lines = raw[len(BOM) :] if self._bom and not self._number else raw
         self._bom = False
@@ -176,12 +179,16 @@ class SseFramer(Cutter):
             value = value.removeprefix(b" ")
             if field == b"data":
                 data.append(value)
+            elif field == b"error":
+                error.append(value)
             elif field == b"event":
                 name = value.decode("utf-8", "replace")
             elif field == b"id" and b"\0" not in value:
                 self._last_id = value.decode("utf-8", "replace")
             elif field == b"retry" and value.isdigit() and len(value) <= _MAX_RETRY_DIGITS:
                 self.retry = int(value)
+        if error and not data:
+            name, data = "error", error
         told = b"\n".join(data) if data else None
         return Frame(raw, self._number, told, name, self._last_id, trailing=trailing)
 

@@ -60,7 +60,7 @@ class Places:
     def other(self, payload: dict[str, Json], *, closed: bool) -> None:
         """An item that is no function call is added or closed."""
         place = look.integer(payload.get("output_index"))
-        opened = self._open_text if look.get(payload, "item", "type") in _TEXT else self._open_others
+        opened = self._open_text if look.scalar(look.get(payload, "item", "type")) in _TEXT else self._open_others
         if closed:
             opened.discard(str(place))
         else:
