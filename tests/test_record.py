@@ -147,14 +147,14 @@ class Ear(Sink):
 
 def test_sinks_are_told_what_they_ask_for() -> None:
     """The events to those who live with the stream, one by one to those who ask; the end to all."""
-    body = [TEXT, TEXT * 20, CALL, DONE]
+    body = [TEXT, TEXT, TEXT * 20, CALL, DONE]
     live, each, late = Ear(live=True), Ear(live=True, each=True), Ear(live=False)
     read_body(body, SSE, sinks=[live, late])
     read_body(body, SSE, sinks=[each])
-    assert live.told == ["heard 0 0", "20 quiet from 1", "heard 21 1", "heard 22 0", "ended 23"]
-    assert each.told[1] == "1 quiet from 1"
-    assert len(each.told) == 24
-    assert late.told == ["ended 23"]
+    assert live.told == ["heard 0 0", "heard 1 0", "20 quiet from 2", "heard 22 1", "heard 23 0", "ended 24"]
+    assert each.told[2] == "1 quiet from 2"
+    assert len(each.told) == 25
+    assert late.told == ["ended 24"]
 
 
 def test_an_unread_rest_is_told() -> None:
