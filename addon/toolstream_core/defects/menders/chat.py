@@ -54,9 +54,7 @@ class ChatMender(Mender):
         """Choices whose finish waits in the queue, and that are not settled."""
         self._ending = Endings(self)
         self._tail = Tail(self, self._ending)
-        self._entries = Entries(self)
-        self._arguments = Arguments(self)
-        self._pin = Pin(self)
+        self._entries, self._arguments, self._pin = Entries(self), Arguments(self), Pin(self)
         self.head: dict[str, Json] = {}
         self._earlier: frozenset[str] | None = None
         asked = context.exchange.request
