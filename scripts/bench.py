@@ -16,7 +16,7 @@ import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "addon")]
 
-from benchlib import core, endurance, latency, provided, throughput  # noqa: E402 - the checkout's own addon is measured
+from benchlib import core, endurance, latency, paced, provided, throughput  # noqa: E402 - the checkout's own addon is measured
 from benchlib.results import Results  # noqa: E402
 from benchlib.rig import rig  # noqa: E402
 from benchlib.security import Security, secure  # noqa: E402
@@ -26,7 +26,7 @@ from benchlib.tables import report  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECTIONS = ("throughput", "latency", "memory", "core", "provided")
+SECTIONS = ("throughput", "latency", "memory", "core", "provided", "paced")
 ABOUT = """\
 One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
@@ -71,6 +71,9 @@ def _measure(options: argparse.Namespace, folder: Path, results: Results) -> Non
             results.latency = latency.measure(running, options.pings)
         if "memory" in options.only:
             results.memory = endurance.measure(running, options.memory_events)
+        if "paced" in options.only:
+            size = (3, 40) if options.quick else (50, 250)
+            results.paced = paced.measure(running, *size, options.rounds)
 
 
 def _scenes(options: argparse.Namespace) -> list[throughput.Scene]:

@@ -52,6 +52,8 @@ def test_every_row_of_every_table_is_there(run: tuple[str, dict[str, list[object
     assert [tuple(row[:2]) for row in rows(text, "One event")] == [(k, m) for k in KINDS for m in (a, c, d, e)]
     grown = [(row[0].partition(",")[0], row[1]) for row in rows(text, "Memory")]
     assert grown == [(kind, label) for kind in KINDS for label in (a, c)]
+    paced = [(row[0].partition(",")[0], row[1]) for row in rows(text, "Live")]
+    assert paced == [(kind, label) for kind in (*KINDS, "broken") for label in (a, "(g) toolstream chunks, repair")]
     assert [row[0] for row in rows(text, "Reading alone")] == [f"{p} {k}" for p in PROTOCOLS for k in KINDS]
 
 

@@ -24,11 +24,18 @@ class Results:
     memory: list[Endured] = field(default_factory=list)
     core: list[Raced] = field(default_factory=list)
     provided: list[Lateness] = field(default_factory=list)
+    paced: list[Timed] = field(default_factory=list)
 
     def ratios(self, kind: Kind, letter: str, other: str) -> dict[str, float]:
         """How many times as long as `other` a contender takes, in each scene of that kind."""
         timed = [one for one in self.throughput if one.scene.load.kind is kind and one.letter == letter]
         return {one.scene.name: ratio(one.seconds, self._beside(one, other).seconds) for one in timed}
+
+    def paced_ratios(self) -> dict[str, float]:
+        """How many times bare mitmproxy's processor time an event takes, by scene; none where nobody counts."""
+        bare, ours = ([one for one in self.paced if (one.letter == "a") is plain] for plain in (True, False))
+        pairs = zip(bare, ours, strict=True)
+        return {one.scene.name: ratio(other.processor, one.processor) for one, other in pairs if all(one.processor)}
 
     def added(self, kind: Kind, letter: str, percent: int = 50) -> float:
         """Milliseconds that a contender adds to what plain streaming takes for one event."""

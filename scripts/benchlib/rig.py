@@ -49,6 +49,7 @@ CONTENDERS = {
     "d": Contender("d", "toolstream chunks + jsonl", door_path(), "chunks", jsonl=True),
     "e": Contender("e", "toolstream calls, repair", door_path(), "calls", repair="safe"),
     "f": Contender("f", "toolstream calls, fault", door_path(), "calls", fault="empty-id"),
+    "g": Contender("g", "toolstream chunks, repair", door_path(), "chunks", repair="safe"),
 }
 
 

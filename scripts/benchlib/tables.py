@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+from benchlib.paced import PACE
 from benchlib.results import ratio
 from benchlib.rig import CONTENDERS
 from benchlib.targets import judge
@@ -37,6 +38,9 @@ def report(results: Results) -> Iterator[str]:
     if results.provided:
         yield "## Saved streams in their own time, 50 events/s each\n"
         yield _table("streams at once | events of each | late p50 ms | late p99 ms | late max ms", _lateness(results))
+    if results.paced:
+        yield f"## Live, {PACE} events/s each: mitmdump's own processor time\n"
+        yield _table("streams | through | us/event | x (a)", _paced(results))
     yield "## Targets\n"
     yield _table("target | where | measured | met?", _judgements(results))
 
@@ -54,6 +58,14 @@ def _times(results: Results) -> Iterator[Row]:
             f"{ratio(timed.processor, base.processor):.2f}" if any(timed.processor) else "-",
             f"{timed.peak:.0f}" if timed.peak else "-",
         )
+
+
+def _paced(results: Results) -> Iterator[Row]:
+    ratios = results.paced_ratios()
+    for one in results.paced:
+        cost = statistics.median(one.processor) * 1e6 / one.scene.events
+        times = ratios.get(one.scene.name, 0.0) if one.letter != "a" else 1.0
+        yield one.scene.name, CONTENDERS[one.letter].name, f"{cost:.1f}", f"{times:.2f}" if times else "-"
 
 
 def _delays(results: Results) -> Iterator[Row]:

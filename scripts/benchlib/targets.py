@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _ADDED_MS = 0.1
 _GROWN_MIB = 10
 _TIMES_SDK = 20
+_TIMES_BARE = 1.35
 
 
 class Judged(NamedTuple):
@@ -29,7 +30,7 @@ class Judged(NamedTuple):
 
 def judge(results: Results) -> list[Judged]:
     """Every target whose section ran."""
-    judged = [*_throughput(results)]
+    judged = [*_throughput(results), *_paced(results)]
     if results.latency:
         judged += _latency(results)
     return [*judged, *_memory(results), *_core(results)]
@@ -47,6 +48,11 @@ def _throughput(results: Results) -> Iterator[Judged]:
     ):
         for scene, times in results.ratios(kind, letter, other).items():
             yield Judged(f"({letter}) <= {limit} x ({other})", scene, f"{times:.3f} x", times <= limit)
+
+
+def _paced(results: Results) -> Iterator[Judged]:
+    for scene, times in results.paced_ratios().items():
+        yield Judged(f"(g) <= {_TIMES_BARE} x (a), live", scene, f"{times:.3f} x", times <= _TIMES_BARE)
 
 
 def _latency(results: Results) -> Iterator[Judged]:

@@ -1,10 +1,11 @@
-"""The provider that is no provider: sends a load to whoever asks, as fast as it is taken. Knows no proxy."""
+"""The provider that is no provider: sends a load to whoever asks, at once or in its own time. Knows no proxy."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from benchlib.streams import Kind, Load
@@ -37,12 +38,15 @@ def _answer(connection: socket.socket, security: Security) -> None:
         secured.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         load = _wanted(read_request(secured))
         secured.sendall(HEAD)
-        for piece in load.wire():
+        start = time.monotonic()
+        for number, piece in enumerate(load.wire()):
+            if load.pace:
+                time.sleep(max(0.0, start + number / load.pace - time.monotonic()))
             secured.sendall(piece)
         secured.recv(1)
 
 
 def _wanted(head: bytes) -> Load:
     _, _, rest = head.partition(b"\r\nx-bench: ")
-    kind, _, events = rest.partition(b"\r\n")[0].decode().partition("/")
-    return Load(Kind(kind), int(events))
+    kind, events, pace = rest.partition(b"\r\n")[0].decode().split("/")
+    return Load(Kind(kind), int(events), int(pace))

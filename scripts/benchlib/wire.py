@@ -85,7 +85,7 @@ def request(load: Load) -> bytes:
     body = json.dumps(_ASKED).encode()
     head = (
         "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
-        f"content-length: {len(body)}\r\nx-bench: {load.kind}/{load.events}\r\n\r\n"
+        f"content-length: {len(body)}\r\nx-bench: {load.kind}/{load.events}/{load.pace}\r\n\r\n"
     )
     return head.encode() + body
 
