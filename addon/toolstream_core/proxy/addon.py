@@ -79,7 +79,7 @@ class ToolstreamAddon:
         except exceptions.OptionsError as error:
             if self._out is not None or ctx.master.addons.get("errorcheck") is None:
                 raise
-            logger.error("toolstream: %s", error)  # noqa: TRY400 - one line
+            logger.error("Addon error: %s", error)  # noqa: TRY400 - one line, in mitmproxy's words
 
     def _configure(self, updated: set[str]) -> None:
         _refuse_misspelt(ctx.options.deferred)
