@@ -208,3 +208,29 @@ def _whole(said: dict[int, str]) -> set[str]:
         except ValueError:
             continue
     return whole
+
+
+def in_message(entries: list[Payload], finish: str | None = None, **rest: Any) -> Payload:
+    """A chunk whose calls stand in `message`."""
+    choice = {"index": 0, "message": {"role": "assistant", **rest, "tool_calls": entries}, "finish_reason": finish}
+    return {"id": "c", "object": "chat.completion.chunk", "choices": [choice]}
+
+
+def test_calls_in_a_message_are_deltas() -> None:
+    """A header without arguments is no call with `{}` before the finish says so."""
+    opening = header("ping")["choices"][0]["delta"]["tool_calls"]
+    cut = mended(sse(in_message(opening, content="Hm.")), CHAT).out
+    assert arguments(cut) == {0: ""}
+    assert finishes(cut) == []
+    assert [one["choices"][0]["delta"].get("content") for one in payloads(cut)] == [None, "Hm."]
+    whole = mended(sse(in_message(opening), chunk({}, "tool_calls"), "[DONE]"), CHAT).out
+    assert arguments(whole) == {0: "{}"}
+
+
+def test_a_message_that_says_streamed_calls_again() -> None:
+    """Nothing is said twice."""
+    entry = {**header()["choices"][0]["delta"]["tool_calls"][0]}
+    entry["function"] = {"name": "get_weather", "arguments": '{"city":"Oslo"}'}
+    body = sse(header(), more('{"city":"Oslo"}'), in_message([entry], "tool_calls"), "[DONE]")
+    out = mended(body, CHAT).out
+    assert sum(len(one["choices"][0]["delta"].get("tool_calls", [])) for one in payloads(out)) == 2

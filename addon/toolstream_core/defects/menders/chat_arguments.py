@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.defects.menders import chat_placeholders as placeholders
-from toolstream_core.defects.menders.spelling import spelled
 from toolstream_core.defects.menders.told import Told
 from toolstream_core.defects.wording import CUMULATIVE_ARGUMENTS, NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.model import Phase
@@ -49,11 +48,21 @@ class Arguments:
 
     def _spelled(self, fragment: Fragment, known: KnownCall) -> Told:
         said = fragment.arguments
+        if fragment.phase is Phase.WHOLE:
+            return self._in_message(fragment, known)
+        known.streamed = True
         if not isinstance(said, str):
             return Told("")
-        if fragment.phase is Phase.WHOLE:
-            return Told(spelled(known.call.arguments.reading()[0], self._mender.on, known.judge))
         return self.bare(said, known)
+
+    def _in_message(self, fragment: Fragment, known: KnownCall) -> Told:
+        """What an entry of `message` adds to what those before it said; nothing where deltas say the call."""
+        size = known.call.arguments.size
+        added, known.message_size = size - known.message_size, size
+        said = fragment.arguments if isinstance(fragment.arguments, str) else ""
+        if known.streamed or added <= 0:
+            return Told("")
+        return self.bare(said if len(said) == added else known.call.arguments.text()[-added:], known)
 
     def _null(self, told: Told, known: KnownCall) -> None:
         """`null` is no arguments: nothing of it goes on, unless it stands for what follows."""

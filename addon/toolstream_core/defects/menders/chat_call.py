@@ -35,6 +35,7 @@ class KnownCall:
         "late",
         "may_repeat",
         "mender",
+        "message_size",
         "name",
         "name_open",
         "null",
@@ -42,6 +43,7 @@ class KnownCall:
         "said",
         "settled",
         "spelling",
+        "streamed",
         "told",
         "wire_index",
     )
@@ -55,6 +57,10 @@ class KnownCall:
         """Its place among the calls of its choice."""
         self.event = 0
         self.spelling = Spelling(mender.on)
+        self.streamed = False
+        """Whether deltas say it, be it that a message says it too."""
+        self.message_size = 0
+        """Characters of its arguments when a message said something of it last."""
         self.told = False
         """Whether the client has its header."""
         self.said = False

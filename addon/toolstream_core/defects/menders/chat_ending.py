@@ -15,6 +15,7 @@ from toolstream_core.defects.ending import (
 )
 from toolstream_core.defects.row import NOTE, WARNING
 from toolstream_core.defects.wording import EMPTY_ARGUMENTS, LOST_ARGUMENTS
+from toolstream_core.model import Phase
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class Endings:
                 continue
             known.said = True
             here = [part for part in waiting.parts if part.known is known] if waiting else []
-            if here:
+            if here and here[-1].fragment.phase is Phase.MORE:
                 here[-1].told.text = "{}"
             elif known.told:
                 out.append(self._more(known, "{}", number))
@@ -208,7 +209,8 @@ class Endings:
             value, choice.held = value if choice.held == _STOP else choice.held, None
         if goes_on or (following is not None and following.said.text.strip()):
             mend = mender.tell(EARLY_FINISH, number, f"more of the answer follows finish reason {finish.reason}")
-            if mend or (goes_on and choice in waiting.early and mender.mends(CUT_OFF_CALL)):
+            if mend or (goes_on and choice in waiting.early and mender.on(CUT_OFF_CALL)):
+                mender.because(EARLY_FINISH)
                 choice.held = value
                 return None
         return value if goes_on else self.honest(choice, value)
@@ -223,7 +225,7 @@ class Endings:
         ):
             value = OURS[reason]
         settled = choice.finish is not None and not choice.resumed
-        if value != _STOP or settled or not choice.known or not all(known.whole for known in choice.known):
+        if value != _STOP or settled or not choice.whole:
             return value
         wrong = mender.tell(WRONG_FINISH, number, "finish reason stop although calls were made")
         return CALLS if wrong else value

@@ -11,7 +11,7 @@ from toolstream_core.defects.menders.chat_edits import DROP, Edits, edited
 from toolstream_core.defects.menders.chat_identity import continuing, opening
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.wording import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
-from toolstream_core.dialects.chat_edit import choice_number, entries_of
+from toolstream_core.dialects.chat_edit import choice_number, continuation, entries_of
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.wire import look
 
@@ -84,25 +84,35 @@ class Entries:
         return bool(entry.keys() - {"index", "id", "type", "function", "name", "arguments"})
 
     def unstreamed(self, waiting: Waiting) -> list[Frame]:
-        """Calls that only the final message says, as deltas before it."""
+        """Calls that only a message says, whole or piece by piece, as deltas before it."""
         out: list[Frame] = []
         self._mender.remember(waiting)
         for part in waiting.parts:
             known = part.known
-            if part.fragment.phase is not Phase.WHOLE or known.told or known.nothing:
+            if part.fragment.phase is not Phase.WHOLE or known.streamed or known.nothing or known.doubled:
                 continue
-            known.told = known.settled = True
-            call, number = known.call, waiting.frame.number
-            known.index = known.choice.free_index
-            known.choice.take(known.index, known)
-            if self._mender.tell(UNSTREAMED_CALLS, number, "the call comes in the final message only", call):
-                known.id = call.id or self._mender.context.ids.make("call_")
-                name = plain_name(call.name, self._mender.context.schemas)
-                function = {"name": name, "arguments": part.told.text or "{}"}
-                entry = {"index": known.index, "id": known.id, "type": "function", "function": function}
-                waiting.moved[part.fragment.choice] = not self._mender.may_have_text
+            number = waiting.frame.number
+            opens, known.told = not known.told, True
+            if opens:
+                known.index = known.choice.free_index
+                known.choice.take(known.index, known)
+            message = "the call comes in a message only"
+            if not self._mender.tell(UNSTREAMED_CALLS, number, message, known.call):
+                continue
+            waiting.moved[part.fragment.choice] = not self._mender.may_have_text
+            if opens or part.told.text:
+                entry = self._said(part) if opens else continuation(known.index, part.told.text)
                 out.append(self._mender.delta(known.choice.number, {"tool_calls": [entry]}, number=number))
         return out
+
+    def _said(self, part: Part) -> dict[str, Json]:
+        """The header of a call that a message says."""
+        known, context = part.known, self._mender.context
+        known.id = known.call.id or context.ids.make("call_")
+        known.name = plain_name(known.call.name, context.schemas)
+        known.said = known.said or bool(part.told.text)
+        function = {"name": known.name, "arguments": part.told.text}
+        return {"index": known.index, "id": known.id, "type": "function", "function": function}
 
     def structure(self, waiting: Waiting) -> bool:
         """Whether the entries stand in a wrong place or form, and that is to be mended."""

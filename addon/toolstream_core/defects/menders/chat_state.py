@@ -66,8 +66,18 @@ class Choice:
 
     def unfinished(self) -> list[KnownCall]:
         """The calls that lack a part, so far: costs no more than there are, and what has come since it was asked."""
-        self._open = [known for known in self._open if not known.over]
+        self._open = [known for known in self._open if not (known.over and known.whole)]
         return self._open
+
+    @property
+    def calls(self) -> bool:
+        """Whether it has any call; an entry of nothing is none."""
+        return any(not known.nothing for known in self.known)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has calls, and all are whole where the answer has said how it finished."""
+        return self.calls and all(known.whole for known in self.unfinished())
 
 
 class Part:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.ending import CUT_OFF_CALL, MISSING_CALLS, MISSING_DONE, MISSING_FINISH
+from toolstream_core.defects.ending import CUT_OFF_CALL, EARLY_FINISH, MISSING_CALLS, MISSING_DONE, MISSING_FINISH
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.menders.chat_ending import CALLS, OURS
 from toolstream_core.model import ABSENT
@@ -47,7 +47,7 @@ class Tail:
         for choice in list(self._mender.choices.values()):
             self._without_calls(choice)
             out.extend(self._ending.kept_back(choice, number))
-            if self._mender.failed or not choice.known:
+            if self._mender.failed or not choice.calls:
                 continue
             if choice.finish is not None:
                 out.extend(self._ending.arguments(choice, number, None) if choice.finish == CALLS else ())
@@ -79,9 +79,8 @@ class Tail:
         if not clean or self._open:
             return []
         out = [] if cut else self.finishes()
-        called = [choice for choice in mender.choices.values() if choice.known]
-        finished = called and all(choice.finish for choice in called) and not mender.failed
-        whole = finished and all(known.whole for choice in called for known in choice.known)
+        called = [choice for choice in mender.choices.values() if choice.calls]
+        whole = called and all(choice.finish and choice.whole for choice in called) and not mender.failed
         if whole and mender.tell(MISSING_DONE, number, "the stream ended without [DONE]"):
             out.append(mender.context.writer.make(b"[DONE]", number + 1))
         return out
@@ -100,6 +99,8 @@ class Tail:
         return out
 
     def _finish(self, choice: Choice, reason: str, number: int) -> Frame:
+        if choice.held is not None:
+            self._mender.because(EARLY_FINISH)
         choice.finish, choice.held = self._ending.honest(choice, reason), None
         return self._mender.delta(choice.number, {}, finish=choice.finish, number=number)
 
