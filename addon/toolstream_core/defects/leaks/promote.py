@@ -27,7 +27,7 @@ class Promotion(NamedTuple):
     calls: list[tuple[str, Leaked]]
     """Each with an id."""
     place: int
-    """The next free index of a content block or output item."""
+    """The next free index of a call, content block or output item."""
     writer: Writer
 
 
@@ -38,7 +38,7 @@ def _chat(one: Promotion) -> list[Frame]:
     out: list[Frame] = []
     for at, (identity, leaked) in enumerate(one.calls):
         function = {"name": leaked.name, "arguments": leaked.arguments}
-        entry = {"index": at, "id": identity, "type": "function", "function": function}
+        entry = {"index": one.place + at, "id": identity, "type": "function", "function": function}
         out.append(one.writer.make(entry_chunk(payload, choice, entry), number))
     choices = [
         {**each, "finish_reason": "tool_calls"} if look.get(each, "finish_reason") == "stop" else each

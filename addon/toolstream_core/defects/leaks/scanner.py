@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_OPEN = 256 * 1024
 """Characters of a markup that stays open, above which it is text."""
 _BEGINS = re.compile(
-    r"<(?:tool_call|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS\]|commentary to=",
+    r"<(?:tool_call|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS\]|c?o?mmentary to=",
     re.IGNORECASE,
 )
 _HEADS: Final = (
@@ -39,7 +39,7 @@ _HEADS: Final = (
     "commentary to=",
 )
 """How these begin; a piece of text may end within one."""
-_MAY_BEGIN = re.compile(r"(?:<|\[|commentary)[^<\[]*\Z", re.IGNORECASE)
+_MAY_BEGIN = re.compile(r"(?:<|\[|commentary)[^<\[]*\Z|com?m?e?n?t?a?r?y?\Z", re.IGNORECASE)
 _TAIL = 40
 """Characters that are kept of what was seen, for a markup's beginning that is cut in two."""
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
@@ -70,8 +70,8 @@ def marks(raw: bytes) -> bool:
         or find(b"u003c") >= 0
         or find(b"[T") >= 0
         or find(b'["') >= 0
-        or find(b"commentary") >= 0
-        or find(b"default_api") >= 0
+        or find(b"com") >= 0
+        or find(b"mmentary") >= 0
     )
 
 
@@ -196,7 +196,7 @@ def _may_be_whole(begin: str, schemas: Mapping[str, Json]) -> bool:
     word = re.match(r"[\w.]+", begin)
     if word is None:
         return False
-    heads = ("print(default_api.", "default_api.", *schemas)
+    heads = ("print(default_api.", "default_api.", "commentary to=", *schemas)
     return any(head.startswith(begin[: len(head)]) or begin.startswith(head) for head in heads)
 
 

@@ -174,7 +174,8 @@ CLOSED: Final = (
     Syntax(
         LEAKED_HARMONY,
         re.compile(
-            rf"(?:<\|channel\|>)?commentary to=(?:functions\.)?(?P<name>{_NAME})\s*(?:<\|constrain\|>)?\s*(?:json)?\s*"
+            rf"(?:<\|channel\|>)?c?o?mmentary to=(?:functions\.)?(?P<name>{_NAME})"
+            r"\s*(?:<\|constrain\|>)?\s*(?:json)?\s*"
             r"(?:<\|message\|>)?\s*(?P<body>\{.*?\})\s*(?:<\|call\|>|\Z)",
             re.DOTALL,
         ),

@@ -31,7 +31,9 @@ class LeakMender(Mender):
         self._thought = Scanner(context.schemas)
         self._found: list[Leaked] = []
         self._made: set[str] = set()
+        self._calls: set[int] = set()
         self._top = -1
+        """The highest place that anything has, or may get where places are mended."""
         self._over = False
 
     @property
@@ -45,7 +47,7 @@ class LeakMender(Mender):
         if frame.data is None:
             return (frame,)
         self._made.update(one.call.name for one in heard)
-        self._place(event)
+        self._place(event, heard)
         if said.text and not said.end:
             self._tell_all(self._text.add(said.text), event)
         if said.thought:
@@ -92,8 +94,12 @@ class LeakMender(Mender):
             self._found.append(one)
             self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
 
-    def _place(self, event: Event) -> None:
-        """Remember the highest place of a content block or output item."""
+    def _place(self, event: Event, heard: Sequence[Heard]) -> None:
+        """Remember the highest place of a call, content block or output item."""
+        for fragment, call in heard:
+            self._calls.add(id(call))
+            place = fragment.index if isinstance(fragment.index, int) else -1
+            self._top = max(self._top, place, len(self._calls) - 1)
         for key in ("index", "output_index"):
             at = look.integer(look.get(event.frame.json, key)) if event.frame.parsed else None
             if isinstance(at, int):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.plants.chat_event import EventPlant, FinishPlant, every, finishing
@@ -160,6 +161,10 @@ class InBandError(TruncatedStream):
         return [*frames, self._make(event, error)]
 
 
+_TOKEN = re.compile(r"\s?\w+|\s|[^\w\s]{1,2}")
+"""About what a model says at once."""
+
+
 class UnparsableData(EventPlant):
     """The first event with a call lacks its last byte."""
 
@@ -185,9 +190,13 @@ class Leaked(MissingCalls):
         if not finish or not self.calls:
             return super()._changed(event, found)
         payload = with_entries(event.frame.json, [])
-        texts = [self._text(call) for call in self.calls]
-        said = [self._make(event, chunk(payload, finish[0].choice, {"content": text})) for text in texts]
-        return [*said, self._rewrite(event, finishing(payload, finish_reason="stop"))]
+        return [*self._texts(event, finish[0].choice), self._rewrite(event, finishing(payload, finish_reason="stop"))]
+
+    def _texts(self, event: Event, choice: int) -> list[Frame]:
+        """All calls as text, token by token, as models say it."""
+        payload = with_entries(event.frame.json, [])
+        said = (token for call in self.calls for token in _TOKEN.findall(self._text(call)))
+        return [self._make(event, chunk(payload, choice, {"content": token})) for token in said]
 
     def _text(self, call: OpenCall) -> str:
         value = _arguments(call)
@@ -205,9 +214,7 @@ class LeakedTwice(Leaked):
         finish = [one for one in event.said.finishes if one.reason]
         if not finish or not self.calls:
             return [event.frame]
-        texts = [self._text(call) for call in self.calls]
-        said = [self._make(event, chunk(event.frame.json, finish[0].choice, {"content": text})) for text in texts]
-        return [*said, event.frame]
+        return [*self._texts(event, finish[0].choice), event.frame]
 
 
 def _arguments(call: OpenCall) -> Json:

@@ -1,0 +1,64 @@
+"""Markup that is cut over deltas, and the place of the calls that are made of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.defects.driven import exchange, run, sse
+from tests.defects.menders.test_chat_tail import arguments, chunk, header, more
+from toolstream_core.defects.leak import LEAK
+from toolstream_core.settings import SAFE, Settings
+
+if TYPE_CHECKING:
+    from tests.defects.driven import Payload
+
+CHAT = exchange("openai-chat")
+PROMOTED = frozenset(row.code for row in LEAK)
+MARKUP = {
+    "hermes": '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
+    "function": "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>",
+    "glm": "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>",
+    "deepseek": '<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"}<｜tool▁call▁end｜>',
+    "kimi": '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|>',
+    "harmony": '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Oslo"}<|call|>',
+    "harmony without tokens": 'commentary to=functions.get_weather json{"city": "Oslo"}',
+    "mistral": '[TOOL_CALLS]get_weather{"city": "Oslo"}',
+    "xml": '<get_weather>{"city": "Oslo"}</get_weather>',
+}
+
+
+def promoted(*texts: str, key: str = "content") -> bytes:
+    """What goes on of an answer of these texts."""
+    said = [chunk({"role": "assistant"}), *(chunk({key: text}) for text in texts)]
+    return run(sse(*said, chunk({}, "stop"), "[DONE]"), CHAT, Settings(SAFE | PROMOTED)).out
+
+
+@pytest.mark.parametrize("key", ["content", "reasoning_content"])
+@pytest.mark.parametrize("before", [(), ("Let me look. ",)], ids=["alone", "behind text"])
+@pytest.mark.parametrize("name", MARKUP)
+def test_markup_cut_anywhere_is_a_call(name: str, before: tuple[str, ...], key: str) -> None:
+    """In two, by the letter, by the token."""
+    text = MARKUP[name]
+    cuts = [[text[:at], text[at:]] for at in range(1, len(text))]
+    for pieces in [[text], *cuts, list(text), re.findall(r"\w+|\W", text)]:
+        assert arguments(promoted(*before, *pieces, key=key)) == {0: '{"city": "Oslo"}'}, pieces
+
+
+@pytest.mark.parametrize("repairs", [SAFE | PROMOTED, PROMOTED])
+def test_the_index_is_no_other_calls(repairs: frozenset[str]) -> None:
+    """Whatever else is on, and whatever indexes the others have."""
+    leaked: list[Payload | str] = [chunk({"content": MARKUP["hermes"]}), chunk({}, "tool_calls"), "[DONE]"]
+    beside = sse(header("ping"), more("{}"), *leaked)
+    assert sorted(arguments(run(beside, CHAT, Settings(repairs)).out).values()) == ['{"city": "Oslo"}', "{}"]
+    calls = [header("ping", "{}"), header("ping", "{}", 5)]
+    assert len(arguments(run(sse(*calls, *leaked), CHAT, Settings(repairs)).out)) == 3
+    bare = [header("ping", "{}"), header("ping", "{}")]
+    for place, call in enumerate(bare):
+        entry = call["choices"][0]["delta"]["tool_calls"][0]
+        del entry["index"]
+        entry["id"] = f"call_{place}"
+    named = {"TS115"} | PROMOTED
+    assert len(arguments(run(sse(*bare, *leaked), CHAT, Settings(frozenset(named))).out)) == 3
