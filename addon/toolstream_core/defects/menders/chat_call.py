@@ -61,10 +61,8 @@ class KnownCall:
         """Whether deltas say it, be it that a message says it too."""
         self.message_size = 0
         """Characters of its arguments when a message said something of it last."""
-        self.told = False
-        """Whether the client has its header."""
-        self.said = False
-        """Whether the client has anything of its arguments."""
+        self.told = self.said = False
+        """Whether the client has its header; whether it has anything of its arguments."""
         self.settled = False
         """Whether nothing is waited for any more."""
         self.index: int = 0
@@ -77,10 +75,8 @@ class KnownCall:
         """Whether the name may still grow."""
         self.null: Told | None = None
         """A first `null` that waits."""
-        self.doubled = False
-        """Whether it says an earlier call again."""
-        self.may_repeat = False
-        """Whether it may turn out to say an earlier call again."""
+        self.doubled = self.may_repeat = False
+        """Whether it says an earlier call again; whether it may turn out to."""
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
