@@ -34,6 +34,8 @@ class Chain:
         """The fragments of the event that each stage was given last, with their calls."""
         self.each = any(stage.each for stage, _ in stages)
         """Whether a stage wants to see events that say nothing too."""
+        self._last: Event | None = None
+        """The body's last event where it lacks its end: whatever is put behind it would be joined to it."""
         self.error: Exception | None = None
         """The bug of ours that ended the rewriting."""
 
@@ -46,6 +48,9 @@ class Chain:
         """What goes on for `event`."""
         if self.error is not None:
             return [event.frame]
+        if event.frame.trailing and event.frame.raw.strip():
+            self._last = event
+            return []
         return self._from(0, [event.frame], event)
 
     def minds(self, call: OpenCall) -> bool:
@@ -64,21 +69,23 @@ class Chain:
 
     def end(self, *, clean: bool) -> list[Frame]:
         """What the stages still have at the body's end, each seen by those behind it."""
-        out: list[Frame] = []
+        event, self._last = self._last, None
+        out = [] if event is None else self._from(0, [event.frame], event)
         for at, (stage, _) in enumerate(self._stages):
             if self.error is not None:
                 break
             try:
                 last = list(stage.end(clean=clean))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-                out.extend(self._failed(at, error, None))
+                out = _behind(out, self._failed(at, error, None))
                 break
-            out.extend(self._from(at + 1, last, None))
+            out = _behind(out, self._from(at + 1, last, None))
         return out
 
     def release(self) -> list[Frame]:
         """What is held, as it came, in the stream's order: what later stages hold came first."""
-        return self._held(0, len(self._stages))
+        event, self._last = self._last, None
+        return [*self._held(0, len(self._stages)), *([] if event is None else [event.frame])]
 
     def _from(self, at: int, frames: Iterable[Frame], event: Event | None) -> list[Frame]:
         """Let frames go through the stages from number `at` on."""
@@ -109,6 +116,13 @@ class Chain:
 
     def _held(self, begin: int, end: int) -> list[Frame]:
         return [held for stage, _ in reversed(self._stages[begin:end]) for held in stage.release()]
+
+
+def _behind(frames: list[Frame], more: list[Frame]) -> list[Frame]:
+    """`more` behind `frames`, but for a last one that lacks its end: nothing is joined to that."""
+    if frames and more and frames[-1].trailing:
+        return [*frames[:-1], *more, frames[-1]]
+    return [*frames, *more]
 
 
 class Breaking(Chain):

@@ -288,6 +288,7 @@ _LIKE_A_NEW_CALL = "what comes then is how the next call of that index looks"
 _NO_KEY = "nothing is left by which a moved index could be known for the same call"
 _TEXT = "the second plant works on text that the first has made something else of"
 NOT_TOGETHER = {
+    ("changing-index", "trailing-garbage"): "what follows whole arguments at an index of its own is nobody's",
     ("missing-id", "doubled-call"): "two equal calls without ids are two calls",
     ("missing-id", "replayed-arguments"): _LIKE_A_NEW_CALL,
     ("empty-id", "replayed-arguments"): _LIKE_A_NEW_CALL,

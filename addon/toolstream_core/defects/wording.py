@@ -76,6 +76,7 @@ TRAILING_GARBAGE: Final = Row(
     "TS211", "trailing-garbage", "arguments", ERROR, SAFE, _STREAMED,
     "special tokens or other text follow the arguments",
     _AS_MEANT,
+    also=("repeated-index",),
 )  # fmt: skip
 MISNAMED_ARGUMENTS: Final = Row(
     "TS212", "misnamed-arguments", "arguments", WARNING, SAFE, (CHAT,),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.defects.driven import exchange, mended, planted, sse
+from tests.defects.driven import exchange, mended, planted, run, sse
 from tests.defects.healthy import Healthy, streams
 from toolstream_core.model import Exchange
+from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
     from tests.defects.driven import Payload
@@ -234,3 +235,22 @@ def test_a_message_that_says_streamed_calls_again() -> None:
     body = sse(header(), more('{"city":"Oslo"}'), in_message([entry], "tool_calls"), "[DONE]")
     out = mended(body, CHAT).out
     assert sum(len(one["choices"][0]["delta"].get("tool_calls", [])) for one in payloads(out)) == 2
+
+
+@pytest.mark.parametrize("shape", ["whole-calls", "sequential", "header-with-first-fragment"])
+@pytest.mark.parametrize("rest", [b'data: {"id":"c","choi', b"data: [DO"])
+def test_what_a_shape_holds_is_not_joined_to_a_cut_event(shape: str, rest: bytes) -> None:
+    """It came before that, and goes before it."""
+    body = sse(header(), more('{"city":"Oslo"}')) + rest
+    for wanted in (Settings(shapes=(shape,)), Settings(SAFE, shapes=(shape,))):
+        out = run(body, CHAT, wanted).out
+        assert events(out)[-1] == rest
+        assert arguments(out) == {0: '{"city":"Oslo"}'}
+
+
+def test_a_call_beside_half_of_one_gets_no_arguments() -> None:
+    """The answer was cut off, whatever its finish says."""
+    body = sse(header("ping"), header(index=1), more('{"ci', 1), chunk({}, "tool_calls"), "[DONE]")
+    out = mended(body, CHAT).out
+    assert arguments(out) == {0: "", 1: '{"ci'}
+    assert finishes(out) == ["length"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
 from toolstream_core.defects.menders.names import may_grow
 from toolstream_core.defects.menders.spelling import Spelling
-from toolstream_core.defects.wording import NULL_ARGUMENTS
+from toolstream_core.defects.wording import NULL_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.model import ABSENT, Phase
 
 if TYPE_CHECKING:
@@ -106,10 +107,28 @@ class KnownCall:
     @property
     def full(self) -> bool:
         """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
-        said, is_json = self.call.arguments.reading(may_be_empty=False)
-        if not (self.call.name and is_json and said.lstrip().startswith("{")):
+        said = self._object()
+        if not (self.call.name and said):
             return False
         return said.strip() != "{}" or self.mender.context.takes_none(self.call.name)
+
+    @property
+    def sound(self) -> bool:
+        """Whether its arguments are a whole JSON object, but for garbage behind it that goes."""
+        return bool(self._object())
+
+    def _object(self) -> str:
+        """The whole JSON object that its arguments are, `""` where they are none."""
+        said, is_json = self.call.arguments.reading(may_be_empty=False)
+        if not said.lstrip().startswith("{"):
+            return ""
+        if is_json or not (self.spelling.whole and self.mender.on(TRAILING_GARBAGE)):
+            return said if is_json else ""
+        try:
+            end = json.JSONDecoder().raw_decode(said.lstrip())[1]
+        except (ValueError, RecursionError):
+            return ""
+        return said.lstrip()[:end] if "{" not in said.lstrip()[end:] else ""
 
     @property
     def over(self) -> bool:

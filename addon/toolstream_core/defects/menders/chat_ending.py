@@ -178,7 +178,7 @@ class Endings:
         mender, call = self._mender, known.call
         if known.spelling.owes:
             return True
-        if not (call.arguments.empty or known.says_null):
+        if not (call.arguments.empty or known.says_null) or any(one.half for one in known.choice.unfinished()):
             return False
         if not mender.context.may_be_empty(call.name):
             self._lost.append((known, number))

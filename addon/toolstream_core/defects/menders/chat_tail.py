@@ -113,7 +113,7 @@ class Tail:
         """Whether the call is whole where `[DONE]` comes: without arguments only if its tool is known to take none."""
         if known.call.arguments.empty or known.says_null:
             return known.nothing or self._mender.context.takes_none(known.call.name)
-        return bool(known.call.name) and known.call.arguments.reading(may_be_empty=False)[1]
+        return bool(known.call.name) and known.sound
 
     def _lacks(self, known: KnownCall) -> bool:
         """Whether a part of the call is lacking for sure."""

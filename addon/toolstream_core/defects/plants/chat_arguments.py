@@ -99,10 +99,12 @@ def _invalid(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
 
 
 def _garbage(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+    """Special tokens come behind the arguments, and the next delta goes on with them."""
     if not piece.call.arguments.whole or not piece.arguments or id(piece.call) in plant.kept:
         return None
     plant.kept[id(piece.call)] = "done"
-    return _said(piece, f"{piece.arguments}<|endoftext|>")
+    piece.function["arguments"] = f"{piece.arguments}<|tool"
+    return [piece.entry, continuation(piece.fragment.index, "_call_end|>")]
 
 
 def _misnamed(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
