@@ -205,6 +205,11 @@ class Mender(Stage):
             self._why.append(row.name)
         return True
 
+    def because(self, row: Row) -> None:
+        """Name the defect that demands a change, where another one's repair makes it."""
+        if row.name not in self._why:
+            self._why.append(row.name)
+
     def on(self, row: Row) -> bool:
         """Whether a row's repair is switched on."""
         return row.code in self._context.repairs

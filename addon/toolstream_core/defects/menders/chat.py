@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.defects.row import Row
     from toolstream_core.model import Event, Fragment, Json, Passed, Phase
     from toolstream_core.wire.frame import Frame
 
@@ -148,11 +147,6 @@ class ChatMender(Mender):
         head = self.head or {"object": "chat.completion.chunk"}
         payload = {**head, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
         return self.context.writer.make(payload, number)
-
-    def because(self, row: Row) -> None:
-        """Name the defect that demands a change, where another one's repair makes it."""
-        if row.name not in self._why:
-            self._why.append(row.name)
 
     def remember(self, waiting: Waiting) -> None:
         """Note an event that leaves: its envelope serves for events that are added."""
