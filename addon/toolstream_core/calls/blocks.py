@@ -26,6 +26,8 @@ class AnthropicCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
+        self._still_open: dict[int, OpenCall] = {}
+        """Calls that were not stopped, by their position, in the order in which they started."""
         self._stopped_last: OpenCall | None = None
         """The call that was stopped last, where no other block was stopped behind it."""
 
@@ -47,6 +49,8 @@ class AnthropicCalls(Calls):
             call = self._newest.get(fragment.index) or self._elsewhere() or self._open(fragment)
         if not self.overflowed:
             self._newest[fragment.index] = call
+            if not call.closed:
+                self._still_open[call.position] = call
         return call
 
     def _stopped(self, fragment: Fragment) -> OpenCall | None:
@@ -55,9 +59,10 @@ class AnthropicCalls(Calls):
 
     def _elsewhere(self) -> OpenCall | None:
         """Where a delta of an index that was never started belongs: a guess (claude-code "Content block not found")."""
-        call = next((call for call in reversed(self._opened) if not call.closed), None)
-        if call is not None:
-            call.guessed = True
+        if not self._still_open:
+            return None
+        call = self._still_open[next(reversed(self._still_open))]
+        call.guessed = True
         return call
 
     def _started_again(self, fragment: Fragment) -> OpenCall | None:
@@ -70,6 +75,7 @@ class AnthropicCalls(Calls):
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.CLOSE:
             call.closed = call.over = True
+            self._still_open.pop(call.position, None)
         elif isinstance(fragment.arguments, str):
             call.start_input = fragment.arguments
 

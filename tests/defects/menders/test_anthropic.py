@@ -75,6 +75,13 @@ def test_a_header_alone_is_no_call() -> None:
     assert "truncated-stream" in mended(HEAD + start(0), HERE).told
 
 
+def test_an_empty_object_that_nothing_stops_is_no_call() -> None:
+    """It may stand for arguments that did not come; not where the tool takes none."""
+    body = HEAD + start(0, name="ping") + more(0, "{}")
+    assert mended(body, HERE).out == body
+    assert b"message_stop" in mended(body, exchange("anthropic")).out
+
+
 def test_a_call_without_arguments_that_was_stopped_is_one() -> None:
     """Its stop says that it is over."""
     out = mended(HEAD + start(0) + stop(0), HERE).out

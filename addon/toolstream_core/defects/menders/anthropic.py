@@ -260,9 +260,9 @@ class AnthropicMender(BlocksMender):
             if block.stop_owed:
                 self._stop_now(block)
         while self._waiting:
-            for block in list(self.open.values()):
-                if block.whole and self.on(OVERLAPPING_BLOCKS):
-                    self.close(block)
+            last = self.last
+            if last is not None and last.open and last.whole and self.on(OVERLAPPING_BLOCKS):
+                self.close(last)
             self._play(self._waiting.pop())
 
 

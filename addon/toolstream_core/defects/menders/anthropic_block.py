@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
 from toolstream_core.calls.arguments import is_object
+from toolstream_core.calls.blocks import says_nothing
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.framing import MISSING_INPUT
 from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID
@@ -75,12 +76,19 @@ class Block:
 
     @property
     def runnable(self) -> bool:
-        """Whether it is whole, and its arguments are an object; costs as much as they are long."""
-        if self.call is None or self.late or not self.whole:
+        """Whether it is whole, and its arguments are an object; costs as much as they are long.
+
+        A `{}` behind which no stop came may stand for arguments that did not come.
+        """
+        call = self.call
+        if call is None or self.late or not self.whole:
             return False
-        if self.call.arguments.empty or (self._respelt and self._spelling.whole):
+        if call.arguments.empty or (self._respelt and self._spelling.whole):
             return True
-        return is_object(self.call.arguments.reading()[0])
+        said = call.arguments.reading()[0]
+        if says_nothing(said) and not call.over:
+            return self._mender.context.takes_none(call.name)
+        return said.lstrip().startswith("{") and is_object(said)
 
     @property
     def finished(self) -> bool:
