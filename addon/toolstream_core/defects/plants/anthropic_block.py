@@ -133,7 +133,7 @@ def _garbage(plant: BlockPlant, payload: Payload, kind: str, call: OpenCall) -> 
     if kind != DELTA or id(call) in plant.kept or not call.arguments.whole or not said(payload):
         return None
     plant.kept[id(call)] = True
-    return [with_text(payload, f"{said(payload)}<|endoftext|>")]
+    return [with_text(payload, f"{said(payload)}<|endof"), with_text(payload, "text|>")]
 
 
 def _split_surrogate(plant: BlockPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
+_PIECE = 7
+"""Characters of one delta."""
+
+
 class MessagePlant(Plant):
     """Changes the events around the blocks."""
 
@@ -209,7 +213,7 @@ class Leaked(MissingCalls):
         ending = {**payload, "delta": {**delta, "stop_reason": "end_turn"}}
         return [
             self.make(event, {"type": START, **place, "content_block": {"type": "text", "text": ""}}),
-            self.make(event, {"type": DELTA, **place, "delta": {"type": "text_delta", "text": text}}),
+            *(self.make(event, {"type": DELTA, **place, "delta": delta}) for delta in _pieces(text)),
             self.make(event, {"type": STOP, **place}),
             self.rewrite(event, ending),
         ]
@@ -217,3 +221,9 @@ class Leaked(MissingCalls):
     def _text(self, call: OpenCall) -> str:
         arguments = value(call)
         return MARKUP[self._row](call.name, arguments if isinstance(arguments, dict) else {})
+
+
+def _pieces(text: str) -> Iterable[Payload]:
+    """Deltas of a text, cut as providers do: inside tags and tokens too."""
+    for at in range(0, len(text), _PIECE):
+        yield {"type": "text_delta", "text": text[at : at + _PIECE]}
