@@ -16,7 +16,7 @@ import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "addon")]
 
-from benchlib import core, endurance, latency, paced, provided, throughput  # noqa: E402 - the checkout's own addon is measured
+from benchlib import core, endurance, latency, odd, paced, provided, throughput  # noqa: E402 - the checkout's own addon is measured
 from benchlib.results import Results  # noqa: E402
 from benchlib.rig import rig  # noqa: E402
 from benchlib.security import Security, secure  # noqa: E402
@@ -26,7 +26,7 @@ from benchlib.tables import report  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECTIONS = ("throughput", "latency", "memory", "core", "provided", "paced")
+SECTIONS = ("throughput", "latency", "memory", "core", "odd", "provided", "paced")
 ABOUT = """\
 One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
@@ -50,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "core" in options.only:
         sizes = [200] if options.quick else [200, 2000, 20_000] if options.full else [200, 2000]
         results.core = core.measure(sizes, options.rounds)
+    if "odd" in options.only:
+        sizes = [200] if options.quick else [2000, 16_000, 100_000] if options.full else [2000, 16_000]
+        results.odd = odd.measure(sizes, 1 if options.quick else 3)
     print(ABOUT, _machine(load), sep="\n\n", end="\n\n")
     for text in report(results):
         print(text)

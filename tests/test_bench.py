@@ -19,6 +19,16 @@ LABELS = (
     "(e) toolstream calls, repair",
     "(f) toolstream calls, fault",
 )
+ODD = (
+    "plain",
+    "encoded twice",
+    "garbage behind them",
+    "sent again",
+    "sent again, in pieces",
+    "cumulative",
+    "a call an event",
+    "a block for each call",
+)
 PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
 
 
@@ -54,6 +64,7 @@ def test_every_row_of_every_table_is_there(run: tuple[str, dict[str, list[object
     assert grown == [(kind, label) for kind in KINDS for label in (a, c)]
     paced = [(row[0].partition(",")[0], row[1]) for row in rows(text, "Live")]
     assert paced == [(kind, label) for kind in (*KINDS, "broken") for label in (a, "(g) toolstream chunks, repair")]
+    assert [row[0] for row in rows(text, "Odd arguments")] == list(ODD)
     assert [row[0] for row in rows(text, "Reading alone")] == [f"{p} {k}" for p in PROTOCOLS for k in KINDS]
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from benchlib.core import Raced
     from benchlib.endurance import Endured
     from benchlib.latency import Delays
+    from benchlib.odd import Oddity
     from benchlib.provided import Lateness
     from benchlib.streams import Kind
     from benchlib.throughput import Timed
@@ -23,6 +24,7 @@ class Results:
     latency: list[Delays] = field(default_factory=list)
     memory: list[Endured] = field(default_factory=list)
     core: list[Raced] = field(default_factory=list)
+    odd: list[Oddity] = field(default_factory=list)
     provided: list[Lateness] = field(default_factory=list)
     paced: list[Timed] = field(default_factory=list)
 

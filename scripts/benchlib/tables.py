@@ -35,6 +35,9 @@ def report(results: Results) -> Iterator[str]:
     if results.core:
         yield "## Reading alone, no proxy\n"
         yield _table("stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _races(results))
+    if results.odd:
+        yield "## Odd arguments against plain, no proxy\n"
+        yield _table("arguments | events | read us/event | x plain | repair us/event | x plain", _oddities(results))
     if results.provided:
         yield "## Saved streams in their own time, 50 events/s each\n"
         yield _table("streams at once | events of each | late p50 ms | late p99 ms | late max ms", _lateness(results))
@@ -78,6 +81,20 @@ def _delays(results: Results) -> Iterator[Row]:
             results.added(kind, letter, 99),
         )
         yield kind, CONTENDERS[letter].name, *(f"{one:.3f}" for one in milliseconds)
+
+
+def _oddities(results: Results) -> Iterator[Row]:
+    plain = results.odd[0]
+    for one in results.odd:
+        reading, repairing = one.reading / plain.reading, one.repairing / plain.repairing
+        yield (
+            one.name,
+            str(one.events),
+            f"{one.reading:.1f}",
+            f"{reading:.1f}",
+            f"{one.repairing:.1f}",
+            f"{repairing:.1f}",
+        )
 
 
 def _growths(results: Results) -> Iterator[Row]:
