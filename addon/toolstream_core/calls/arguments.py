@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.markup import is_markup
 from toolstream_core.calls.scanner import JsonScanner, is_json
 
 if TYPE_CHECKING:
@@ -176,13 +177,13 @@ class ArgumentText:
         return self._repeated(joined)
 
     def _repeated(self, joined: str) -> tuple[str, bool]:
-        """The arguments where they were said again behind themselves, in whatever pieces."""
+        """The arguments where they were said again behind themselves, or markup follows them, in whatever pieces."""
         if not (self.spilled and self._scanner.whole and self._holds_object()):
             return joined, False
         said, again = joined[: self._end].strip(), joined[self._end :].strip()
         while again.startswith(said):
             again = again[len(said) :].lstrip()
-        return (joined, False) if again else (_unwrapped(said), True)
+        return (_unwrapped(said), True) if again[:1] not in {"}", "]"} and is_markup(again) else (joined, False)
 
     def restarted_by(self, piece: Seen[str]) -> bool:
         """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""

@@ -32,6 +32,7 @@ UNPARSABLE_DATA: Final = Row(
     also=(
         "missing-id", "missing-name", "missing-type", "missing-calls", "missing-deltas",
         "short-deltas", "offset-index", "reused-index", "lost-arguments", "trailing-garbage",
+        "invalid-arguments",
     ),
 )  # fmt: skip
 UNTERMINATED_EVENT: Final = Row(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.book import same_arguments
+from toolstream_core.calls.markup import is_markup
 from toolstream_core.defects.menders.told import short
 from toolstream_core.defects.wording import MERGED_CALLS, REPLAYED_ARGUMENTS, TRAILING_GARBAGE
 
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
 # It may come in any number of fragments, so it is kept until it is known: a repetition until it is whole or differs,
 # markup until the end. What turns out to be neither goes on as it came.
 
-MAX_MARKUP = 1024
-"""Characters of markup that are kept; longer text is none."""
-_MARKUP = r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)*+"
-"""Special tokens, tags, and brackets too many."""
-_MARKUP_BEGUN = re.compile(_MARKUP + r"(?:</?(?:[A-Za-z_][^<>]*)?|\[/?[A-Z_]*|`{1,2})?")
-"""Markup whose last tag may be cut off."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -110,7 +105,7 @@ class Behind:
             judge(MERGED_CALLS, f"{short(text)} follows the arguments")
             return self._let_go(piece)
         gone = judge(TRAILING_GARBAGE, f"{short(text)} follows the arguments")
-        if len(text) > MAX_MARKUP or not _MARKUP_BEGUN.fullmatch(text):
+        if not is_markup(text):
             return self._let_go(piece)
         if gone:
             self._kept.append(piece)

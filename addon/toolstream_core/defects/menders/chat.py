@@ -205,9 +205,8 @@ class ChatMender(Mender):
         fragment, call = one
         known = self._known[id(call)]
         said = fragment.arguments
-        assert isinstance(said, str)
         known.event = event.frame.number
-        told = self._arguments.bare(said, known)
+        told = self._arguments.bare(str(said), known)
         if (told.text == said or self.context.judging) and not known.spelling.waiting:
             known.said = known.said or bool(told.text)
             self._ending.heard(event, known)

@@ -125,8 +125,8 @@ class Item:
     def said_whole(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that says its arguments whole; what the deltas lack comes before it."""
         self.done = True
-        self.say_rest()
         text = self.said.cleaned(payload.get("arguments"))
+        self.say_rest(text)
         if text is None:
             return payload
         self._complete(text)
@@ -136,8 +136,9 @@ class Item:
         """The event that closes it."""
         item = payload.get("item")
         content = dict(item) if isinstance(item, dict) else {}
-        self.say_rest()
         self.same(content)
+        said = content.get("arguments")
+        self.say_rest(said if isinstance(said, str) else None)
         if isinstance(content.get("arguments"), str) and not self.done and self._complete(content["arguments"]):
             place = {"item_id": self.id, "output_index": self.place}
             self._mender.put({"type": DONE, **place, "arguments": content["arguments"]})
@@ -226,9 +227,9 @@ class Item:
         self._mender.places.closed[self.place] = content
         self.done = self.closed = True
 
-    def say_rest(self) -> None:
-        """Give the client what was kept back of the deltas."""
-        rest = self.said.rest() if self.added and not self.closed else ""
+    def say_rest(self, meant: str | None = None) -> None:
+        """Give the client what was kept back of the deltas; `meant` as for `Said.rest`."""
+        rest = self.said.rest(meant) if self.added and not self.closed else ""
         if rest:
             self._mender.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": rest})
             self.said.tell(rest)

@@ -30,6 +30,8 @@ class Said:
         self._told: list[str] = []
         self._size = 0
         self._spelling = Spelling(mender.on)
+        self._dropped = False
+        """Whether deltas were kept back that an event behind them stands for."""
         self.completed = False
         """Whether the client was given what the deltas lacked."""
 
@@ -78,9 +80,14 @@ class Said:
         """No delta follows that could change the one that waits."""
         self._spelling.settle(self.judge)
 
-    def rest(self) -> str:
-        """As `Spelling.rest`."""
-        return self._spelling.rest()
+    def rest(self, meant: str | None = None) -> str:
+        """As `Spelling.rest`; nothing where `meant`, the arguments as an event says them whole, stand for it."""
+        rest = self._spelling.rest()
+        if meant is None or not rest:
+            return rest
+        given = "".join(self._told)
+        self._dropped = meant.startswith(given) and given + rest != meant
+        return "" if self._dropped else rest
 
     def tell(self, text: str) -> None:
         """The client gets a delta."""
@@ -99,7 +106,7 @@ class Said:
             return ""
         if text.startswith(given):
             row, message = SHORT_DELTAS, "the deltas lack the end of the arguments"
-            if not given:
+            if not (given or self._dropped):
                 row, message = MISSING_DELTAS, "no delta brought the arguments"
             self.completed = self.judge(row, message)
             return text[len(given) :] if self.completed else ""

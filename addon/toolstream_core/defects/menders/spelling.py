@@ -220,7 +220,8 @@ class Spelling:
             return self._grown(piece, self._cumulative, judge)
         if piece.startswith(self._head) and len(piece) + len(piece) >= self._size:
             before = self._text.text()[: -len(piece)]
-            if piece.startswith(before) and len(piece) > len(before) and not self._text.viable:
+            more = len(piece) > len(before) or before != self._head
+            if piece.startswith(before) and more and not self._text.viable:
                 return self._grown(piece, before, judge)
             if may_wait and piece.startswith(before) and len(before) > 1 and not self._text.ended:
                 self._suspect = (before, piece, told)
