@@ -54,7 +54,7 @@ def test_a_stream_that_ends_within_its_first_event_passes_as_it_is(healthy: Heal
 def test_what_is_no_answer_on_an_answers_path_passes_as_it_is(healthy: Healthy, size: int) -> None:
     """Its frames have gone on before its end says that the path's protocol is all there is to go by."""
     frame = b'{"x":1}\n' if healthy.dialect == "ollama" else b'data: {"x":1}\n\n'
-    for body in (frame, frame + frame, frame + frame.strip(), frame.strip()):
+    for body in (frame, frame + frame, frame + frame.strip(), frame.strip(), b"data:", b"event: x\ndata: "):
         assert through(body, healthy, size) == body
 
 

@@ -188,7 +188,8 @@ class Rewriter(Pipeline):
         self._fresh = False
         if self._read is not None:
             return
-        if frame.data is not None and frame.data.strip()[:1] in KEEP_ALIVE and self.reading:
+        silent = frame.data is not None and frame.data.strip()[:1] in KEEP_ALIVE
+        if silent and self.reading and not frame.trailing:
             self._kept.append(frame)
         else:
             self._send([*self._kept, frame])

@@ -24,7 +24,7 @@ ARGUMENTS = frozenset(
 KEYS = ("index", "id", "item_id", "output_index", "call_id")
 """Keys that say whose a part is."""
 CLOSING = re.compile(
-    rb'finish_reason"\s*:\s*"\w|\[DONE\]|stop_reason"\s*:\s*"\w|message_stop|content_block_stop|arguments\.done'
+    rb'finish_reason"\s*:\s*"[^"]|\[DONE\]|stop_reason"\s*:\s*"[^"]|message_stop|content_block_stop|arguments\.done'
     rb'|output_item\.done|response\.(?:completed|incomplete|done)|finishReason|"done"\s*:\s*true'
 )
 """Whatever says, in any protocol, that a call or the turn is over."""
@@ -87,7 +87,7 @@ class Evidence:
     @cached_property
     def says_empty(self) -> bool:
         """Whether arguments are said to be `{}` anywhere; `input` in a block's start is always that."""
-        return any(text.count("{}") for run in self.runs[:1] for text in run) or _EMPTY.search(self._body) is not None
+        return any("{}" in "".join("".join(run).split()) for run in self.runs) or _EMPTY.search(self._body) is not None
 
 
 def _objects(value: Any, depth: int) -> Iterator[Any]:

@@ -145,7 +145,7 @@ def complete_is_honest(seen: Seen) -> Iterator[str]:
         for call in run.record.calls if run.record else ():
             if not call.complete or call.kind is not Kind.FUNCTION:
                 continue
-            closed = seen.evidence.closed or run is not seen.off
+            closed = seen.evidence.closed or run is not seen.off or seen.dialect in {"gemini", "ollama"}
             value = parsed(call.arguments)
             said = isinstance(value, dict) and (value or seen.evidence.says_empty)
             if not closed and not said:
@@ -204,7 +204,7 @@ def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     if not seen.safe or not seen.on.mends or _meant(seen.off) != _meant(seen.reread):
         return
     before, after = ([one[1] for one in run.calls if not one[2]] for run in (seen.off, seen.reread))
-    if before != after and not seen.on.names & MEANT_BY_REPAIR:
+    if before != after and not seen.on.names & (MEANT_BY_REPAIR - {"trailing-garbage"}):
         yield f"half calls {before} became {after}"
 
 
@@ -252,7 +252,8 @@ def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
         if _doubled(block) and tuple(line for line in block.lines if not line.startswith(b"data")) not in others:
             yield f"two in one: {_short(block)}"
     tail = seen.mended_cut.tail.strip(b"\r\n")
-    if tail and seen.safe and tail not in seen.raw_cut.tail and seen.case.content_type != "application/json":
+    whole = _whole_event(seen.raw_cut.tail) and _whole_event(tail)
+    if tail and seen.safe and not whole and tail not in seen.raw_cut.tail and seen.framing != "application/json":
         yield f"a tail that did not come: {tail[:200]!r}"
 
 

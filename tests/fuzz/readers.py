@@ -113,7 +113,8 @@ def _chat(plain: Plain, block: Block) -> None:
         plain.ended = plain.over = True
         return
     for place, choice in enumerate(_list(_dict(block.payload).get("choices"))):
-        number, delta = _dict(choice).get("index", place), _dict(_dict(choice).get("delta"))
+        number, delta = _dict(choice).get("index"), _dict(_dict(choice).get("delta"))
+        number = number if isinstance(number, int) else place
         for channel in ("content", "reasoning_content", "reasoning", "refusal"):
             plain.say(f"{channel} of {number}", delta.get(channel))
         for entry in _list(delta.get("tool_calls")):
