@@ -130,10 +130,11 @@ def test_every_result_has_its_call_with_even_ids(evening: Mitmdump, secure: Upst
     assert have_their_own(evening, secure, "openai-chat", CALLS["openai-chat", name])
 
 
+@pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("name", ["ids of odd lengths", "id after the first arguments"])
-def test_the_provider_gets_its_own_ids_back(evening: Mitmdump, secure: Upstream, name: str) -> None:
+def test_the_provider_gets_its_own_ids_back(evening: Mitmdump, secure: Upstream, name: str, version: str) -> None:
     """Where it has said some that the client was not given."""
-    talk = Talk(evening, secure, STREAMS["openai-chat"], CALLS["openai-chat", name], "h1")
+    talk = Talk(evening, secure, STREAMS["openai-chat"], CALLS["openai-chat", name], version)
     talk.go_on()
     talk.go_on()
     given, back = talk.turns[0], json.loads(talk.sent[1])["messages"][-3:]

@@ -6,9 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mitmproxy.test import tflow, tutils
 
 from toolstream_core.defects.ids import Ids, Own
+from toolstream_core.dialects.mentions import mentions
 from toolstream_core.proxy.request_ids import answer_ids, restore, restored, upstream
 
 MADE, OTHER = "call_0123456789abcdef01234567", "call_fedcba9876543210fedcba98______"
@@ -152,3 +155,30 @@ def test_a_flow_from_a_file_has_the_same_ids_each_time() -> None:
         flow.live, flow.is_replay = live, replay
         made = [answer_ids(flow, ids).make("call_") for _ in range(2)]
         assert (made[0] == made[1]) is equal
+
+
+MADES = [f"call_{at:024x}" for at in range(4)]
+REAL = ["a", "b", "é", MADES[0][:-1]]
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[list[tuple[str, str]]]:
+    """Turns of calls, told apart within a turn by the client."""
+    call = st.tuples(st.sampled_from([*MADES, *REAL]), st.sampled_from("fg"))
+    return draw(st.lists(st.lists(call, min_size=1, max_size=4, unique_by=lambda one: one[0]), max_size=4))
+
+
+@given(turns=conversations(), known=st.dictionaries(st.sampled_from(MADES), st.sampled_from(REAL)))
+def test_no_conversation_is_worse_for_it(turns: list[list[tuple[str, str]]], known: dict[str, str]) -> None:
+    """Calls that were told apart still are, results stay with their calls, and texts that quote an id stay."""
+    messages = [message for said in turns for message in chat(*said)["messages"]]
+    body = json.dumps({"messages": messages}, ensure_ascii=False).encode()
+    after = restored(body, own(**known).get)
+    before_ids = [one.id for one in mentions(json.loads(body))]
+    after_ids = [one.id for one in mentions(json.loads(after))]
+    renamed = dict(zip(before_ids, after_ids, strict=True))
+    assert [renamed[one] for one in before_ids] == after_ids
+    assert len(set(renamed.values())) == len(renamed)
+    assert all(new in {old, known.get(old)} for old, new in renamed.items())
+    after_messages = json.loads(after)["messages"]
+    assert [message.get("content") for message in after_messages] == [message.get("content") for message in messages]

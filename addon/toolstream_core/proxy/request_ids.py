@@ -56,17 +56,23 @@ def upstream(flow: http.HTTPFlow) -> str:
 
 def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
     """A request's JSON with the provider's ids in it; byte for byte as it was, but for them."""
-    owns = {made: one for made in {match[1].decode() for match in _TOKEN.finditer(body)} if (one := own(made))}
-    if not owns:
+    owns: dict[str, Own] = {}
+    tokens: list[_Token] = []
+    for match in _TOKEN.finditer(body):
+        made = match[1].decode()
+        if made not in owns and (one := own(made)) is not None:
+            owns[made] = one
+        if made in owns:
+            tokens.append(_Token(_MARKER.format(len(tokens)), match))
+    if not tokens:
         return body
-    tokens = [_Token(_MARKER.format(at), match) for at, match in enumerate(_TOKEN.finditer(body))]
     request = parse(_with(body, [(token.match, token.marker) for token in tokens]))
     if request is ABSENT:
         return body
-    made = {token.marker: token.made for token in tokens}
+    meant = {token.marker: token.made for token in tokens}
     found = list(mentions(request))
     named = {one.id for one in found}
-    wanted = _wanted([one._replace(id=made.get(one.id, one.id)) for one in found], owns, kept=answers_only(request))
+    wanted = _wanted([one._replace(id=meant.get(one.id, one.id)) for one in found], owns, kept=answers_only(request))
     back = [token for token in tokens if token.marker in named and token.made in wanted]
     return _with(body, [(token.match, wanted[token.made]) for token in back])
 
