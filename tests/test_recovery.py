@@ -46,10 +46,10 @@ def test_the_calls_come_before_the_finish() -> None:
 
 
 def test_calls_are_told_apart() -> None:
-    """Those without an id of their own get one that no other answer has."""
+    """Those without an id of their own, or with another call's, get one that no other answer has."""
     said = [
         {**CALL, "id": identity, "function": {"name": "f", "arguments": f'{{"a":{at}}}'}}
-        for at, identity in enumerate(("", "c1", "null"))
+        for at, identity in enumerate(("", "c1", "c1", "null"))
     ]
     whole = {**WHOLE, "choices": [{"index": 0, "message": {"tool_calls": said}}]}
     answers = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.body import Body
+from toolstream_core.body import Body, read_body
 from toolstream_core.defects.ids import MAX_IDS, AnswerIds, Ids, Own
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
@@ -115,3 +115,18 @@ def test_an_id_that_comes_late_stands_behind_the_made_up_one(path: str, payloads
     assert len(made) == 1
     assert ids.own(made.pop(), HERE) == Own("own", "f", HERE)
     assert b'"own"' not in out
+
+
+def test_calls_of_a_final_message_are_told_apart() -> None:
+    """Two that share an id are two calls; the first keeps it."""
+    said = [
+        {"id": "own", "type": "function", "function": {"name": "f", "arguments": f'{{"a":{at}}}'}} for at in range(2)
+    ]
+    choice = {"index": 0, "delta": {}, "message": {"tool_calls": said}, "finish_reason": "tool_calls"}
+    exchange = Exchange(path="/v1/chat/completions", content_type="text/event-stream")
+    body = Body(exchange, Settings(SAFE))
+    out = [*body.feed(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\ndata: [DONE]\n\n"), *body.end()]
+    record = read_body(out, exchange)
+    assert record is not None
+    assert [(call.arguments, call.id == "own") for call in record.calls] == [('{"a":0}', True), ('{"a":1}', False)]
+    assert all(call.id for call in record.calls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import is_object
-from toolstream_core.calls.book import Calls
+from toolstream_core.calls.book import Calls, same_arguments
 from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.model import Fragment, Phase
 
@@ -199,6 +199,14 @@ def _announces_next(newest: OpenCall, fragment: Fragment) -> bool:
     return _fresh(fragment) or _names_another(newest, fragment)
 
 
+def _says_another(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether an entry of one whole message is another call than an earlier entry of the same id."""
+    name, said = known(fragment.name), fragment.arguments
+    if not call.arguments.whole or not isinstance(said, str):
+        return False
+    return name not in {"", call.name} or not same_arguments(call.arguments.reading()[0], said)
+
+
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
     """A name that is neither the call's nor a longer form of it, after whole arguments."""
     name = known(fragment.name)
@@ -228,7 +236,7 @@ def _told_again(state: _Choice, fragment: Fragment, event: int) -> OpenCall | No
     if state.told_at != event:
         state.told_at, state.told_again = event, set()
     owner = state.by_id.get(known(fragment.id))
-    if owner is not None:
+    if owner is not None and not (id(owner) in state.told_again and _says_another(owner, fragment)):
         return owner
     key, name = known(fragment.id), known(fragment.name)
     if not (key or name) and isinstance(fragment.index, int) and fragment.index in state.by_index:

@@ -60,8 +60,7 @@ class ChatMender(Mender):
         asked = context.exchange.request
         self.speaks_legacy = bool(look.items(look.get(asked, "functions"))) and not look.items(look.get(asked, "tools"))
         """Whether the client asked with `functions`, so that `function_call` is what it wants."""
-        self._seen = 0
-        self.skipped = False
+        self._seen, self.skipped = 0, False
         """Whether an event went by unseen, which only text does."""
         self.may_have_text = False
         """Whether a delta had text, or may have had."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.ending import UNSTREAMED_CALLS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
-from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
+from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, MISSING_ID, REPEATED_INDEX
 from toolstream_core.defects.menders.chat_edits import DROP, Edits, edited
 from toolstream_core.defects.menders.chat_identity import continuing, opening
 from toolstream_core.defects.menders.names import plain_name
@@ -17,6 +17,7 @@ from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat import ChatMender
+    from toolstream_core.defects.menders.chat_call import KnownCall
     from toolstream_core.defects.menders.chat_state import Part, Waiting
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
@@ -108,11 +109,19 @@ class Entries:
     def _said(self, part: Part) -> dict[str, Json]:
         """The header of a call that a message says."""
         known, context = part.known, self._mender.context
-        known.id = known.call.id or context.ids.make("call_")
+        known.id = self._own_id(known)
         known.name = plain_name(known.call.name, context.schemas)
         known.said = known.said or bool(part.told.text)
         function = {"name": known.name, "arguments": part.told.text}
         return {"index": known.index, "id": known.id, "type": "function", "function": function}
+
+    def _own_id(self, known: KnownCall) -> str:
+        """The call's id; one that is made up where it has none, or another call's."""
+        call, ids = known.call, known.choice.ids
+        if not call.id or (call.id in ids and known.judge(DUPLICATE_ID, f"id {call.id} is that of another call")):
+            return self._mender.context.ids.make("call_")
+        ids.setdefault(call.id, known)
+        return call.id
 
     def structure(self, waiting: Waiting) -> bool:
         """Whether the entries stand in a wrong place or form, and that is to be mended."""
