@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_OPEN = 256 * 1024
 """Characters of a markup that stays open, above which it is text."""
 _BEGINS = re.compile(
-    r"<(?:tool_call|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS\]|c?o?mmentary to=",
+    r"<(?:tool_call|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS\]|c?o?m?mentary to=",
     re.IGNORECASE,
 )
 _HEADS: Final = (
@@ -70,8 +70,8 @@ def marks(raw: bytes) -> bool:
         or find(b"u003c") >= 0
         or find(b"[T") >= 0
         or find(b'["') >= 0
-        or find(b"com") >= 0
-        or find(b"mmentary") >= 0
+        or find(b"comm") >= 0
+        or find(b"mentary") >= 0
     )
 
 

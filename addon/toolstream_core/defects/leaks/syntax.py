@@ -174,7 +174,7 @@ CLOSED: Final = (
     Syntax(
         LEAKED_HARMONY,
         re.compile(
-            rf"(?:<\|channel\|>)?c?o?mmentary to=(?:functions\.)?(?P<name>{_NAME})"
+            rf"(?:<\|channel\|>)?c?o?m?mentary to=(?:functions\.)?(?P<name>{_NAME})"
             r"\s*(?:<\|constrain\|>)?\s*(?:json)?\s*"
             r"(?:<\|message\|>)?\s*(?P<body>\{.*?\})\s*(?:<\|call\|>|\Z)",
             re.DOTALL,
