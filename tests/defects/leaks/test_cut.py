@@ -10,6 +10,7 @@ import pytest
 from tests.defects.driven import exchange, run, sse
 from tests.defects.menders.test_chat_tail import arguments, chunk, header, more
 from toolstream_core.defects.leak import LEAK
+from toolstream_core.defects.leaks import marks
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ MARKUP = {
 }
 
 
+def test_a_chunk_of_plain_text_bears_no_mark() -> None:
+    """Or all text would be parsed."""
+    assert not marks(sse({"usage": {"completion_tokens": 1}, **chunk({"content": "Some more of it."})}))
+
+
 def promoted(*texts: str, key: str = "content") -> bytes:
     """What goes on of an answer of these texts."""
     said = [chunk({"role": "assistant"}), *(chunk({key: text}) for text in texts)]
@@ -40,10 +46,11 @@ def promoted(*texts: str, key: str = "content") -> bytes:
 @pytest.mark.parametrize("before", [(), ("Let me look. ",)], ids=["alone", "behind text"])
 @pytest.mark.parametrize("name", MARKUP)
 def test_markup_cut_anywhere_is_a_call(name: str, before: tuple[str, ...], key: str) -> None:
-    """In two, by the letter, by the token."""
+    """In two, by the letter, by the token; but a word behind text that has no sign in it is not seen by the letter."""
     text = MARKUP[name]
     cuts = [[text[:at], text[at:]] for at in range(1, len(text))]
-    for pieces in [[text], *cuts, list(text), re.findall(r"\w+|\W", text)]:
+    letters = [] if text.startswith("commentary") and before else [list(text)]
+    for pieces in [[text], *cuts, *letters, re.findall(r"\w+|\W", text)]:
         assert arguments(promoted(*before, *pieces, key=key)) == {0: '{"city": "Oslo"}'}, pieces
 
 
