@@ -88,7 +88,7 @@ class InBandError(Plant):
 
 def _decorated(context: Context, one: Entry) -> Payload | None:
     name = look.get(one.entry, "function", "name")
-    return one.with_function(name=f"functions.{name}") if name in context.schemas else None
+    return one.with_function(name=f"functions.{name}") if look.scalar(name) in context.schemas else None
 
 
 def _text_arguments(context: Context, one: Entry) -> Payload | None:
