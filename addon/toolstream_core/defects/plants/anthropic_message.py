@@ -87,7 +87,7 @@ class _Reason(MessagePlant):
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
         """As `MessagePlant.changed`."""
         del call
-        if payload.get("type") != "message_delta" or not self.calls:
+        if payload.get("type") != "message_delta" or not self.calls or not isinstance(payload.get("delta"), dict):
             return [event.frame]
         return self.reason(event, payload)
 

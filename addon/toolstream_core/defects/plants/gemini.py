@@ -104,7 +104,8 @@ class InBandError(Plant):
 def _decorated(context: Context, piece: Piece) -> Payload | None:
     """Models put the namespace in which Gemini shows them the tools before the name."""
     name = piece.said.get("name")
-    return {**piece.said, "name": f"functions.{name}"} if look.scalar(name) in context.schemas else None
+    known = isinstance(name, str) and name in context.schemas
+    return {**piece.said, "name": f"functions.{name}"} if known else None
 
 
 def _text_arguments(context: Context, piece: Piece) -> Payload | None:
