@@ -166,6 +166,8 @@ def _prefilled(plant: BlockPlant, payload: Payload, kind: str, call: OpenCall) -
     if kind == START:
         plant.kept[id(call)] = payload
         return []
+    if id(call) not in plant.kept:
+        return None
     if kind == DELTA:
         return []
     whole = value(call)
