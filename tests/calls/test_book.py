@@ -9,7 +9,8 @@ import pytest
 
 from tests.calls.fragments import delta
 from toolstream_core.calls import AnthropicCalls, Calls, ChatCalls, GeminiCalls, OpenCall, ResponsesCalls, book
-from toolstream_core.calls.book import known, same_arguments
+from toolstream_core.calls.book import same_arguments
+from toolstream_core.calls.opened import known
 from toolstream_core.model import ABSENT, Fragment, Phase
 
 if TYPE_CHECKING:

@@ -299,3 +299,11 @@ def test_what_is_told_is_the_same_without_repairs() -> None:
     body = HEAD + start(0) + more(0, "Let me look.", "text_delta") + more(0, '"{\\"a') + start(1) + more(1, '{"a":1}')
     for at in range(len(HEAD), len(body)):
         assert mended(body[:at], HERE).told == seen(body[:at], HERE).told
+
+
+def test_stray_text_that_its_event_line_names_alone_goes_on_with_its_type() -> None:
+    """A client that goes by either finds it."""
+    bare = b'event: content_block_delta\ndata: {"index":0,"delta":{"type":"text_delta","text":"Let me look."}}\n\n'
+    out = mended(start(0) + bare, HERE).out
+    assert b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0' in out
+    assert b"Let me look." in out

@@ -117,9 +117,14 @@ def test_what_is_changed_was_told(pieces: list[str], may_wait: bool) -> None:
 def test_what_is_kept_was_told(pieces: list[str]) -> None:
     """So that each change has its reason at the event where it shows."""
     told: list[str] = []
+
+    def judge(row: Row, message: str) -> bool:
+        told.append(row.name)
+        return True
+
     spelling = Spelling(lambda row: True)  # noqa: ARG005
     for piece in pieces:
-        turn = spelling.take(piece, lambda row, message: told.append(row.name) or True)  # noqa: ARG005
+        turn = spelling.take(piece, judge)
         assert told or spelling.waiting or turn.text == piece
 
 

@@ -132,7 +132,7 @@ class BlocksMender(EventsMender):
             and is_text(payload)
             and self.tell(FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call)
         ):
-            block.texts.append(payload)
+            block.texts.append({"type": "content_block_delta", **payload})
         else:
             self._filled(event, payload, block)
 
