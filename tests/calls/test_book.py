@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.calls.fragments import delta
+from tests.defects.driven import mended
+from tests.defects.healthy import Healthy, streams
 from toolstream_core.calls import AnthropicCalls, Calls, ChatCalls, GeminiCalls, OpenCall, ResponsesCalls, book
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.calls.opened import known
@@ -122,3 +124,13 @@ def test_whole_fills_only_what_is_not_whole() -> None:
     calls.take(delta('{"x":1}', 0, "a", "f"), 0)
     calls.take(Fragment(id="a", name="f", arguments='{"x":2}', phase=Phase.WHOLE), 1)
     assert calls.resolved()[0].arguments == '{"x":1}'
+
+
+@pytest.mark.parametrize("healthy", streams(), ids=str)
+def test_calls_beyond_the_bound_pass(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not read, and are no part of the last one that is."""
+    monkeypatch.setattr(book, "MAX_CALLS", 1)
+    went = mended(healthy.body, healthy.exchange)
+    assert went.out == healthy.body
+    assert len(went.record.calls) == 1
+    assert went.record.calls[0].complete

@@ -40,16 +40,19 @@ class Calls:
         """Choices that the protocol said to be cut off."""
         self._failed = False
         """Whether the provider reported an error."""
+        self._beyond: OpenCall | None = None
+        """What stands for all calls beyond those that are kept apart; nobody hears of it."""
         self.overflowed = False
         """Whether more calls came than are kept apart."""
 
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
         """The call that `fragment` of event number `event` belongs to, with the fragment in it.
 
-        `None` where it closes something that is no call: an Anthropic stop does not say what it stops.
+        `None` where it closes something that is no call: an Anthropic stop does not say what it stops. And where the
+        call is one more than are kept apart.
         """
         call = self._place(fragment, event)
-        if call is None:
+        if call is None or call is self._beyond:
             return None
         call.runs.add(event)
         if call.over and fragment.phase is Phase.MORE and fragment.arguments:
@@ -98,7 +101,8 @@ class Calls:
     def _open(self, fragment: Fragment) -> OpenCall:
         if len(self._opened) >= MAX_CALLS:
             self.overflowed = True
-            return self._opened[-1]
+            self._beyond = self._beyond or OpenCall(fragment, MAX_CALLS)
+            return self._beyond
         position = self._counts.get(fragment.choice, 0)
         self._counts[fragment.choice] = position + 1
         call = OpenCall(fragment, position)

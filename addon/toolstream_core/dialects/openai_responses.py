@@ -117,7 +117,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         ABSENT if phase is Phase.OPEN and said == "" else said,
         kind,
         phase,
-        _kind_of(kind),
+        _kind_of(kind, item),
         as_wanted,
         phase is not Phase.OPEN and item.get("status") == "incomplete",
     )
@@ -131,10 +131,15 @@ def _name_of(kind: str) -> Json:
     return ABSENT if kind == "function_call" else kind.removesuffix("_call")
 
 
-def _kind_of(kind: str) -> Kind:
+def _kind_of(kind: str, item: dict[str, Json]) -> Kind:
+    """Who runs a call; of two kinds of items only the item says it."""
     if kind == "function_call":
         return Kind.FUNCTION
-    return Kind.CUSTOM if kind in _CLIENT_RUN else Kind.SERVER
+    if kind == "tool_search_call":
+        return Kind.CUSTOM if item.get("execution") == "client" else Kind.SERVER
+    where = look.get(item, "environment", "type")
+    hosted = kind == "shell_call" and isinstance(where, str) and where.startswith("container")
+    return Kind.CUSTOM if kind in _CLIENT_RUN and not hosted else Kind.SERVER
 
 
 def _answer(payload: Json) -> Said:
