@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.defects.driven import mended, seen, sse
 from tests.defects.menders.responses_events import (
@@ -20,9 +21,6 @@ from tests.defects.menders.responses_events import (
 from toolstream_core.calls import responses
 from toolstream_core.defects.menders import responses_repeats
 from toolstream_core.model import Exchange
-
-if TYPE_CHECKING:
-    import pytest
 
 EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
 
@@ -96,3 +94,21 @@ def test_a_call_costs_the_same_whatever_came_before_it(monkeypatch: pytest.Monke
         assert len(mended(sse(CREATED, *own), EXCHANGE).record.calls) == many
         amounts.append(compared)
     assert amounts[1] < 2.5 * amounts[0]
+
+
+@pytest.mark.parametrize("first", ['"{\\"a\\":', '{"a":1}{"a":'])
+def test_what_was_kept_back_is_not_given_where_the_whole_arguments_come(first: str) -> None:
+    """Half a string, or half a repetition, before an event that says them all: the deltas are those arguments."""
+    events = [added(), delta(first), done('{"a":1}'), closed('{"a":1}'), completed(item('{"a":1}'))]
+    went = mended(sse(CREATED, *events), EXCHANGE)
+    pieces = [json.loads(line[6:]).get("delta", "") for line in went.out.split(b"\n") if line.startswith(b"data: ")]
+    assert "".join(pieces) == '{"a":1}'
+    assert seen(went.out, EXCHANGE).told == []
+
+
+def test_a_call_of_the_response_alone_is_said_without_the_garbage_behind_it() -> None:
+    """What is behind it makes it no half one."""
+    said = '{"a":1}<|endoftext|>'
+    went = mended(sse(CREATED, completed(item(said))), EXCHANGE)
+    assert seen(went.out, EXCHANGE).told == []
+    assert b'"delta":"{\\"a\\":1}"' in went.out

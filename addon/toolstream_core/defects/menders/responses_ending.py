@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.arguments import is_object
 from toolstream_core.defects.ending import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSED_CALL, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import BARE_RESPONSE
 from toolstream_core.defects.identity import DOUBLED_CALL
@@ -86,7 +87,7 @@ class Endings:
             item = mender.item_of(one.call)
             if item.added or item.known or not one.call.name:
                 continue
-            if not item.whole or look.get(content, "status") == "incomplete":
+            if look.get(content, "status") == "incomplete" or not (item.whole or is_object(item.said.meant)):
                 continue
             message = "the call comes in the completed response only"
             if mender.tell(UNSTREAMED_CALLS, mender.number, message, one.call):

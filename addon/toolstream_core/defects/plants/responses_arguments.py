@@ -94,7 +94,7 @@ def _garbage(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> I
     del plant
     tail = "<|endoftext|>"
     if kind == DELTA and call.arguments.whole:
-        return [{**payload, "delta": f"{said(payload)}{tail}"}]
+        return [{**payload, "delta": f"{said(payload)}{tail[:4]}"}, {**payload, "delta": tail[4:]}]
     return _with_arguments(payload, kind, lambda text: f"{text}{tail}")
 
 
