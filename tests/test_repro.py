@@ -15,7 +15,6 @@ from tests.fuzz.laws import Seen
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 pytestmark = needs_shared
@@ -41,12 +40,6 @@ def streams() -> dict[str, Path]:
 FRAGMENTS = ("msg-fragments.sse", "writer-unstreamed.broken.sse")
 
 
-def marked(names: Iterable[str], *opens: str) -> list[object]:
-    """Parameters; those of `opens` are known not to come out right everywhere yet."""
-    known = pytest.mark.xfail(reason="not mended yet", strict=False)
-    return [pytest.param(name, marks=[known] if name in opens else []) for name in names]
-
-
 def case(name: str, end: str | None = None) -> Case:
     """Safe repairs of a file, with its request where it has one."""
     path = streams()[name]
@@ -66,7 +59,7 @@ def complete(seen: Seen) -> list[tuple[str, object]]:
 
 
 @pytest.mark.parametrize("end", [None, RESET], ids=["clean", "broken"])
-@pytest.mark.parametrize("name", marked(streams(), *FRAGMENTS))
+@pytest.mark.parametrize("name", streams())
 def test_no_law_is_broken(name: str, end: str | None) -> None:
     """With an end that is clean, and one that is not."""
     assert list(broken(case(name, end), LAWS)) == []
@@ -108,7 +101,7 @@ def complete_before(seen: Seen) -> list[tuple[str, object]]:
     return [(call.name, call.value) for call in seen.raw.calls.values() if call.value is not None]
 
 
-@pytest.mark.parametrize("name", marked(FRAGMENTS, *FRAGMENTS))
+@pytest.mark.parametrize("name", FRAGMENTS)
 def test_fragments_of_a_message_are_fragments(name: str) -> None:
     """The calls are whole, and not `{}`."""
     seen = through(name)
