@@ -155,6 +155,40 @@ def test_text_behind_the_end() -> None:
     assert [one[0] for one in went(body, exchange("openai-chat"), NOTHING, [], [])[0].findings] == ["data-after-end"]
 
 
+def said(text: str) -> str:
+    """A chunk with this text."""
+    return TEXT.replace("Hi", text)
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        pytest.param(
+            sse(said("a"), said("b"), TEXT.replace("null", '"stop"'))
+            + sse(*map(said, ("x <|", "tool_call_begin", "|>", "f", "<|", "tool_call_argument_begin", "|>", "{}")))
+            + sse(*map(said, ("<|", "tool_call_end", "|>")), "[DONE]"),
+            "leaked-kimi",
+            id="a leaked call behind an early finish",
+        ),
+        pytest.param(
+            sse(said("a"), said("b")) + b"event: error\n" + sse(said("c"), "[DONE]"),
+            "in-band-error",
+            id="text under the name of an error",
+        ),
+        pytest.param(
+            sse(said("a"), said("b"), TEXT.replace('{"content":"Hi"}', '"{"'), said("c"), "[DONE]"),
+            "missing-delta",
+            id="a delta that is no object",
+        ),
+    ],
+)
+def test_text_that_is_not_only_text(body: bytes, name: str) -> None:
+    """It is seen among many chunks of text that are not looked at one by one."""
+    known = Exchange(content_type="text/event-stream")
+    assert_same(body, known)
+    assert name in {one[0] for one in went(body, known, NOTHING, [], [])[0].findings}
+
+
 def test_what_is_no_json_behind_the_end() -> None:
     """Also in JSON lines."""
     text = {"model": "m", "message": {"role": "assistant", "content": "Hi"}, "done": False}

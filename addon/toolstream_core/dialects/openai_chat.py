@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _DONE = b"[DONE]"
 _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
+_ERROR = re.compile(rb'"error"|^(?:event: ?)?error(?::|\r?$)', re.MULTILINE)
+"""An error as a key, as a field of its own, or as the name of an event."""
 
 
 def _quiet(raw: bytes, frames: int) -> bool:
@@ -29,11 +31,13 @@ def _quiet(raw: bytes, frames: int) -> bool:
     `[DONE]`, is parsed too.
     """
     find = raw.find
-    if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"error"') >= 0 or find(b'"message"') >= 0:
+    if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"message"') >= 0:
+        return False
+    if find(b"error") >= 0 and _ERROR.search(raw):
         return False
     if may_hide_letters(raw):
         return False
-    if raw.count(b'"choices"') != frames or raw.count(b'"delta"') < frames:
+    if raw.count(b'"choices"') != frames or raw.count(b'"delta":{') + raw.count(b'"delta": {') < frames:
         return False
     count = raw.count(b'"finish_reason"')
     return raw.count(b'"finish_reason":null') == count or len(_FINISH_NULL.findall(raw)) == count

@@ -135,12 +135,12 @@ class Scanner:
         return self._element.search(text) if self._element else None
 
     def end(self) -> list[Leaked]:
-        """The calls that the whole text is."""
+        """The calls that the whole text is; what follows is text behind a finish that came too early."""
         found = self._closed() if self._open else []
-        self._open = ""
-        if self._whole is None or found or not self._schemas:
+        whole, self._whole, self._open = self._whole, None, ""
+        if whole is None or found or not self._schemas:
             return found
-        return [self._leaked(row, *call) for row, call in whole_text("".join(self._whole), self._schemas)]
+        return [self._leaked(row, *call) for row, call in whole_text("".join(whole), self._schemas)]
 
     def _keep(self, text: str) -> None:
         """Remember the whole text as long as it may be one call."""

@@ -39,7 +39,7 @@ class LeakMender(Mender):
     @property
     def holding(self) -> bool:
         """As `Stage.holding`: text may go on with a markup."""
-        return not self._over and (self._text.open or self._thought.pending)
+        return self._text.open or self._thought.pending
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
