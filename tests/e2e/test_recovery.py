@@ -99,7 +99,7 @@ def test_it_happens_only_where_it_is_named(proxies: Proxies, secure: Upstream, v
     ("second", "why"),
     [
         (Answer((Send(b'{"choices": []}'),), content_type=JSON), "no calls|no answer"),
-        (Answer((Send(b"overloaded"),), status=529, content_type="text/plain"), "no calls"),
+        (Answer((Send(b"overloaded"),), status=529, content_type="text/plain"), "the answer has status 529"),
         (Answer((Send(b"{"), Break.CLOSE), content_type=JSON), "in vain"),
     ],
 )
