@@ -78,6 +78,7 @@ def test_every_target_is_judged(run: tuple[str, dict[str, list[object]]]) -> Non
         "(d) <= 2.0 x (a)",
         "(e) <= 1.5 x (a)",
         "(e) <= 2.0 x (a)",
+        "(g) <= 1.35 x (a), live",
         "(c) adds <= 0.1 ms, p50",
         "(d) adds <= 0.1 ms, p50",
         "(c) grows < 10 MiB",
@@ -94,5 +95,7 @@ def test_every_number_is_kept(run: tuple[str, dict[str, list[object]]]) -> None:
         "latency": 8,
         "memory": 4,
         "core": 6,
+        "odd": len(ODD),
+        "paced": 6,
         "provided": 1,
     }
