@@ -247,13 +247,27 @@ def _stages(line: Body, healthy: Healthy) -> Sequence[Stage]:
     dialect=st.sampled_from([dialect.name for dialect in DIALECTS]),
 )
 def test_law_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
-    """Nothing raises, nothing empty goes on, and what is no stream of ours goes on as it came."""
+    """Nothing raises, nothing empty goes on; only empty events and comments change."""
     healthy = next(one for one in HEALTHY if one.dialect == dialect)
     line = Body(healthy.exchange, MENDED)
     out = [passed for chunk in chunks for passed in line.feed(chunk)] + line.end()
     assert line.pipeline.error is None
     assert all(out)
-    assert b"".join(out) == b"".join(chunks)
+    record = line.record()
+    changes = set(record.changes) if record else set()
+    assert changes <= {"empty-data", "comment-as-data"}
+    assert changes or b"".join(out) == b"".join(chunks)
+
+
+@pytest.mark.parametrize("chunk", [b"data\n\n", b"data:\r\n\r\n", b"data: : ping\n\n"])
+def test_law_8_what_needs_no_protocol_is_told(chunk: bytes) -> None:
+    """An empty event, and a comment sent as one, are mended before anything tells the protocol."""
+    line = Body(HEALTHY[0].exchange, MENDED)
+    out = b"".join([*line.feed(chunk), *line.end()])
+    record = line.record()
+    assert record is not None
+    assert record.changes
+    assert out.startswith(b":")
 
 
 @settings(max_examples=150)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.defects.menders.anthropic_waiting import Queue
     from toolstream_core.defects.stage import Context
-    from toolstream_core.model import Event, Passed
+    from toolstream_core.model import Event, Json, Passed
     from toolstream_core.wire.frame import Frame
 
 # A block that starts while the one before it is still being written waits, with all its events, until that one has
@@ -45,6 +45,8 @@ class AnthropicMender(BlocksMender):
         """The last event, which lacks its end: what goes on for it is known when the body ends."""
         self._unsent: list[Frame] = []
         """What went out of its waiting for the event that is still being dealt with."""
+        self._taken: Json = None
+        """The payload of the event that is still being dealt with."""
 
     @property
     def holding(self) -> bool:
@@ -79,11 +81,12 @@ class AnthropicMender(BlocksMender):
         if frame.data is None or self._restarted:
             return (frame,)
         self._out, self._unsent = [], [self._placeholder.frame] if self._placeholder else []
+        self._taken = frame.json
         self._one(event, call)
         if self._waiting.events > MAX_WAITING:
             self.let_go()
         self.went(frame, self._out, waits=self._placeholder is not None)
-        self._unsent = []
+        self._unsent, self._taken = [], None
         return self._out
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
@@ -107,7 +110,7 @@ class AnthropicMender(BlocksMender):
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
         held = self._unsent or ([self._placeholder.frame] if self._placeholder else [])
-        owed = [one for block in self.open.values() for one in block.owed()]
+        owed = [one for block in self.open.values() for one in block.owed(self._taken)]
         made = [self.context.writer.make(one, self.number, str(one["type"])) for one in owed]
         return [*made, *held, *self._waiting.frames(), *([self._tail[0].frame] if self._tail else [])]
 

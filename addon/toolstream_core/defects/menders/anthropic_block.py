@@ -194,10 +194,15 @@ class Block:
             return [self.prefilled, *([rest] if rest else [])]
         return [rest] if rest else []
 
-    def owed(self) -> list[Payload]:
-        """What was taken out of its events, or kept, and has not been said: after a bug of ours."""
-        said = [self.said(self.prefilled)] if self.prefilled is not None and not self.given else []
-        texts = [self.moved_to_place(payload) for payload in self.texts]
+    def owed(self, taken: Json) -> list[Payload]:
+        """What was taken out of its events, or kept, and has not been said: after a bug of ours.
+
+        What the event with the payload `taken` says is not owed: that event itself goes on as it came.
+        """
+        again = taken if isinstance(taken, dict) else {}
+        started = self.content is again.get("content_block")
+        said = [self.said(self.prefilled)] if self.prefilled is not None and not self.given and not started else []
+        texts = [self.moved_to_place(one) for one in self.texts if one["delta"] is not again.get("delta")]
         return [*said, *texts, *([self.stopped] if self.stop_owed else [])]
 
     def _identify(self, content: Payload) -> None:
