@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.defects.driven import sse
 from tests.defects.healthy import Healthy, streams
 from tests.defects.test_laws import CANNOT, plant
+from tests.e2e.harness.changes import payloads
 from tests.e2e.harness.conversations import Called, asked, calls, refused
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.script import answer
@@ -142,3 +144,41 @@ def test_the_provider_gets_its_own_ids_back(evening: Mitmdump, secure: Upstream,
     assert [call["id"] for call in back[0]["tool_calls"]] == [given[0].id, "call_b2"]
     assert [result["tool_call_id"] for result in back[1:]] == [given[0].id, "call_b2"]
     assert back[2]["content"] == f'done: "{given[1].id}"'
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+def test_the_provider_gets_its_own_function_call_back(proxies: Proxies, secure: Upstream, version: str) -> None:
+    """Where the client was told that of a custom tool; a conversation that is another's twin has its own text."""
+    proxy = proxies.get(toolstream_repair=["safe", "custom-as-function"])
+    for text in ("one", "two"):
+        arguments = json.dumps({"patch": f"*** Begin {text}"})
+        item = {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "call_1",
+            "name": "apply_patch",
+            "arguments": arguments,
+        }
+        request = {"model": "m", "stream": True, "tools": [{"type": "custom", "name": "apply_patch"}], "input": []}
+        head = {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": []}}
+        end = {"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": [item]}}
+        body = sse(
+            head,
+            {"type": "response.output_item.added", "output_index": 0, "item": {**item, "arguments": ""}},
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            end,
+        )
+        said = _asked(proxy, secure, version, body, request)[1]
+        told = next(event["item"] for event in payloads(said) if event["type"] == "response.output_item.done")
+        assert (told["type"], told["input"]) == ("custom_tool_call", f"*** Begin {text}")
+        result = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "done"}
+        sent = _asked(proxy, secure, version, body, {**request, "input": [told, result]})[0]
+        assert json.loads(sent)["input"] == [item, {**result, "type": "function_call_output"}]
+
+
+def _asked(proxy: Mitmdump, upstream: Upstream, version: str, body: bytes, request: object) -> tuple[bytes, bytes]:
+    """The request as the server got it, and its answer as the client got it."""
+    plan = upstream.plan(answer([body]))
+    with client(version, way(proxy, upstream)) as connection:
+        said = connection.request("/v1/responses", json.dumps(request).encode(), plan.headers).rest()
+    return plan.asked.body, said

@@ -7,9 +7,12 @@ import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls import known
+from toolstream_core.defects.retold import Functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from toolstream_core.defects.retold import Custom
 
 MAX_IDS = 100_000
 """Made-up ids that are remembered; the oldest are forgotten first."""
@@ -36,6 +39,8 @@ class Ids:
         self._run = secrets.token_hex(16)
         self._answers = 0
         self._own: dict[str, Own] = {}
+        self.functions = Functions()
+        """Function calls that clients have as those of custom tools."""
 
     def __len__(self) -> int:
         """How many are remembered."""
@@ -99,3 +104,8 @@ class AnswerIds:
         self._made[made] = own
         if own is not None and self._ids is not None:
             self._ids.remember(made, own)
+
+    def told_as_custom(self, told: Custom, arguments: str) -> None:
+        """Note a function call with these arguments that the client has as a custom tool's."""
+        if self._ids is not None:
+            self._ids.functions.remember(told, arguments, self._upstream)

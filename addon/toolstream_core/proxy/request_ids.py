@@ -1,4 +1,4 @@
-"""The provider's own ids, in requests whose client has made-up ones."""
+"""The provider's own ids and items, in requests whose client has others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.defects.ids import DIGITS, AnswerIds
 from toolstream_core.dialects.mentions import answers_only, mentions
 from toolstream_core.model import ABSENT
+from toolstream_core.proxy.request_items import with_functions
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _MARKER = "\ue000{}\ue001"
 
 
 def restore(flow: http.HTTPFlow, ids: Ids) -> None:
-    """Put the provider's own ids back where the client means calls that this upstream said under them."""
-    if not len(ids):
+    """Put the provider's own ids and items back where the client means calls that this upstream said as these."""
+    if not (len(ids) or len(ids.functions)):
         return
     try:
         before = flow.request.content
@@ -38,7 +39,8 @@ def restore(flow: http.HTTPFlow, ids: Ids) -> None:
     if not before:
         return
     place = upstream(flow)
-    after = restored(before, lambda made: ids.own(made, place))
+    after = with_functions(before, ids.functions, place)
+    after = restored(after, lambda made: ids.own(made, place)) if len(ids) else after
     if after != before:
         flow.request.content = after
 

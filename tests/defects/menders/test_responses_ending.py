@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -175,3 +176,13 @@ def test_a_call_that_was_closed_as_incomplete_stays_that() -> None:
     went = mended(sse(CREATED, closed('{"a":', status="incomplete"), completed(kind="incomplete")), EXCHANGE)
     assert "missing-start" in went.told
     assert b'"status":"completed"' not in went.out
+
+
+@pytest.mark.parametrize("created", [CREATED, {"type": "response.created", "response": {}}])
+def test_a_response_that_is_completed_here_has_an_id(created: Payload) -> None:
+    """Its own, or one that is made up: Codex reads no end without."""
+    bare = {key: value for key, value in completed(item('{"a":1}'))["response"].items() if key != "id"}
+    for end in ((), ({"type": "response.completed", **bare},)):
+        went = mended(sse(created, *call('{"a":1}'), *end), EXCHANGE)
+        response = last(went.out)["response"]
+        assert re.fullmatch(created["response"].get("id", r"resp_[0-9a-f]{24}"), response["id"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.defects.retold import Custom
 from toolstream_core.dialects import request
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import look
@@ -61,6 +62,9 @@ class CustomTools:
         mender = self._mender
         mender.spoken(item)
         said = item.taken_over(content)
+        response = look.text(mender.created.get("id"))
+        told = Custom(item.call_id, item.name, text, response if isinstance(response, str) else "")
+        mender.context.ids.told_as_custom(told, str(arguments))
         place: dict[str, Json] = {"item_id": item.id, "output_index": item.place}
         begun = {**as_custom(said, ""), "status": "in_progress"}
         closed = as_custom(said, text)

@@ -40,6 +40,7 @@ class Endings:
             fields = {key: value for key, value in payload.items() if key not in {"type", "sequence_number"}}
             kept = {key: value for key, value in payload.items() if key == "sequence_number"}
             whole = {**mender.created, **fields, "usage": usage_of(mender.created, fields)}
+            whole["id"] = self._id(whole)
             payload = {"type": kind, **kept, "response": {**whole, "status": kind.split(".")[1]}}
         if kind != COMPLETED:
             self._unsaid()
@@ -68,9 +69,14 @@ class Endings:
             return False
         self._unclosed()
         response = {"object": "response", **mender.created, "status": "completed", "output": mender.places.output}
+        response["id"] = self._id(mender.created)
         response["usage"] = usage_of(mender.created)
         mender.put({"type": COMPLETED, "response": response})
         return True
+
+    def _id(self, response: dict[str, Json]) -> Json:
+        """The response's own id; one that is made up where nothing said it: clients want one."""
+        return response.get("id") or self._mender.context.ids.make("resp_")
 
     def _unstreamed(self, payload: dict[str, Json], heard: Sequence[Heard]) -> None:
         """Calls that nobody has heard of yet, from the response."""

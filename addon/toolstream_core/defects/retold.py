@@ -1,0 +1,81 @@
+"""Calls that a client was told as items of another kind than the provider's, for its next requests."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+MAX_TEXT = 32 * 1024 * 1024
+"""Characters of the arguments that are remembered; the oldest are forgotten first."""
+ENTRY = 500
+"""Characters that a call counts beside its arguments."""
+
+
+class Functions:
+    """Function calls that were told as calls of custom tools, in one run of the proxy.
+
+    A call is known by all that its client has of it, since some providers give every conversation the same ids.
+    """
+
+    def __init__(self) -> None:
+        """No call has come."""
+        self._told: dict[bytes, _Function] = {}
+        self._kept: dict[tuple[str, str], bytes] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return len(self._told)
+
+    def remember(self, told: Custom, arguments: str, upstream: str) -> None:
+        """From now on `told` means a call with these arguments, which `upstream` said."""
+        key = told.key
+        self._forget(key)
+        self._told[key] = _Function(arguments, upstream, (told.response, told.call_id))
+        self._kept[told.response, told.call_id] = key
+        self._size += ENTRY + len(arguments)
+        while self._size > MAX_TEXT:
+            self._forget(next(iter(self._told)))
+
+    def arguments(self, told: Custom, upstream: str) -> str | None:
+        """Those of the call, where `upstream` said it as a function's."""
+        one = self._told.get(told.key)
+        return one.arguments if one is not None and one.is_from(upstream) else None
+
+    def kept(self, response: str, call_id: str, upstream: str) -> bool:
+        """Whether a call of a response that the server keeps is a function's there."""
+        one = self._told.get(self._kept.get((response, call_id), b""))
+        return bool(response) and one is not None and one.is_from(upstream)
+
+    def _forget(self, key: bytes) -> None:
+        one = self._told.pop(key, None)
+        if one is not None:
+            self._kept.pop(one.place, None)
+            self._size -= ENTRY + len(one.arguments)
+
+
+class Custom(NamedTuple):
+    """A custom tool's call as the client has it."""
+
+    call_id: str
+    name: str
+    text: str
+    response: str = ""
+    """The id of the response that has it."""
+
+    @property
+    def key(self) -> bytes:
+        """What it is known by."""
+        said = f"{len(self.call_id)} {len(self.name)} {self.call_id}{self.name}{self.text}"
+        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
+
+
+class _Function(NamedTuple):
+    """What the provider said."""
+
+    arguments: str
+    upstream: str
+    place: tuple[str, str]
+
+    def is_from(self, upstream: str) -> bool:
+        return upstream == self.upstream or upstream.startswith(f"{self.upstream}/")
