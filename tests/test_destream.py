@@ -10,6 +10,7 @@ from tests.e2e.harness.samples import MAKERS
 from toolstream_core.body import read_body
 from toolstream_core.destream import streamed
 from toolstream_core.model import Exchange
+from toolstream_core.wire.numbers import loads
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
@@ -53,3 +54,13 @@ def test_text_thoughts_and_usage_come_too() -> None:
     output = [{"type": "message", "id": "m", "content": parts}, {"type": "reasoning", "id": "r", "summary": []}]
     response = {"object": "response", "id": "r", "status": "completed", "output": output}
     assert b"response.output_text.delta" in b"".join(streamed("openai-responses", response, {}))
+
+
+def test_numbers_stay_as_they_were_written() -> None:
+    """Arguments that were JSON become text."""
+    answer = loads(
+        '{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f",'
+        '"input":{"n":1e400,"m":-0.12345678901234567890}}],"stop_reason":"tool_use"}'
+    )
+    said = json.loads(streamed("anthropic", answer, {})[2].split(b"data: ")[1])
+    assert said["delta"]["partial_json"] == '{"n": 1e400, "m": -0.12345678901234567890}'

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.defects.row import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
-from toolstream_core.wire import look
+from toolstream_core.wire import look, numbers
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def _block(block: Payload) -> tuple[Payload, Payload | None]:
             said = {"type": "thinking_delta", "thinking": block.get("thinking", "")}
             return {**block, "thinking": ""}, said
         case "tool_use" | "server_tool_use":
-            arguments = json.dumps(block.get("input", {}), ensure_ascii=False)
+            arguments = numbers.spaced(block.get("input", {}))
             return {**block, "input": {}}, {"type": "input_json_delta", "partial_json": arguments}
     return block, None
 

@@ -27,6 +27,7 @@ from toolstream_core.settings import NOTHING
 from toolstream_core.transit.errors import error_body, error_event
 from toolstream_core.wire import look
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,7 +137,7 @@ class Timing:
         exchange = watch.exchange
         dialect = next(one.name for one in DIALECTS if one.recognise(ask.event.frame.name, ask.event.frame.json))
         try:
-            content = json.dumps(recovery.again(exchange.request), ensure_ascii=False).encode()
+            content = encoded(recovery.again(exchange.request))
             answer = await gate.ask(flow, content, ASKING)
             whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
             got = recovery.recovered(ask, whole, dialect, content_of(answer), watch.ids)
@@ -156,7 +157,7 @@ class Timing:
         """The whole answer's events; an error as it came, where the headers have not gone, else as an event."""
         assert flow.response is not None
         asked = watch.exchange.request
-        wanted = json.dumps(asked if dialect == GEMINI else recovery.again(asked), ensure_ascii=False).encode()
+        wanted = encoded(asked if dialect == GEMINI else recovery.again(asked))
         path = _ALT.sub("", flow.request.path.replace(":streamGenerateContent", ":generateContent"))
         try:
             answer = await gate.ask(flow, wanted, FETCHING, path=path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -13,6 +12,7 @@ from toolstream_core.sources import har, raw
 from toolstream_core.sources.files import STDIN, Kind, begun, files
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,7 +65,7 @@ def _har(data: bytes, path: str, change: Change) -> bytes:
         body = change(saved)
         if body != b"".join(saved.chunks):
             _put(entry["response"], body)
-    return json.dumps(document, ensure_ascii=False).encode()
+    return encoded(document)
 
 
 def _has_response(entry: Json) -> bool:

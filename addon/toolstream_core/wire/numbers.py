@@ -9,6 +9,8 @@ import re
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolstream_core.model import Json
 
 # Python's floats hold seventeen digits, and what it writes for one is the shortest text that means it. Nearly every
@@ -48,9 +50,22 @@ def loads(text: str) -> Json:
         return _CAREFUL.decode(text)
 
 
+def first(text: str, at: int) -> tuple[Json, int]:
+    """The JSON value that begins at `at`, and where it ends. Raises `ValueError`, `RecursionError`."""
+    return _CAREFUL.raw_decode(text, at)
+
+
 def dumps(value: Json, *, ascii_only: bool = False) -> str:
     """Compact JSON, keys in their order, numbers as they were written. Raises `ValueError`, `RecursionError`."""
-    encode = _ASCII if ascii_only else _COMPACT
+    return _said(value, _ASCII if ascii_only else _COMPACT)
+
+
+def spaced(value: Json) -> str:
+    """The same with a space behind each comma and colon: how arguments that are made into text look."""
+    return _said(value, _SPACED)
+
+
+def _said(value: Json, encode: Callable[[Json], str]) -> str:
     if not Written.met:
         return encode(value)
     try:
@@ -110,4 +125,5 @@ def _marked(value: Json) -> Json:
 _USUAL = json.JSONDecoder(parse_float=_float, parse_constant=_constant)
 _CAREFUL = json.JSONDecoder(parse_float=_float, parse_int=_int, parse_constant=_constant)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_SPACED = json.JSONEncoder(ensure_ascii=False).encode
 _ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode

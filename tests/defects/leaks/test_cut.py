@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from tests.defects.driven import Payload
 
 CHAT = exchange("openai-chat")
+WEATHER = {"name": "get_weather", "parameters": {"properties": {"city": {"type": "number"}}}}
+OFFERED = replace(CHAT, request={"tools": [{"type": "function", "function": WEATHER}]})
 PROMOTED = frozenset(row.code for row in LEAK)
 MARKUP = {
     "hermes": '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
@@ -69,3 +72,19 @@ def test_the_index_is_no_other_calls(repairs: frozenset[str]) -> None:
         entry["id"] = f"call_{place}"
     named = {"TS115"} | PROMOTED
     assert len(arguments(run(sse(*bare, *leaked), CHAT, Settings(frozenset(named))).out)) == 3
+
+
+@pytest.mark.parametrize("number", ["1e400", "-0.12345678901234567890", "12345678901234567890123"])
+@pytest.mark.parametrize("name", ["hermes", "function", "glm", "xml"])
+def test_numbers_stay_as_they_were_written(name: str, number: str) -> None:
+    """A value of markup without types is read by the tool's schema."""
+    text = MARKUP[name].replace('"Oslo"', number).replace("Oslo", number)
+    said = [chunk({"role": "assistant"}), chunk({"content": text}), chunk({}, "stop"), "[DONE]"]
+    assert arguments(run(sse(*said), OFFERED, Settings(SAFE | PROMOTED)).out) == {0: f'{{"city": {number}}}'}
+
+
+@pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "1j", "1e999", "{1: 2}", "..."])
+def test_code_whose_values_are_no_json_stays_text(value: str) -> None:
+    """A set has no JSON: the message goes on as it came, and nothing of ours fails."""
+    said = [chunk({"role": "assistant"}), chunk({"content": f"get_weather(city={value})"}), chunk({}, "stop"), "[DONE]"]
+    assert run(sse(*said), OFFERED, Settings(SAFE | PROMOTED)).out == sse(*said)

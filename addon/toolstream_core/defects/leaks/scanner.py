@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.leak import LEAKED_XML
 from toolstream_core.defects.leaks.syntax import CLOSED, whole_text
-from toolstream_core.wire import look
+from toolstream_core.wire import look, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -187,7 +186,7 @@ class Scanner:
     def _leaked(self, row: Row, name: str, arguments: dict[str, Json]) -> Leaked:
         properties = look.get(self._schemas.get(name), "properties")
         typed = {key: _typed(value, look.get(properties, key, "type")) for key, value in arguments.items()}
-        return Leaked(row, name, json.dumps(typed, ensure_ascii=False))
+        return Leaked(row, name, numbers.spaced(typed))
 
 
 def _may_be_whole(begin: str, schemas: Mapping[str, Json]) -> bool:
@@ -210,7 +209,7 @@ def _elements(schemas: Mapping[str, Json]) -> tuple[re.Pattern[str] | None, re.P
 
 def _body(text: str) -> dict[str, Json]:
     try:
-        value = json.loads(text)
+        value = numbers.loads(text)
     except (ValueError, RecursionError):
         return {"input": text.strip()} if text.strip() else {}
     return value if isinstance(value, dict) else {"input": value}
@@ -221,7 +220,7 @@ def _typed(value: Json, wanted: Json) -> Json:
     if not isinstance(value, str) or not isinstance(wanted, str) or wanted == "string":
         return value
     try:
-        read = json.loads(value)
+        read = numbers.loads(value)
     except (ValueError, RecursionError):
         return value
     return read if isinstance(read, _TYPES.get(wanted, ())) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
+import math
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,7 +19,7 @@ from toolstream_core.defects.leak import (
     LEAKED_KIMI,
     LEAKED_MISTRAL,
 )
-from toolstream_core.wire import look
+from toolstream_core.wire import look, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +52,7 @@ class Syntax(NamedTuple):
 
 def _json_object(text: str) -> dict[str, Json] | None:
     try:
-        value = json.loads(text)
+        value = numbers.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -89,7 +89,7 @@ def _dsml(match: re.Match[str]) -> Iterator[Found]:
         arguments[key] = value
         if is_text == "false":
             try:
-                arguments[key] = json.loads(value)
+                arguments[key] = numbers.loads(value)
             except ValueError:
                 continue
     yield match["name"], arguments
@@ -105,7 +105,7 @@ def _glm(match: re.Match[str]) -> Iterator[Found]:
 
 def _mistral(match: re.Match[str]) -> Iterator[Found]:
     try:
-        value = json.loads(match["body"])
+        value = numbers.loads(match["body"])
     except (ValueError, RecursionError):
         return
     if match["name"] and isinstance(value, dict):
@@ -212,10 +212,10 @@ def whole_text(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Row, Fo
 def _values(text: str) -> list[Json]:
     """The JSON values that the text is, one after the other; none where anything else is in it."""
     values: list[Json] = []
-    decoder, at = json.JSONDecoder(), 0
+    at = 0
     try:
         while at < len(text):
-            value, at = decoder.raw_decode(text, at)
+            value, at = numbers.first(text, at)
             values.append(value)
             at += len(text[at:]) - len(text[at:].lstrip(" \r\n\t;"))
     except (ValueError, RecursionError):
@@ -250,9 +250,21 @@ def _literal_call(node: ast.expr) -> Found | None:
         return None
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     try:
-        return name, {word.arg or "": ast.literal_eval(word.value) for word in node.keywords}
+        arguments = {word.arg or "": ast.literal_eval(word.value) for word in node.keywords}
+        return (name, arguments) if _is_json(arguments) else None
     except (ValueError, TypeError, RecursionError, MemoryError):
         return None
+
+
+def _is_json(value: object) -> bool:
+    """Whether a literal of code is a value of JSON: no set, no bytes, no infinity."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(one) for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_json, value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str | int)
 
 
 MAX_CODE: Final = 16 * 1024
