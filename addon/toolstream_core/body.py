@@ -77,14 +77,26 @@ class Body:
     def record(self, *, broken: str | None = None, told: bool = True) -> Record | None:
         """What the answer was, once it is over; `None` where it is no LLM's.
 
-        Where it is not `told` now, `Reader.tell_end` does so later.
+        A body whose coding cannot be undone is an LLM's where the request asked for one. Where it is not `told`
+        now, `Reader.tell_end` does so later.
         """
+        if self.reader is None and self.pipeline.failure is not None and self.pipeline.error is None:
+            self.reader = self._asked()
         if self.reader is None:
             return None
         record = self.reader.finished(broken=broken, unread=self.pipeline.failure)
         if told:
             self.reader.tell_end()
         return record
+
+    def _asked(self) -> Reader | None:
+        """The reader of an answer of which nothing could be read."""
+        wanted = asked_read.read(self.exchange.path, self.exchange.request)
+        for dialect in self.dialects:
+            if wanted is not None and dialect.name == wanted.dialect:
+                streamed = wanted.form is not asked_read.Form.WHOLE
+                return Reader(dialect, self.exchange, self.sinks(dialect), streamed=streamed)
+        return None
 
     def _begin(self, dialect: Dialect, framer: Framer) -> Plan:
         writer = writer_for(framer)

@@ -8,6 +8,9 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from mitmproxy.http import Request
+from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.test.tflow import tflow
 
 from tests.conftest import ROOT
 from tests.defects.healthy import streams
@@ -141,3 +144,34 @@ def test_the_page_has_every_key_of_a_fault() -> None:
     section = PAGE.partition("## `toolstream fault`")[2]
     told = set(re.findall(r"`([a-z]+)=", "".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))))
     assert told == set(KEYS)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "compress"])
+def test_what_cannot_be_decoded_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str], coding: str) -> None:
+    """No body is lost, of an LLM or of anybody else; the command says which, and why."""
+    one, other = tflow(resp=True), tflow(resp=True)
+    for flow, path in ((one, "/v1/chat/completions"), (other, "/else")):
+        flow.request = Request.make("POST", f"https://x.ai{path}", b'{"model":"m","messages":[],"stream":true}')
+        assert flow.response is not None
+        flow.response.headers["content-type"] = "text/event-stream"
+        flow.response.headers["content-encoding"] = coding
+        flow.response.raw_content = gzip.compress(HEALTHY.body)[:90] + b"no more of it"
+    source, target = tmp_path / "a.flow", tmp_path / "b.flow"
+    with source.open("wb") as file:
+        writer = FlowWriter(file)
+        writer.add(one)
+        writer.add(other)
+    assert main(["repair", str(source), "-o", str(target)]) == 0
+    assert capsys.readouterr().err.count("stays as it is, for it cannot be read") == 2
+    with target.open("rb") as file:
+        assert [flow.get_state() for flow in FlowReader(file).stream()] == [one.get_state(), other.get_state()]
+    assert main(["inspect", str(target)]) == 1
+    assert "TS004 unreadable-body" in capsys.readouterr().out
+
+
+def test_a_packed_file_that_cannot_be_unpacked_stays_as_it_is(tmp_path: Path) -> None:
+    """Byte for byte."""
+    packed = gzip.compress(HEALTHY.body)[:90] + b"no more of it"
+    (tmp_path / "a.sse.gz").write_bytes(packed)
+    assert main(["repair", str(tmp_path / "a.sse.gz"), "-o", str(tmp_path / "b.sse.gz")]) == 0
+    assert (tmp_path / "b.sse.gz").read_bytes() == packed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import ssl
 from typing import TYPE_CHECKING
@@ -116,3 +117,19 @@ def test_an_sdk_that_does_the_wrong_thing(proxies: Proxies, mending: Mitmdump, s
         ask(mending, answer(HALF))
     broken = Answer((*map(Send, CHAT.pieces), Break.CLOSE))
     assert ask(mending, broken) == '{"city": "Bern"}'
+
+
+@CARRIERS
+def test_a_coding_that_breaks_ends_as_a_break(
+    proxies: Proxies, mending: Mitmdump, secure: Upstream, version: str
+) -> None:
+    """The client gets what could be decoded, under no coding: its own decoder has nothing to complain of."""
+    packed = gzip.compress(b"".join(CHAT.pieces))
+    planned = Answer(
+        (Send(packed[: len(packed) // 2]), Send(b"no more of it")), headers=(("content-encoding", "gzip"),)
+    )
+    assert read(proxies.get(), secure, version, planned) == (planned.body, True)
+    came, ended = read(mending, secure, version, planned)
+    assert b"".join(CHAT.pieces).startswith(came)
+    assert not ended
+    mending.wait_for("TS004 unreadable-body")

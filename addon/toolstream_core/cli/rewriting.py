@@ -89,6 +89,9 @@ class Rewriting(Sink):
         body = Body(saved.exchange, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks)
         out = [piece for chunk in chunks if chunk for piece in body.feed(chunk)]
         out += body.end(broken=saved.broken)
+        if saved.exchange.content_encoding and body.pipeline.failure is not None:
+            _say_kept(saved.exchange.source, body.pipeline.failure)
+            return b"".join(chunks)
         if faults:
             pace = Pace(replace(saved.exchange, content_encoding=""), faults)
             out = [bytes_of(action for piece in (*out, b"") for action in pace.feed(piece))]
@@ -119,6 +122,10 @@ class Rewriting(Sink):
         streams = "1 stream" if self._answers == 1 else f"{self._answers} streams"
         changes = "1 event" if len(self._changed) == 1 else f"{len(self._changed)} events"
         print(f"{streams}, {changes} changed", file=sys.stderr)
+
+
+def _say_kept(source: str, why: str) -> None:
+    print(f"toolstream: {word(source)} stays as it is, for it cannot be read: {why}", file=sys.stderr)
 
 
 def _seed(source: str, chunks: Iterable[bytes]) -> str:

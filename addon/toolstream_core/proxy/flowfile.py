@@ -52,7 +52,7 @@ def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], bytes]) -> 
     """Give a flow its new body; one of which nothing was changed keeps its coding and its chunks."""
     assert one.response is not None
     body = change(saved)
-    if body == one.response.get_content(strict=False):
+    if body in {one.response.raw_content, one.response.get_content(strict=False)}:
         return
     unlabel(one.response)
     one.response.raw_content = body

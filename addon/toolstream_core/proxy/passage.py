@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from toolstream_core.defects.ending import CUT_OFF_CALL
 from toolstream_core.proxy.steps import Break, End
 from toolstream_core.transit import Ask, Cut, Finish, Hold, How, Place, Send, Wait
 
@@ -27,7 +26,6 @@ FETCHING = 600.0
 """Seconds after which an answer that is fetched whole counts as never coming."""
 BEAT = 5.0
 """Seconds between comments while the client waits for a second answer."""
-BROKEN_OFF: Final = f"cut by toolstream_repair: {CUT_OFF_CALL.name}"
 _NOWHERE = Place(0, 0, counts=False)
 _HEARTBEAT = b": keep-alive\n\n"
 
@@ -267,8 +265,8 @@ class WatchedPassage:
     def _say_last(self) -> None:
         self._say(b"")
         self._watch.tell_end()
-        if self._watch.half:
-            self._queue.append(Cut(How.CLOSE, BROKEN_OFF))
+        if self._watch.half is not None:
+            self._queue.append(Cut(How.CLOSE, f"cut by toolstream_repair: {self._watch.half.name}"))
 
 
 def _now() -> float:

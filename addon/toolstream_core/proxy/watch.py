@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.body import Body
 from toolstream_core.defects.ending import CUT_OFF_CALL, UNTERMINATED_BODY
+from toolstream_core.defects.framing import UNREADABLE_BODY
 from toolstream_core.defects.ids import AnswerIds
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import redacted, request_secrets
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
+    from toolstream_core.defects.row import Row
     from toolstream_core.dialects import Dialect
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json
@@ -69,10 +71,10 @@ class Watch:
         self._pipeline = self._body.pipeline
         self._glance = self._pipeline.glance
         self._secrets: tuple[str, ...] | None = None
-        self._repairs = settings.repairs
+        self._repairs, self._rewrites = settings.repairs, settings.rewrites
         self._forgiven: str | None = None
-        self.half = False
-        """Whether the answer is over in the midst of a call, and its end is to be no clean one."""
+        self.half: Row | None = None
+        """Why the answer, which is over, is only half, and its end is to be no clean one; `None` where it is whole."""
         self.passing = False
         """Whether it has a passage: its end may be another one for the client, and more may be done to it."""
         self._untold = False
@@ -156,15 +158,20 @@ class Watch:
     def _note_end(self, record: Record, broken: str | None) -> None:
         """Note that the client's answer ends in another way than upstream's."""
         assert self.reader is not None
-        self.half = self._is_half(record)
+        self.half = self._half(record)
         if self._forgiven is not None:
             self.reader.noted(UNTERMINATED_BODY.name, "the answer was ended in order for the client")
-        elif self.half and self.passing and broken is None:
-            self.reader.noted(CUT_OFF_CALL.name, "the answer was ended as a break for the client")
+        elif self.half is not None and self.passing and broken is None:
+            self.reader.noted(self.half.name, "the answer was ended as a break for the client")
 
-    def _is_half(self, record: Record) -> bool:
-        cut = any(finding.code == CUT_OFF_CALL.code for finding in record.findings)
-        return cut and CUT_OFF_CALL.code in self._repairs and not record.finish
+    def _half(self, record: Record) -> Row | None:
+        """Why the answer is only half for the client; of a broken coding, which it cannot see, that alone is told."""
+        found = {finding.code for finding in record.findings}
+        if UNREADABLE_BODY.code in found and self._rewrites and self._pipeline.error is None:
+            return UNREADABLE_BODY
+        if CUT_OFF_CALL.code in found and CUT_OFF_CALL.code in self._repairs and not record.finish:
+            return CUT_OFF_CALL
+        return None
 
     def elapsed(self) -> int:
         """Milliseconds from the request's begin to the arrival of what is read now."""

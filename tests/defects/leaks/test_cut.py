@@ -79,12 +79,13 @@ def test_the_index_is_no_other_calls(repairs: frozenset[str]) -> None:
 def test_numbers_stay_as_they_were_written(name: str, number: str) -> None:
     """A value of markup without types is read by the tool's schema."""
     text = MARKUP[name].replace('"Oslo"', number).replace("Oslo", number)
-    said = [chunk({"role": "assistant"}), chunk({"content": text}), chunk({}, "stop"), "[DONE]"]
+    said: list[Payload | str] = [chunk({"role": "assistant"}), chunk({"content": text}), chunk({}, "stop"), "[DONE]"]
     assert arguments(run(sse(*said), OFFERED, Settings(SAFE | PROMOTED)).out) == {0: f'{{"city": {number}}}'}
 
 
 @pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "1j", "1e999", "{1: 2}", "..."])
 def test_code_whose_values_are_no_json_stays_text(value: str) -> None:
     """A set has no JSON: the message goes on as it came, and nothing of ours fails."""
-    said = [chunk({"role": "assistant"}), chunk({"content": f"get_weather(city={value})"}), chunk({}, "stop"), "[DONE]"]
+    text = f"get_weather(city={value})"
+    said: list[Payload | str] = [chunk({"role": "assistant"}), chunk({"content": text}), chunk({}, "stop"), "[DONE]"]
     assert run(sse(*said), OFFERED, Settings(SAFE | PROMOTED)).out == sse(*said)
