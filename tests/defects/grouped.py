@@ -1,0 +1,47 @@
+"""One test for many small cases: it runs them all and names each one that fails. Knows pytest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+type Law = Callable[..., None]
+
+
+class Case(NamedTuple):
+    """The arguments of one run of a law, and the test that it belongs to."""
+
+    group: str
+    arguments: tuple[Any, ...]
+
+
+def grouped(cases: Iterable[Case]) -> Callable[[Law], Law]:
+    """Make a law over single cases a test over each group of them; what several cases fail with is raised together."""
+    groups: dict[str, list[tuple[Any, ...]]] = {}
+    for case in cases:
+        groups.setdefault(case.group, []).append(case.arguments)
+
+    def decorate(law: Law) -> Law:
+        def test(each: list[tuple[Any, ...]]) -> None:
+            failed = [error for arguments in each if (error := _failure(law, arguments))]
+            if failed:
+                raise ExceptionGroup(f"{len(failed)} of {len(each)} cases", failed)
+
+        test.__name__, test.__doc__ = law.__name__, law.__doc__
+        marked: Law = pytest.mark.parametrize("each", groups.values(), ids=groups)(test)
+        return marked
+
+    return decorate
+
+
+def _failure(law: Law, arguments: tuple[Any, ...]) -> Exception | None:
+    try:
+        law(*arguments)
+    except Exception as error:  # noqa: BLE001 - raised with those of the other cases
+        error.add_note(f"in the case {', '.join(map(str, arguments))}")
+        return error
+    return None
