@@ -112,6 +112,8 @@ class Outcome:
     @cached_property
     def reread(self) -> Run:
         """What is read of what went on."""
+        if self.on.out == self.case.body:
+            return self.off
         return drive(self.case, NOTHING, [self.on.out] if self.on.out else [])
 
     @cached_property
@@ -127,13 +129,13 @@ def cuts(body: bytes, seed: str) -> Iterator[bytes]:
     """A body in pieces: of single bytes, of lines, of a few sizes, or of all sizes."""
     dice = random.Random(f"cuts {seed}")
     way = dice.random()
-    if way < 0.25 and len(body) <= BYTEWISE:
+    if way < 0.1 and len(body) <= BYTEWISE:
         yield from (body[at : at + 1] for at in range(len(body)))
         return
-    if way < 0.4:
+    if way < 0.25:
         yield from (line for line in body.splitlines(keepends=True) if line)
         return
-    sizes = [dice.randint(1, 400)] if way < 0.6 else [1, 2, 7, 60, 500, 4096]
+    sizes = [dice.randint(1, 400)] if way < 0.5 else [1, 2, 7, 60, 500, 4096]
     at = 0
     while at < len(body):
         size = dice.choice(sizes)
