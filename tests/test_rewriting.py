@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -146,3 +147,18 @@ def calls(body: bytes, healthy: Healthy) -> list[tuple[str, str, str]] | None:
     """What a client reads; nothing where it cannot tell the protocol yet."""
     record = read_body([body], healthy.exchange)
     return [(call.id, call.name, call.arguments) for call in record.calls] if record else None
+
+
+def test_a_change_that_came_to_nothing_is_not_told() -> None:
+    """The first event had gone on when the second showed which protocol it is."""
+    healthy = next(one for one in HEALTHY if one.dialect == "openai-chat")
+    body = (
+        b'data: {"choices":[{"index":0,"finish_reason":null}]}\n\n'
+        b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n'
+    )
+    line = Body(replace(healthy.exchange, path=""), Settings(SAFE))
+    assert b"".join([*line.feed(body), *line.end()]) == body
+    record = line.record()
+    assert record is not None
+    assert (record.mended, record.changes) == (0, [])
+    assert "missing-delta" in {finding.name for finding in record.findings}

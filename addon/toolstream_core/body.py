@@ -111,26 +111,26 @@ class Body:
 
     def _plan(self, reader: Reader, menders: Sequence[type[Mender]]) -> Plan:
         """Who has to do with the events of an answer that streams."""
-        faults = self._faults(reader.mended)
+        faults = self._faults(self._mended)
         reader.faults = [*self._pickers, *self.transit]
         repairs = self.settings.repairs
         heard = _told_by(reader)
         judges: list[Stage] = []
         stages: list[Stage] = []
         if repairs == SAFE:
-            stages += [mender(self._context(repairs, reader.found, reader.mended)) for mender in menders]
+            stages += [mender(self._context(repairs, reader.found, self._mended)) for mender in menders]
         else:
             context = replace(self._context(SAFE, reader.found), ids=AnswerIds(), judging=True)
             judges += [mender(context) for mender in menders]
             if repairs:
-                stages += [mender(self._context(repairs, mended=reader.mended)) for mender in menders]
+                stages += [mender(self._context(repairs, mended=self._mended)) for mender in menders]
         shapes = SHAPES.get(self._dialect.name, {})
         for name in (name for name in self.settings.shapes if name in shapes):
-            context = self._context(mended=reader.mended)
+            context = self._context(mended=self._mended)
             stages.append(Audited(context, shapes[name](context), "shape", name))
         told = len(menders)
         if repairs & LEAK_CODES:
-            stages.insert(0, LeakMender(self._context(repairs, mended=reader.mended)))
+            stages.insert(0, LeakMender(self._context(repairs, mended=self._mended)))
             told = 1
         judges.insert(0, LeakMender(self._context(found=reader.found)))
         judge = self._chain(judges, heard, len(judges))
@@ -145,6 +145,11 @@ class Body:
             watched=reader.wanted,
             changes=lambda: reader.changes,
         )
+
+    def _mended(self, change: Mended) -> None:
+        """Take a change, where the client gets what came of it."""
+        if self.reader is not None and not (isinstance(self.pipeline, Rewriter) and self.pipeline.in_vain):
+            self.reader.mended(change)
 
     def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:
         """The stages that break this stream."""

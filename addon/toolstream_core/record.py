@@ -112,7 +112,7 @@ class Reader:
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
-        self._framing = endings.Framing(self.found)
+        self._framing = endings.Framing(self.found, dialect.quiet)
         self.faults: Sequence[Picker] = ()
         """The faults that were aimed at this answer."""
         self._found: set[tuple[str, int, int | None]] = set()

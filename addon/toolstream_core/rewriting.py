@@ -47,7 +47,8 @@ class Rewriter(Pipeline):
         """Whether a frame is being recognised that has not gone on yet."""
         self._gone = False
         """Whether every frame had gone on before the protocol was known."""
-
+        self.in_vain = False
+        """Whether what stages make of the frame in hand goes nowhere: it has gone on already."""
         self._kept: list[Frame] = []
         """Keep-alives sent as data before the first event: a stage may want to mend them."""
 
@@ -205,9 +206,10 @@ class Rewriter(Pipeline):
         last = pending[-1] if self._fresh else None
         for frame in pending:
             before, self._out = self._out, []
+            self.in_vain = not (frame is last or frame in kept)
             self._pass_one(frame)
-            waited = frame is last or frame in kept
-            self._out = before + self._out if waited else before
+            self._out = before if self.in_vain else before + self._out
+        self.in_vain = self._gone
         self._quiet = never if self._over else quiet
 
     def _end(self) -> None:

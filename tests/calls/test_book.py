@@ -50,6 +50,14 @@ def test_positions_are_dense_without_phantoms() -> None:
     assert [call.position for call in calls.resolved()] == [0, 1]
 
 
+def test_a_call_that_says_another_again_is_dropped_beside_others_of_its_id() -> None:
+    """Also where the first call of that id is another one."""
+    calls = ChatCalls()
+    for number, (name, index) in enumerate([("f", 0), ("g", 1), ("g", 2), ("f", 3)]):
+        calls.take(delta("{}", index, "a", name), number)
+    assert [call.name for call in calls.resolved()] == ["f", "g"]
+
+
 OPENING: dict[type[Calls], Callable[[int], Fragment]] = {
     ChatCalls: lambda at: delta("{}", at, f"id{at}", "f"),
     ResponsesCalls: lambda at: Fragment(index=at, id=f"id{at}", item_id=f"fc{at}", name="f", phase=Phase.OPEN),

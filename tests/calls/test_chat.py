@@ -20,6 +20,18 @@ ROWS = {
         [delta('{"x":1}', 0, "a", "f"), delta('{"y":2}', 1, "b", "g")],
         [F, G],
     ),
+    "index new, id nothing, no name, a call without an index unfinished: that call": (
+        [delta("", ABSENT, "a", "f"), delta('{"x"', 0), delta(":1}", 0)],
+        [F],
+    ),
+    "index new, id nothing, no name, two calls without an index unfinished: the one of that place": (
+        [delta("", ABSENT, "a", "f"), delta("", ABSENT, "b", "g"), delta('{"x":1}', 0), delta('{"y":2}', 1)],
+        [F, G],
+    ),
+    "index known, id known: a name that comes in two parts, arguments with the second": (
+        [delta("", 0, "a", "f"), delta('{"x":1}', 0, "a", "_all")],
+        [("a", "f_all", '{"x":1}')],
+    ),
     "index known, id nothing: the newest of that index": (
         [delta("", 0, "a", "f"), delta('{"x"', 0), delta(":", 0, None), delta("1", 0, ""), delta("}", 0, "null")],
         [F],

@@ -62,6 +62,15 @@ class Evidence:
         return {canonical(value) for payload in self._payloads for value in _objects(payload, 0)}
 
     @cached_property
+    def messages(self) -> set[str]:
+        """Texts of whole messages within a stream's events."""
+        choices = [
+            one for payload in self._payloads if isinstance(payload, dict) for one in payload.get("choices") or []
+        ]
+        messages = [one.get("message") for one in choices if isinstance(one, dict)]
+        return {text for one in messages if isinstance(one, dict) for text in one.values() if isinstance(text, str)}
+
+    @cached_property
     def runs(self) -> list[list[str]]:
         """Argument text in order: all of it, that under each key, and that of each value of a key that says whose."""
         found: dict[object, list[str]] = defaultdict(list)

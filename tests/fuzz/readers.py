@@ -35,6 +35,8 @@ class PlainCall:
     """Arguments that were said at once; they count before the parts."""
     over: bool = False
     """Whether an event of the protocol closed this call."""
+    odd: bool = False
+    """Whether an object came where text is joined: clients stop there."""
     after: dict[str, int] = field(default_factory=dict)
     """How much text of each channel came before it, without white space."""
 
@@ -46,7 +48,7 @@ class PlainCall:
     @property
     def value(self) -> dict[str, Any] | None:
         """The arguments, where they are one whole JSON object."""
-        value = parsed(self.text)
+        value = None if self.odd else parsed(self.text)
         return value if isinstance(value, dict) else None
 
 
@@ -122,6 +124,7 @@ def _chat(plain: Plain, block: Block) -> None:
             call = plain.call((str(number), str(_dict(entry).get("index"))))
             call.name = call.name or _text(function.get("name"))
             call.parts.append(_text(function.get("arguments")))
+            call.odd = call.odd or isinstance(function.get("arguments"), dict)
         if _text(_dict(choice).get("finish_reason")):
             plain.over = True
 

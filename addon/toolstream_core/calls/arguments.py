@@ -30,7 +30,7 @@ MAX_TEXT = 8 * 1024 * 1024
 
 _BLOCK = 256
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*(?=\S)")
+_PLACEHOLDER = re.compile(r'\s*(?:"?\{\s*\}"?|null)\s*(?=\S)')
 _WHITE = " \t\n\r"
 
 
@@ -134,6 +134,8 @@ class ArgumentText:
         self._note_whole(piece)
         self._last = piece
         self._scan(piece)
+        if len(piece) > self._size and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
+            self.whole_again = piece
         self._tail = piece.rstrip()[-1:] or self._tail
         self._first = self._first or piece.lstrip()[:1]
         self._keep(piece)
@@ -168,10 +170,8 @@ class ArgumentText:
             return ("{}", True) if may_be_empty else (joined, False)
         if self.is_json:
             return _unwrapped(joined), True
-        placeholder = _PLACEHOLDER.match(joined)
-        rest = _unwrapped(joined[placeholder.end() :]) if placeholder else ""
-        if is_object(rest):
-            return rest, True
+        if (placeholder := _PLACEHOLDER.match(joined)) and (behind := _read(joined[placeholder.end() :])):
+            return behind, True
         if self.whole_again is not None:
             return self.whole_again, True
         return self._repeated(joined)
@@ -212,6 +212,10 @@ class ArgumentText:
         elif self.ended:
             self.whole_again = None
 
+    def _is_all_so_far(self, piece: str) -> bool:
+        """Whether a fragment carries what came before it too, and is whole by that."""
+        return self._size > 0 and piece.rstrip().endswith("}") and piece.startswith(self.text()) and is_json(piece)
+
     def _may_restart(self, piece: str) -> bool:
         """Whether an object that begins here cannot lie inside the one that is open."""
         if not self._tail or piece.startswith(self._last):
@@ -237,6 +241,14 @@ def _paired(text: str) -> str:
 def is_object(text: str) -> bool:
     """Whether the text is a JSON object."""
     return text.lstrip(_WHITE).startswith("{") and is_json(text)
+
+
+def _read(text: str) -> str:
+    """The object that a text means, `""` where it is none."""
+    arguments = ArgumentText()
+    arguments.add(text)
+    said, whole = arguments.reading(may_be_empty=False) if text[:1] in {"{", '"'} else ("", False)
+    return said if whole and is_object(said) else ""
 
 
 def _unwrapped(text: str) -> str:

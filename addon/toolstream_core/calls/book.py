@@ -119,6 +119,8 @@ class Calls:
         self._not_over.setdefault(call.choice, {})[id(call)] = call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
+        if fragment.name:
+            call.name = _joined_name(call, known(fragment.name))
         if fragment.phase is Phase.MORE:
             if isinstance(fragment.arguments, str):
                 call.arguments.add(fragment.arguments)
@@ -128,8 +130,6 @@ class Calls:
             call.id = known(fragment.id)
         if not call.item_id:
             call.item_id = known(fragment.item_id)
-        if fragment.name:
-            call.name = _joined_name(call, known(fragment.name))
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
@@ -192,19 +192,28 @@ def _said_once(calls: list[Call]) -> list[Call]:
     """Without calls that only say one of the others again, under its id."""
     kept: list[Call] = []
     first: dict[tuple[int, str], Call] = {}
+    said: dict[tuple[int, str, str, str], Call] = {}
     for call in calls:
         twin = first.setdefault((call.choice, call.id), call)
-        if twin is not call and _is_repetition(twin, call):
-            twin.events = _merged(twin.events, call.events)
-        else:
+        if twin is call or not (call.id and call.complete):
             kept.append(call)
+            continue
+        if twin.complete:
+            said.setdefault(_meaning(twin), twin)
+        twin = said.setdefault(_meaning(call), call)
+        if twin is call:
+            kept.append(call)
+        else:
+            twin.events = _merged(twin.events, call.events)
     return kept
 
 
-def _is_repetition(one: Call, other: Call) -> bool:
-    if not one.id or one.name != other.name or not (one.complete and other.complete):
-        return False
-    return same_arguments(one.arguments, other.arguments)
+def _meaning(call: Call) -> tuple[int, str, str, str]:
+    """Equal for calls that say the same."""
+    try:
+        return (call.choice, call.id, call.name, _canonical(call.arguments))
+    except (ValueError, RecursionError):
+        return (call.choice, call.id, call.name, call.arguments)
 
 
 def _merged(one: Runs, other: Runs) -> Runs:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import is_object
-from toolstream_core.calls.book import Calls, same_arguments
+from toolstream_core.calls.book import Calls, Heard, same_arguments
 from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.model import Fragment, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from toolstream_core.model import Said
 
 # `index`, `id` and `name` are each wrong for some provider, so they are weighed together, per choice:
 #
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 #                                                                                    in the end if it only says
 #                                                                                    the same call again
 #   new     of another index         no name, that call unfinished                -> that call (index churns)
+#   new     nothing                  no name, and an unfinished call opened       -> that call: the one of that place,
+#                                    without an index                                else the last
 #   known   nothing                                                               -> the newest of that index
 #   known   nothing                  a name comes after whole arguments, with     -> a new one
 #                                    fresh arguments or as another name
@@ -68,6 +72,15 @@ class ChatCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._choices: dict[int, _Choice] = {}
+        self._ended = False
+        """Whether `[DONE]` came: no client reads what follows it."""
+
+    def hear(self, said: Said, event: int) -> list[Heard]:
+        """As `Calls.hear`; nothing behind `[DONE]` is a part of any call."""
+        if self._ended:
+            return []
+        self._ended = said.end
+        return super().hear(said, event)
 
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
         """As `Calls.take`, with a short way for nearly every fragment: bare arguments for the only call of an index."""
@@ -99,6 +112,11 @@ class ChatCalls(Calls):
             call = self._begin(state, fragment)
         self._remember(state, fragment, call)
         return call
+
+    def _end(self, choice: int) -> None:
+        """As `Calls._end`; where one call is half, a finish does not say that others do without arguments."""
+        if not any(_is_half(call) for call in self._not_over.get(choice, {}).values()):
+            super()._end(choice)
 
     def _begin(self, state: _Choice, fragment: Fragment) -> OpenCall:
         call = self._open(fragment)
@@ -138,7 +156,7 @@ class ChatCalls(Calls):
     def _by_index(self, state: _Choice, fragment: Fragment, index: int) -> OpenCall | None:
         here = state.by_index.get(index)
         if here is None:
-            return _index_churned(state, fragment)
+            return _index_churned(state, fragment) or _index_came(state, fragment, index)
         newest = here[-1]
         key = known(fragment.id)
         if not key:
@@ -182,6 +200,10 @@ class OllamaCalls(ChatCalls):
         if call is not None:
             call.over = True
         return call
+
+    def hear(self, said: Said, event: int) -> list[Heard]:
+        """As `Calls.hear`: clients read every line."""
+        return Calls.hear(self, said, event)
 
 
 def _fresh(fragment: Fragment) -> bool:
@@ -229,6 +251,24 @@ def _index_churned(state: _Choice, fragment: Fragment) -> OpenCall | None:
     if owner is None or known(fragment.name) or owner.arguments.whole:
         return None
     return owner
+
+
+def _index_came(state: _Choice, fragment: Fragment, index: int) -> OpenCall | None:
+    """The call that opened without an index, where a continuation has one."""
+    if known(fragment.id) or known(fragment.name) or fragment.phase is not Phase.MORE:
+        return None
+    here = state.all[index] if 0 <= index < len(state.all) else None
+    call = here if here is not None and not isinstance(here.index, int) else state.last
+    if call is None or isinstance(call.index, int) or call.arguments.whole:
+        return None
+    state.by_index[index] = [call]
+    return call
+
+
+def _is_half(call: OpenCall) -> bool:
+    """Whether arguments have begun and are not whole."""
+    arguments = call.arguments
+    return not (arguments.empty or arguments.ended or call.whole() or arguments.text().strip() == "null")
 
 
 def _told_again(state: _Choice, fragment: Fragment, event: int) -> OpenCall | None:

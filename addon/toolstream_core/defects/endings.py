@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 # Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
 BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
-_SAY_WHY = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
+_SAY_WHY = frozenset(
+    row.code for row in (CUT_OFF_CALL, LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE)
+)
 """Findings of a call that say already why its arguments are not whole."""
 _NO_JSON = frozenset({b"[DONE]", b""})
 
@@ -35,9 +37,12 @@ _NO_JSON = frozenset({b"[DONE]", b""})
 class Framing:
     """Collects what is wrong with the frames themselves, each kind told once."""
 
-    def __init__(self, found: Callable[[Finding], None]) -> None:
-        """`found` is told each."""
+    def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes, int], bool]) -> None:
+        """`found` is told each. What is `quiet` is not looked at one by one most often, and so never told here."""
         self._found = found
+        self._quiet = quiet
+        self._over = False
+        """Whether the stream's end was said: all that follows is looked at."""
         self._told: set[str] = set()
 
     def without_data(self, frame: Frame) -> None:
@@ -47,11 +52,10 @@ class Framing:
 
     def with_data(self, frame: Frame, said: Said) -> None:
         """Look at a frame that was read."""
-        data = (frame.data or b"").strip()
-        if not (said.fragments or said.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
-            self._tell(UNPARSABLE_DATA, frame, "the data of this event is no JSON")
-        elif frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
-            self._tell(UNPARSABLE_DATA, frame, "the data of this event has a number that is none in JSON")
+        self._over = self._over or said.end
+        why = _unreadable(frame, said)
+        if why and (self._over or not self._quiet(frame.raw, 1)):
+            self._tell(UNPARSABLE_DATA, frame, why)
         if frame.trailing:
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
             self._tell(UNTERMINATED_EVENT, frame, message)
@@ -60,6 +64,16 @@ class Framing:
         if row.code not in self._told:
             self._told.add(row.code)
             self._found(row.found(frame.number, message))
+
+
+def _unreadable(frame: Frame, said: Said) -> str:
+    """Why the data is no JSON, `""` where it is."""
+    data = (frame.data or b"").strip()
+    if not (said.fragments or said.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
+        return "the data of this event is no JSON"
+    if frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
+        return "the data of this event has a number that is none in JSON"
+    return ""
 
 
 def check(record: Record, unread: str | None) -> list[Finding]:

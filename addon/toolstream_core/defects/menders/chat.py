@@ -72,7 +72,7 @@ class ChatMender(Mender):
     @property
     def holding(self) -> bool:
         """As `Stage.holding`."""
-        return bool(self._queue) or self._pin.looks
+        return bool(self._queue) or self._pin.looks or (self._ending.finished and not self.over)
 
     @property
     def earlier_ids(self) -> frozenset[str]:
@@ -157,7 +157,8 @@ class ChatMender(Mender):
         self._seen += 1
         self.skipped = self.skipped or frame.number >= self._seen
         self.may_have_text = self.may_have_text or bool(said.text) or self.skipped
-        if len(heard) == 1 and not self._queue and not said.finishes and self._is_plain(heard[0], frame):
+        bare = len(heard) == 1 and not (self._queue or said.finishes or said.error)
+        if bare and self._is_plain(heard[0], frame):
             return self._plainly(heard[0], event)
         if self.over and frame.data is not None:
             gone = self.tell(DATA_AFTER_END, frame.number, "an event follows [DONE]")
@@ -165,6 +166,7 @@ class ChatMender(Mender):
                 self.audit(frame.number, [frame], [])
             return () if gone else (frame,)
         self._tail.look(frame, said)
+        self._ending.spoke(said, frame)
         plain = not (heard or said.finishes or said.end or said.error or self._queue)
         if plain and not (self._entries.lacks_delta(frame) or self._ending.is_early_total(frame)):
             return (self._passing(frame),)
@@ -184,7 +186,7 @@ class ChatMender(Mender):
     def _arrives(self, waiting: Waiting) -> None:
         """Put an event into the queue, and settle what does not wait any longer because of it."""
         self._queue.append(waiting)
-        if waiting.speaks:
+        if waiting.goes_on:
             for choice in self._early - {part.known.choice for part in waiting.parts}:
                 choice.settle()
             self._early.clear()
@@ -198,7 +200,7 @@ class ChatMender(Mender):
         known = self._known.get(id(one.call))
         if known is None or self.over or not known.goes_on_with(one.fragment):
             return False
-        return not self._pin.differs(frame)
+        return not self._pin.differs(frame, seen=True)
 
     def _plainly(self, one: Heard, event: Event) -> Iterable[Frame]:
         fragment, call = one
@@ -271,11 +273,11 @@ class ChatMender(Mender):
         before = [*self._entries.unstreamed(waiting), *self._beforehand(waiting, following)]
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
         changes = self._ending.changes(waiting, following)
-        pin = self._pin.differs(frame)
+        pin = self._pin.differs(frame, seen=bool(waiting.parts or said.finishes))
         edited = any(edit is None or edit for _, edit in edits)
         changed = self._entries.structure(waiting) or waiting.bare or waiting.moved or pin or changes or edited
         for finish in said.finishes:
-            self._ending.finished(finish, frame.number, changes)
+            self._ending.leaves(finish, frame.number, changes)
         numbers = [*(finish.choice for finish in said.finishes), *(part.fragment.choice for part in waiting.parts)]
         if not changed and not any(self.folded(number) for number in numbers):
             return [*before, frame]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.markup import is_markup
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
 from toolstream_core.defects.menders.names import may_grow
 from toolstream_core.defects.menders.spelling import Spelling
@@ -107,8 +108,8 @@ class KnownCall:
     @property
     def full(self) -> bool:
         """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
-        said = self._object()
-        if not (self.call.name and said):
+        said, whole = self.call.arguments.reading(may_be_empty=False)
+        if not (self.call.name and whole and said.lstrip().startswith("{")):
             return False
         return said.strip() != "{}" or self.mender.context.takes_none(self.call.name)
 
@@ -128,7 +129,7 @@ class KnownCall:
             end = json.JSONDecoder().raw_decode(said.lstrip())[1]
         except (ValueError, RecursionError):
             return ""
-        return said.lstrip()[:end] if "{" not in said.lstrip()[end:] else ""
+        return said.lstrip()[:end] if is_markup(said.lstrip()[end:]) else ""
 
     @property
     def over(self) -> bool:

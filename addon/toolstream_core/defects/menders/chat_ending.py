@@ -15,6 +15,7 @@ from toolstream_core.defects.ending import (
 )
 from toolstream_core.defects.row import NOTE, WARNING
 from toolstream_core.defects.wording import EMPTY_ARGUMENTS, LOST_ARGUMENTS
+from toolstream_core.dialects.chat_edit import choice_number
 from toolstream_core.model import Phase
 from toolstream_core.wire import look
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat import ChatMender
     from toolstream_core.defects.menders.chat_call import KnownCall
     from toolstream_core.defects.menders.chat_state import Choice, Waiting
-    from toolstream_core.model import Event, Finish, Json
+    from toolstream_core.model import Event, Finish, Json, Said
     from toolstream_core.wire.frame import Frame
 
 OURS: Final = {
@@ -61,16 +62,27 @@ class Endings:
         self._mender = mender
         self.last = 0
         """Number of the last event that said anything."""
+        self.finished = False
+        """Whether any choice has finished, so that text which follows is looked at."""
         self._lost: list[tuple[KnownCall, int]] = []
         """Calls that a finish found without the arguments they need, and its event: more may follow it."""
 
     def heard(self, event: Event, known: KnownCall) -> None:
         """A fragment came: the turn was not over then, whatever an earlier finish said."""
         self.last = event.frame.number
+        if known in known.choice.shortened:
+            self._mender.tell(CUT_OFF_CALL, self.last, "the answer's end was said amid the arguments", known.call)
         if known.choice.finish is not None:
             known.choice.resumed = True
             message = f"a fragment comes after finish reason {known.choice.finish}"
             self._mender.tell(EARLY_FINISH, known.choice.finish_event, message)
+
+    def spoke(self, said: Said, frame: Frame) -> None:
+        """Where text came, the choice that it belongs to was not over, whatever an earlier finish said."""
+        for choice in self._mender.choices.values() if said.text and self.finished else ():
+            if choice.finish is not None and says_text(frame, choice.number):
+                message = f"more of the answer follows finish reason {choice.finish}"
+                self._mender.tell(EARLY_FINISH, choice.finish_event, message)
 
     def arrives(self, waiting: Waiting) -> None:
         """An event that may say finishes has come: note where calls lack a part, settle the others."""
@@ -80,7 +92,7 @@ class Endings:
                 continue
             choice = self._mender.choice(finish.choice)
             made = OURS.get(finish.reason, finish.reason) in _MADE
-            if waits and made and choice.finish is None and choice.unfinished():
+            if waits and made and (choice.finish is None or choice.resumed) and choice.unfinished():
                 waiting.early.add(choice)
             else:
                 choice.settle()
@@ -95,8 +107,9 @@ class Endings:
         return bool(first.early) or self._mender.on(EARLY_FINISH)
 
     def following(self, queue: Sequence[Waiting]) -> Waiting | None:
-        """What of the answer comes behind the first event."""
-        return next((one for at, one in enumerate(queue) if at and one.speaks), None)
+        """What of the answer comes behind the first event; behind a finish, another one tells nothing."""
+        finishes = bool(queue[0].said.finishes)
+        return next((one for at, one in enumerate(queue) if at and (one.goes_on if finishes else one.speaks)), None)
 
     def is_early_total(self, frame: Frame) -> bool:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
@@ -126,13 +139,14 @@ class Endings:
                 changes[finish.choice] = value
         return changes
 
-    def finished(self, finish: Finish, number: int, changes: dict[int, str | None]) -> None:
+    def leaves(self, finish: Finish, number: int, changes: dict[int, str | None]) -> None:
         """A finish leaves for the client."""
         choice = self._mender.choice(finish.choice)
         choice.said.add(finish.reason)
         value = changes.get(finish.choice, finish.reason)
         if value and (choice.finish is None or choice.resumed):
             choice.finish, choice.finish_event, choice.resumed = value, number, False
+            self.finished = True
 
     def is_nothing(self, waiting: Waiting, changes: dict[int, str | None], payload: dict[str, Json]) -> bool:
         """Whether an event said nothing but a finish that the client has; some take no chunk behind that."""
@@ -145,8 +159,11 @@ class Endings:
 
     def honest(self, choice: Choice, reason: str) -> str:
         """The reason, or `length` where it says that calls were made and one is half."""
-        half = reason in _MADE and any(known.half for known in choice.unfinished())
-        return "length" if half and self._mender.mends(CUT_OFF_CALL) else reason
+        half = [known for known in choice.unfinished() if known.half] if reason in _MADE else []
+        if not half or not self._mender.mends(CUT_OFF_CALL):
+            return reason
+        choice.shortened = half
+        return "length"
 
     def kept_back(self, choice: Choice, number: int) -> list[Frame]:
         """Arguments that waited for what would make sense of them, and never came: they go on as they came."""
@@ -162,6 +179,8 @@ class Endings:
     def arguments(self, choice: Choice, number: int, waiting: Waiting | None) -> list[Frame]:
         """`{}` for calls of which nothing was said but who they are."""
         out: list[Frame] = []
+        if self._mender.failed or (waiting and waiting.said.error):
+            return out
         for known in [known for known in choice.unfinished() if not (known.said or known.doubled)]:
             if not known.call.name or not self._owes(known, number):
                 continue
@@ -202,12 +221,15 @@ class Endings:
         if not finish.reason:
             return None if mender.tell(EMPTY_FINISH, number, 'the finish reason is ""') else finish.reason
         goes_on = _goes_on(choice, following)
-        value = self._meant(choice, finish.reason, number)
+        kept, choice.held = choice.held, None
+        if choice.finish is not None and goes_on:
+            return self._repeated(choice, finish.reason, finish.reason, number)
+        value = self._meant(choice, finish.reason, number) if kept in {None, _STOP} else str(kept)
         if choice.finish is not None:
             return self._again(choice, finish.reason, value, number)
-        if choice.held is not None:
-            value, choice.held = value if choice.held == _STOP else choice.held, None
-        if goes_on or (following is not None and following.said.text.strip()):
+        if kept is not None:
+            mender.tell(REPEATED_FINISH, number, f"finish reason {finish.reason} after {kept}", severity=NOTE)
+        if goes_on or (following is not None and says_text(following.frame, finish.choice)):
             mend = mender.tell(EARLY_FINISH, number, f"more of the answer follows finish reason {finish.reason}")
             if mend or (goes_on and choice in waiting.early and mender.on(CUT_OFF_CALL)):
                 mender.because(EARLY_FINISH)
@@ -240,10 +262,22 @@ class Endings:
         if not choice.known:
             choice.loose = True
             return value
+        return self._repeated(choice, reason, value, number)
+
+    def _repeated(self, choice: Choice, reason: str, value: str, number: int) -> str | None:
         severity = NOTE if reason in choice.said or reason == choice.finish else WARNING
         message = f"finish reason {reason} after {choice.finish}"
         mend = self._mender.tell(REPEATED_FINISH, number, message, severity=severity)
         return value if choice.loose or not mend else None
+
+
+def says_text(frame: Frame, choice: int) -> bool:
+    """Whether a choice has text in an event."""
+    for place, one in enumerate(look.items(look.get(frame.json, "choices"))):
+        text = look.get(one, "delta", "content")
+        if isinstance(text, str) and text.strip() and choice_number(one, place) == choice:
+            return True
+    return False
 
 
 def _goes_on(choice: Choice, following: Waiting | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.arguments import is_object
 from toolstream_core.defects.ending import UNSTREAMED_CALLS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, MISSING_ID, REPEATED_INDEX
@@ -49,8 +50,9 @@ class Entries:
         if bare and known.judge(NULL_ARGUMENTS, "the call opens without arguments"):
             edits["arguments"] = part.told.text
         known.said = known.said or bool(part.told.text)
-        says = part.told.text or before != (known.id, known.name)
-        if told and edits and not says and not self._has_more(waiting, part):
+        names = bool(fragment.name) and "name" not in edits
+        says = part.told.text or before != (known.id, known.name) or names
+        if told and edits and not says and not (self._has_more(waiting, part) or self._hides(waiting, part)):
             return None
         return edits
 
@@ -58,7 +60,8 @@ class Entries:
         said, told, known = part.fragment.arguments, part.told.text, part.known
         function = raw.get("function")
         value = function.get("arguments", ABSENT) if isinstance(function, dict) else ABSENT
-        if said is None and known.judge(NULL_ARGUMENTS, "the arguments are null"):
+        scalar = isinstance(value, bool | int | float | list)
+        if said is None and not scalar and known.judge(NULL_ARGUMENTS, "the arguments are null"):
             edits["arguments"] = told
         elif isinstance(function, dict) and value is ABSENT and isinstance(said, str) and "parameters" in function:
             if known.judge(MISNAMED_ARGUMENTS, "the arguments are under the key parameters"):
@@ -83,6 +86,12 @@ class Entries:
         """Whether the entry has fields beside those that every entry has."""
         entry = self._entry(waiting, part)
         return bool(entry.keys() - {"index", "id", "type", "function", "name", "arguments"})
+
+    def _hides(self, waiting: Waiting, part: Part) -> bool:
+        """Whether the choice has a message too, which counts where its delta has no entries."""
+        choices = enumerate(look.items(look.get(waiting.frame.json, "choices")))
+        mine = (choice for place, choice in choices if choice_number(choice, place) == part.fragment.choice)
+        return any(look.get(choice, "message") for choice in mine)
 
     def unstreamed(self, waiting: Waiting) -> list[Frame]:
         """Calls that only a message says, whole or piece by piece, as deltas before it."""
@@ -190,16 +199,14 @@ class Entries:
             if edit is not None:
                 entries.append(edited(entry, edit) if isinstance(entry, dict) else entry)
         delta = dict(delta)
-        if (
-            "function_call" in delta
-            and not look.items(delta.get("tool_calls"))
-            and self._mender.on(LEGACY_FUNCTION_CALL)
-        ):
+        legacy = "function_call" in delta and not look.items(delta.get("tool_calls"))
+        if legacy and self._mender.on(LEGACY_FUNCTION_CALL):
             del delta["function_call"]
         if entries:
             delta["tool_calls"] = self._coalesced(entries)
         else:
             delta.pop("tool_calls", None)
+            delta.pop("function_call", None)
         choice["delta"] = delta
         return choice
 
@@ -217,9 +224,17 @@ class Entries:
                     by_index[entry["index"]] = entry
                 continue
             said = look.get(first, "function", "arguments"), look.get(entry, "function", "arguments")
+            if all(map(_is_whole, said)):
+                out.append(entry)
+                continue
             joined = "".join(text for text in said if isinstance(text, str))
             first["function"] = {**first["function"], "arguments": joined}
         return out
+
+
+def _is_whole(said: Json) -> bool:
+    """Whether arguments are an object by themselves: joined to others they would be none."""
+    return isinstance(said, str) and is_object(said)
 
 
 def _streamed(part: Part) -> bool:

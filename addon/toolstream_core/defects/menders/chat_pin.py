@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.framing import CHANGING_STREAM_ID
+from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat import ChatMender
@@ -34,8 +35,13 @@ class Pin:
         """Whether the next chunk has to be seen, whatever it says."""
         return self._mends or self._seen < _ENOUGH
 
-    def differs(self, frame: Frame) -> bool:
-        """Whether the chunk's id is another than the stream's, and is to be mended."""
+    def differs(self, frame: Frame, *, seen: bool = False) -> bool:
+        """Whether the chunk's id is another than the stream's, and is to be mended.
+
+        `seen`: it is one that is looked at however the bytes are cut, as text is not.
+        """
+        if not (seen or self.looks) and look.items(look.get(frame.json, "choices")):
+            return False
         if self._said and self._said in frame.raw:
             self._seen += 1
             return False

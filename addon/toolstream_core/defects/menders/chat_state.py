@@ -42,6 +42,8 @@ class Choice:
         """Whether a finish went on a second time when there was no call yet."""
         self.said: set[str] = set()
         """Every finish reason that came."""
+        self.shortened: list[KnownCall] = []
+        """Calls that were half where the client was told `length` for their sake."""
         self.held: str | None = None
         """A finish reason that came too early and is still owed."""
 
@@ -116,5 +118,10 @@ class Waiting:
     @property
     def speaks(self) -> bool:
         """Whether it says something that can come behind a finish which came too early, or ends the answer."""
+        return bool(self.said.finishes) or self.goes_on
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it says more than a finish."""
         said = self.said
-        return bool(self.parts or said.finishes or said.end or said.error or said.text.strip() or said.thought.strip())
+        return bool(self.parts or said.end or said.error or said.text.strip() or said.thought.strip())

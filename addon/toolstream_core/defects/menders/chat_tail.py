@@ -80,7 +80,7 @@ class Tail:
             return []
         out = [] if cut else self.finishes()
         called = [choice for choice in mender.choices.values() if choice.calls]
-        whole = called and all(choice.finish and choice.whole for choice in called) and not mender.failed
+        whole = called and all(choice.finish and self._closed(choice) for choice in called) and not mender.failed
         if whole and mender.tell(MISSING_DONE, number, "the stream ended without [DONE]"):
             out.append(mender.context.writer.make(b"[DONE]", number + 1))
         return out
@@ -121,6 +121,12 @@ class Tail:
             return True
         empty = bool(known.call.name) and (known.call.arguments.empty or known.says_null)
         return empty and not self._mender.context.may_be_empty(known.call.name)
+
+    def _closed(self, choice: Choice) -> bool:
+        """Whether its finish is behind all of its calls, or they need none."""
+        if choice.resumed:
+            return all(known.sound or known.nothing for known in choice.known)
+        return choice.whole
 
     def _lacks_finish(self) -> bool:
         """Whether an answer without any end has made all its calls in full."""

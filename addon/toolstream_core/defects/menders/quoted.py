@@ -94,6 +94,12 @@ class Quoted:
         return Inner(joined[:end], value, joined[end:], mend)
 
 
+def holds_object(piece: str) -> bool:
+    """Whether a JSON string begins here in which an object has begun."""
+    begun = _BEGUN.match(piece)
+    return begun is not None and begun["object"] is not None
+
+
 def _string(text: str) -> tuple[str | None, int]:
     """What the JSON string holds that `text` begins with, and where it ends."""
     begin = len(text) - len(text.lstrip())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.arguments import ArgumentText, is_object
 from toolstream_core.defects.menders.behind import Behind
 from toolstream_core.defects.menders.escapes import ODD, Escapes
-from toolstream_core.defects.menders.quoted import Quoted
+from toolstream_core.defects.menders.quoted import Quoted, holds_object
 from toolstream_core.defects.menders.told import Told
 from toolstream_core.defects.wording import (
     CUMULATIVE_ARGUMENTS,
@@ -47,6 +47,7 @@ class Spelling:
         "_free",
         "_head",
         "_on",
+        "_presumed",
         "_quoted",
         "_size",
         "_suspect",
@@ -63,6 +64,8 @@ class Spelling:
         self._escapes = Escapes()
         self.replaced = False
         """Whether a first `{}` was nothing but a placeholder, and is not told."""
+        self._presumed = ""
+        """Such a `{}`, where only another call showed what it was."""
         self._begin()
 
     def _begin(self) -> None:
@@ -156,7 +159,7 @@ class Spelling:
     def presume(self, judge: Judge) -> None:
         """A first `{}` that waits is a placeholder: so it was in another call of the same answer."""
         if self._waiting is not None and judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} stands for the arguments"):
-            self._waiting.text = ""
+            self._presumed, self._waiting.text = self._waiting.text, ""
             self._begin()
             self.replaced = True
 
@@ -172,6 +175,8 @@ class Spelling:
     def rest(self) -> str:
         """What was kept back and never found its other half: goes on as it came. To be asked for at every end."""
         rest = ""
+        if self.owes and "{" in self._presumed:
+            rest, self.replaced = self._presumed, False
         if self._quoted is not None:
             rest, self._quoted, self._free = self._quoted.let_go(), None, True
         if self._behind is not None:
@@ -183,7 +188,9 @@ class Spelling:
         self._head = piece
         if piece.lstrip().startswith('"'):
             self._quoted = Quoted()
-            return Told(self._finished(self._decoded(self._quoted, piece, judge), judge))
+            told = Told("")
+            told.text = self._finished(self._decoded(self._quoted, piece, told, judge, may_wait=may_wait), judge)
+            return told
         told = Told(piece)
         if _PLACEHOLDER.fullmatch(piece):
             self._behind = Behind(piece) if "{" in piece else None
@@ -198,7 +205,7 @@ class Spelling:
         if piece.strip() == self._head.strip():
             return Told("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
         self._waiting = None
-        if not piece.lstrip().startswith(("{", '"')):
+        if not (piece.lstrip().startswith("{") or holds_object(piece)):
             return Told(self._finished(self._next(piece, Told(""), judge, may_wait=False), judge))
         mend = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
         if mend:
@@ -213,7 +220,7 @@ class Spelling:
         if self._free:
             return piece
         if self._quoted is not None:
-            return self._decoded(self._quoted, piece, judge)
+            return self._decoded(self._quoted, piece, told, judge, may_wait=may_wait)
         if self._behind is not None:
             return self._behind.take(piece, judge)
         if self._cumulative is not None:
@@ -256,7 +263,7 @@ class Spelling:
         end = len(piece) - (self._text.size - len(whole))
         return piece[:end] + self._behind.take(piece[end:], judge)
 
-    def _decoded(self, quoted: Quoted, piece: str, judge: Judge) -> str:
+    def _decoded(self, quoted: Quoted, piece: str, told: Told, judge: Judge, *, may_wait: bool) -> str:
         """The next fragment of a string, and what follows it where it held an object."""
         gone = quoted.take(piece, judge)
         if isinstance(gone, str):
@@ -264,6 +271,8 @@ class Spelling:
                 self._quoted, self._free = None, True
             return gone
         self._quoted, self._behind = None, Behind(gone.raw)
+        if may_wait and gone.mend and not gone.tail and _PLACEHOLDER.fullmatch(gone.value):
+            self._head, self._waiting = gone.raw, told
         behind = self._behind.take(gone.tail, judge) if gone.tail else ""
         return gone.value + behind if gone.mend else piece[: len(piece) - len(gone.tail)] + behind
 
@@ -273,7 +282,7 @@ class Spelling:
             text = self._escapes.mended(text, judge, mend=self._on(INVALID_ARGUMENTS))
         if self._carry:
             text, self._carry = self._carry + text, ""
-        if text and "\ud800" <= text[-1] <= "\udbff":
+        if text and "\ud800" <= text[-1] <= "\udbff" and self._behind is None:
             message = "a delta ends with half of a surrogate pair"
             if judge(SPLIT_SURROGATE, message):
                 text, self._carry = text[:-1], text[-1]

@@ -1,0 +1,137 @@
+"""Chat Completions streams that are broken in two ways at once: what is read stays what is read, and is told once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.defects.driven import mended, run, seen, sse
+from tests.defects.menders.test_chat_tail import UNKNOWN, arguments, chunk, finishes, header, more, payloads
+from toolstream_core.settings import SAFE, Settings
+
+if TYPE_CHECKING:
+    from tests.defects.driven import Payload
+
+FINISH = chunk({}, "tool_calls")
+ERROR = {"error": {"message": "overloaded"}}
+
+
+def entry(arguments: object, **more: Any) -> Payload:
+    """A chunk with any arguments."""
+    function = {"name": "f", "arguments": arguments}
+    return chunk({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function, **more}]})
+
+
+def read(body: bytes) -> list[tuple[str, str, bool]]:
+    """The calls of a stream."""
+    return [(call.name, call.arguments, call.complete) for call in seen(body, UNKNOWN).record.calls]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param([header("f", '{"a"'), "[DONE]", more(":1}")], id="the rest behind [DONE]"),
+        pytest.param([header("f", '{"a"'), FINISH, "[DONE]", more(":1}")], id="finish, [DONE], the rest"),
+        pytest.param([FINISH, header("f")], id="a header behind the finish"),
+        pytest.param([header("f"), ERROR, FINISH], id="no arguments, and an error before the finish"),
+        pytest.param([header("f"), header("g", '{"a"', 1), FINISH, "[DONE]"], id="no arguments beside half ones"),
+        pytest.param([header("f", "{}"), header("g", "{}", 1), more('{"a":1}')], id="one {} was what it says"),
+        pytest.param([header("f", "{}"), more('"Oslo"}')], id="{} before garbage that begins with a quote"),
+        pytest.param([header("f", '"{}"'), more('{"a":1}')], id="an encoded {} before the arguments"),
+        pytest.param([header("f", "{}"), more('{"a":1}'), more('{"a":1}')], id="{}, then the same twice"),
+        pytest.param([header("f", '{"a":"'), more("x"), more('{"a":"xyz"}')], id="cumulative within a string"),
+        pytest.param([entry(False), more('{"a":1}')], id="a truth value before the arguments"),
+        pytest.param([entry(["x"]), more('{"a":1}')], id="a list before the arguments"),
+    ],
+)  # fmt: skip
+def test_what_is_read_stays_what_is_read(events: list[Payload | str]) -> None:
+    """Before a repair and behind it."""
+    body = sse(*events)
+    assert read(mended(body, UNKNOWN).out) == read(body)
+
+
+def test_nothing_made_up_joins_arguments_that_still_come() -> None:
+    """Where a finish comes with every chunk, one behind the header of a later call is no word that it has none."""
+    body = sse(
+        {**header("f", "{}"), "choices": [{**header("f", "{}")["choices"][0], "finish_reason": "tool_calls"}]},
+        {**header("g", "", 1), "choices": [{**header("g", "", 1)["choices"][0], "finish_reason": "tool_calls"}]},
+        {**more("{}", 1), "choices": [{**more("{}", 1)["choices"][0], "finish_reason": "tool_calls"}]},
+    )
+    assert arguments(mended(body, UNKNOWN).out) == {0: "{}", 1: "{}"}
+
+
+@pytest.mark.parametrize("behind", ["1}", "[TOOL_CALLS]null"])
+def test_no_end_is_made_up_behind_garbage_that_stays_in_doubt(behind: str) -> None:
+    """Nobody said that the answer is over, and nobody knows what the arguments are."""
+    out = mended(sse(header("f", '{"a":'), more("1}"), more(behind)), UNKNOWN).out
+    assert finishes(out) == []
+    assert b"[DONE]" not in out
+
+
+@pytest.mark.parametrize("key", ["function_call", "message"])
+def test_a_repair_shows_no_call_that_was_hidden(key: str) -> None:
+    """A delta's entries count before a legacy call, and before a message; they still do where they say nothing."""
+    again = {"name": "f", "arguments": '{"a":1}'}
+    call = {"index": 0, "id": "c1", "type": "function", "function": again}
+    delta: Payload = {"tool_calls": [call]}
+    one = chunk({**delta, "function_call": again} if key == "function_call" else delta)
+    if key == "message":
+        one["choices"][0]["message"] = {"tool_calls": [{**call, "id": "c2"}]}
+    body = sse(one, one)
+    assert read(body) == [("f", '{"a":1}', True)]
+    assert read(mended(body, UNKNOWN).out) == [("f", '{"a":1}', True)]
+
+
+def test_two_finishes_amid_arguments_go_behind_them() -> None:
+    """The second says no more than the first."""
+    out = mended(sse(header("f", '{"a"'), FINISH, FINISH, more(":1}"), "[DONE]"), UNKNOWN)
+    assert finishes(out.out) == ["tool_calls"]
+    assert payloads(out.out)[-1]["choices"][0]["finish_reason"] == "tool_calls"
+    assert "cut-off-call" not in out.record.changes
+
+
+@pytest.mark.parametrize("between", [ERROR, chunk({"reasoning_content": "hm"})], ids=["an error", "a thought"])
+def test_a_finish_that_was_made_length_is_told_where_the_arguments_go_on(between: Payload) -> None:
+    """Whatever is read of the call in the end."""
+    went = mended(sse(header("f", '{"a"'), FINISH, between, more(":1}")), UNKNOWN)
+    assert went.out.count(b'"length"') == 1
+    assert went.told.count("cut-off-call") == 1
+
+
+def test_text_behind_a_finish_is_told_with_any_repair_or_shape() -> None:
+    """Text is not looked at one by one, but behind a finish."""
+    body = sse(*[chunk({"content": word}) for word in ("a", "b")], chunk({}, "stop"), chunk({"content": "c"}), "[DONE]")
+    for wanted in (Settings(), Settings(SAFE), Settings(shapes=("event-ids",))):
+        assert run(body, UNKNOWN, wanted).told == ["early-finish"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(sse(chunk({"content": "c"}, id="other")), id="another id"),
+        pytest.param(sse(chunk({"content": "c"})).replace(b'"index":0', b'"index":NaN'), id="no number"),
+        pytest.param(sse(chunk({"content": "c"})).replace(b'"c"}', b'"c"x}'), id="no JSON"),
+    ],
+)
+def test_what_is_wrong_with_text_alone_is_told_by_no_shape(odd: bytes) -> None:
+    """A shape looks at each event; what is told must not depend on that."""
+    body = sse(*[chunk({"content": word}) for word in ("a", "b", "b")]) + odd + sse(chunk({}, "stop"), "[DONE]")
+    assert odd not in sse(chunk({"content": "c"}))
+    assert run(body, UNKNOWN, Settings(shapes=("event-ids",))).told == seen(body, UNKNOWN).told == []
+
+
+def test_an_error_by_name_beside_arguments_that_come_again_is_told() -> None:
+    """Judged or mended."""
+    again = b"event: error\n" + sse(more('{"a":1}'))
+    body = sse(header("f", '{"a":1}')) + again + sse(FINISH, "[DONE]")
+    assert seen(body, UNKNOWN).told == mended(body, UNKNOWN).told
+    assert "in-band-error" in seen(body, UNKNOWN).told
+
+
+def test_the_second_part_of_a_name_is_kept_with_an_id_that_comes_again() -> None:
+    """The chunk says something, though its id goes."""
+    part = {"index": 0, "id": "call_0", "function": {"name": "_weather", "arguments": ""}}
+    body = sse(header("get"), chunk({"tool_calls": [part]}), more("{}"), FINISH, "[DONE]")
+    assert b"_weather" in mended(body, replace(UNKNOWN, request={"tools": []})).out
