@@ -61,7 +61,6 @@ def test_meaning(pieces: list[str], meant: str) -> None:
     [
         ['{"a":', "{}"],
         ['{"x":[', "{}", ","],
-        ["{}", '{"a":'],
         ['{"a":1}', '{"b":'],
         ['{"content":"', '{"a":1}'],
         ['{"a":1,"b":', '{"c":2}'],
@@ -70,8 +69,29 @@ def test_meaning(pieces: list[str], meant: str) -> None:
     ],
 )
 def test_cut_off_is_never_whole(pieces: list[str]) -> None:
-    """A call that was cut is not completed by an object that lies inside it, nor by the placeholder before it."""
+    """A call that was cut is not completed by an object that lies inside it."""
     assert read(*pieces) == ("".join(pieces), False)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "half"),
+    [
+        (["{}", '{"a":'], '{"a":'),
+        (["{}", '{}{"a":'], '{"a":'),
+        (['{"a":1}', '{"a": 1}', '{"'], '{"a":1}{"'),
+        (['{"a":1}', '{"a":1', '}{"a":'], '{"a":1}{"a":'),
+    ],
+)
+def test_half_of_them_is_read_as_the_whole_would_be(pieces: list[str], half: str) -> None:
+    """Without a placeholder before it, nor a whole repetition; neither completes it."""
+    assert read(*pieces) == (half, False)
+
+
+@pytest.mark.parametrize("again", ['{"a": 1}', '{ "a":1 }{"a":1}', '{"a": 1}<|tool_call_end|>'])
+def test_a_repetition_may_be_spelt_otherwise(again: str) -> None:
+    """It is the same JSON."""
+    text, whole = read('{"a":1}', again)
+    assert (json.loads(text), whole) == ({"a": 1}, True)
 
 
 def test_nothing_is_no_arguments_where_some_are_required() -> None:

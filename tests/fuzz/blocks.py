@@ -44,7 +44,7 @@ def parsed(data: bytes | str | None) -> Any:
 def cut(body: bytes, content_type: str) -> Cut:
     """The blocks of a body of one of the framings."""
     if content_type == "application/x-ndjson":
-        *lines, tail = body.split(b"\n")
+        *lines, tail = body.removeprefix(_BOM).split(b"\n")
         return Cut([Block((line.strip(),), line.strip()) for line in lines if line.strip()], tail)
     if content_type == "application/json":
         return _array(body)

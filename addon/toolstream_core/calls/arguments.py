@@ -30,7 +30,7 @@ MAX_TEXT = 8 * 1024 * 1024
 
 _BLOCK = 256
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_PLACEHOLDER = re.compile(r'\s*(?:"?\{\s*\}"?|null)\s*(?=\S)')
+_PLACEHOLDER = re.compile(r'(?:\s*(?:"?\{\s*\}"?|null))+\s*(?=\S)')
 _WHITE = " \t\n\r"
 
 
@@ -174,16 +174,18 @@ class ArgumentText:
             return behind, True
         if self.whole_again is not None:
             return self.whole_again, True
-        return self._repeated(joined)
+        rest = joined[placeholder.end() :] if placeholder else ""
+        return (rest, False) if rest.startswith("{") else self._repeated(joined)
 
     def _repeated(self, joined: str) -> tuple[str, bool]:
         """The arguments where they were said again behind themselves, or markup follows them, in whatever pieces."""
         if not (self.spilled and self._scanner.whole and self._holds_object()):
             return joined, False
         said, again = joined[: self._end].strip(), joined[self._end :].strip()
-        while again.startswith(said):
-            again = again[len(said) :].lstrip()
-        return (_unwrapped(said), True) if again[:1] not in {"}", "]"} and is_markup(again) else (joined, False)
+        rest = _without(said, again)
+        if rest[:1] not in {"}", "]"} and is_markup(rest):
+            return _unwrapped(said), True
+        return (joined if rest == again else said + rest), False
 
     def restarted_by(self, piece: Seen[str]) -> bool:
         """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""
@@ -236,6 +238,22 @@ def _paired(text: str) -> str:
     if not _PAIR.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def _without(said: str, again: str) -> str:
+    """What follows arguments, without those that are the same again."""
+    while again:
+        if again.startswith(said):
+            again = again[len(said) :].lstrip()
+            continue
+        try:
+            value, end = json.JSONDecoder().raw_decode(again)
+            if json.dumps(value, sort_keys=True) != json.dumps(json.loads(said), sort_keys=True):
+                break
+        except (ValueError, RecursionError):
+            break
+        again = again[end:].lstrip()
+    return again
 
 
 def is_object(text: str) -> bool:

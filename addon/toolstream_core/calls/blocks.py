@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Said, Seen
 
+NOBODYS = 1 << 16
+"""The index from which on no answer has blocks: a delta there belongs to none, however few are open."""
+
 
 class AnthropicCalls(Calls):
     """A `content_block_start` opens, also at an index in use; a start for the open call again goes on with it."""
@@ -27,7 +30,7 @@ class AnthropicCalls(Calls):
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
         self._still_open: dict[int, OpenCall] = {}
-        """Calls that were not stopped, by their position, in the order in which they started."""
+        """Calls that were started and not stopped, by their position."""
         self._stopped_last: OpenCall | None = None
         """The call that was stopped last, where no other block was stopped behind it."""
 
@@ -46,10 +49,10 @@ class AnthropicCalls(Calls):
         if fragment.phase is not Phase.MORE:
             call = self._started_again(fragment) or self._open(fragment)
         else:
-            call = self._newest.get(fragment.index) or self._elsewhere() or self._open(fragment)
+            call = self._newest.get(fragment.index) or self._elsewhere(fragment.index) or self._open(fragment)
         if not self.overflowed:
             self._newest[fragment.index] = call
-            if not call.closed:
+            if not call.closed and fragment.phase is not Phase.MORE:
                 self._still_open[call.position] = call
         return call
 
@@ -57,11 +60,14 @@ class AnthropicCalls(Calls):
         call = self._newest.get(fragment.index)
         return None if call is None or call.closed else call
 
-    def _elsewhere(self) -> OpenCall | None:
-        """Where a delta of an index that was never started belongs: a guess (claude-code "Content block not found")."""
-        if not self._still_open:
+    def _elsewhere(self, index: Seen[int]) -> OpenCall | None:
+        """Where a delta of an index that was never started belongs: to the one open call, which is a guess.
+
+        Of several nobody can tell (claude-code "Content block not found").
+        """
+        if len(self._still_open) != 1 or (isinstance(index, int) and index >= NOBODYS):
             return None
-        call = self._still_open[next(reversed(self._still_open))]
+        call = next(iter(self._still_open.values()))
         call.guessed = True
         return call
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.defects.driven import Payload, Went, exchange, mended, seen
 from toolstream_core.body import Body
+from toolstream_core.calls.blocks import NOBODYS
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
@@ -307,3 +308,85 @@ def test_stray_text_that_its_event_line_names_alone_goes_on_with_its_type() -> N
     out = mended(start(0) + bare, HERE).out
     assert b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0' in out
     assert b"Let me look." in out
+
+
+def indexes(body: bytes, kind: str) -> list[Any]:
+    """The indexes of all events of one kind."""
+    return [payload.get("index") for name, payload in frames(body) if name == kind]
+
+
+@pytest.mark.parametrize("stray", [0, 1, 7, None, -1])
+def test_arguments_of_nobody_become_no_other_calls(stray: Any) -> None:
+    """Two calls are open, and where blocks get other indexes they get one that no block has."""
+    f, g = start(1, name="f"), start(2, name="g")
+    body = HEAD + more(0, '{"lost"') + f + g + more(5 if stray == 1 else stray, '{"b":') + stop(2) + DELTA + STOP
+    out = mended(body, HERE).out
+    assert indexes(out, "content_block_start") == [0, 1]
+    assert all(index >= NOBODYS for index in indexes(out, "content_block_delta"))
+
+
+def test_arguments_of_nobody_are_the_one_open_calls() -> None:
+    """Which is a guess; of two nobody could tell."""
+    body = HEAD + start(0) + more(3, '{"a":1}') + stop(0) + DELTA + STOP
+    assert indexes(mended(body, HERE).out, "content_block_delta") == [0]
+
+
+def test_arguments_at_an_index_that_text_took_over_are_the_calls() -> None:
+    """A block of text has none."""
+    text = start(0, "text", text="")
+    body = HEAD + start(0) + text + more(0, '{"a":') + more(0, "1}") + DELTA + STOP
+    went = mended(body, HERE)
+    assert went.calls == [("f", {"a": 1})]
+    assert seen(went.out, HERE).calls == went.calls
+
+
+@pytest.mark.parametrize("between", [more(0, ""), more(0, "{}"), more(0, "") + more(0, "{}")])
+def test_a_placeholder_is_one_whatever_says_nothing_behind_it(between: bytes) -> None:
+    """The client gets the arguments alone."""
+    body = HEAD + start(0) + more(0, "{}") + between + more(0, '{"a":1}') + stop(0) + DELTA + STOP
+    assert said(mended(body, HERE).out) == '{"a":1}'
+
+
+def test_a_placeholder_that_waited_with_its_block_goes_on() -> None:
+    """Nothing of it is lost where the body ends."""
+    body = HEAD + start(0) + start(1) + more(1, "{}")
+    assert said(mended(body, HERE).out) == "{}"
+
+
+def test_a_doubled_call_to_which_arguments_come_late_is_none() -> None:
+    """It comes back with its header; text that went on stays where it went."""
+    again = start(1, id="toolu_0") + more(1, "Hm.", "text_delta") + stop(1)
+    body = HEAD + start(0) + stop(0) + again + more(1, '{"a":1}') + DELTA + STOP
+    went = mended(body, HERE)
+    assert said(went.out, "text") == "Hm."
+    assert seen(went.out, HERE).calls == [("f", {}), ("f", {"a": 1})]
+
+
+def test_a_call_that_is_said_again_and_not_stopped_is_dropped() -> None:
+    """Its arguments are whole, and nothing more came."""
+    again = start(1, id="toolu_0") + more(1, '{"a": 1}')
+    assert seen(mended(HEAD + CALL + again + DELTA + STOP, HERE).out, HERE).calls == [("f", {"a": 1})]
+
+
+@pytest.mark.parametrize("first", [start(0), start(0) + more(0, '{"a"') + stop(0)])
+def test_a_call_that_was_said_before_in_part_is_not_dropped(first: bytes) -> None:
+    """The whole one is the one that the client needs."""
+    again = start(1, id="toolu_0") + more(1, "{}") + stop(1)
+    out = mended(HEAD + first + again + DELTA + STOP, HERE).out
+    assert ("f", "{}", True) in [(call.name, call.arguments, call.complete) for call in seen(out, HERE).record.calls]
+
+
+@pytest.mark.parametrize("rest", ["}", '{"', "\ud83d"])
+def test_whole_arguments_with_something_begun_behind_them_are_not_over(rest: str) -> None:
+    """Nothing said so, and more was to come."""
+    body = HEAD + start(0) + more(0, '{"a":') + more(0, "1}" + rest)
+    assert b"message_stop" not in mended(body, HERE).out
+
+
+def test_a_block_that_waited_in_vain_is_no_change() -> None:
+    """It goes on as it came, at the end."""
+    block = start(1, "server_tool_use")
+    body = HEAD + start(0, "server_tool_use") + block
+    went = mended(body, HERE)
+    assert (went.out, went.record.mended) == (body, 0)
+    assert "overlapping-blocks" in went.told

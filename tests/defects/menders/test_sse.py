@@ -113,3 +113,19 @@ def test_json_arrays_are_left_alone() -> None:
     known = exchange("gemini")
     went = run(b"[" + chunk, known, Settings(frozenset({"TS003"})))
     assert went.out == b"[" + chunk
+
+
+@pytest.mark.parametrize("last", [b"data: false", b"data: 12", b"data: {}\nevent: message\nd", b"data: {}\nd"])
+def test_what_may_be_more_than_one_event_is_not_terminated(last: bytes) -> None:
+    """Its end is not known: half a number, or half of another event."""
+    went = mended(FIRST + last, CHAT, "unterminated-event")
+    assert (went.out, went.record.mended) == (FIRST + last, 0)
+
+
+def test_what_went_on_before_the_protocol_was_known_is_no_change() -> None:
+    """The client had it by then."""
+    early = b"event: ping\ndata:\n\n" + b'event: ping\ndata: {"type":"ping"}\n\n'
+    body = early + next(one.body for one in streams() if str(one) == "anthropic, fragments")
+    went = mended(body, exchange("anthropic"))
+    assert (went.out, went.record.mended) == (body, 0)
+    assert went.told == ["empty-data"]

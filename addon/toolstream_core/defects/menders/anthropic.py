@@ -6,25 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
-from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.defects.menders.anthropic_block import Block, adds
-from toolstream_core.defects.menders.anthropic_blocks import BlocksMender
-from toolstream_core.defects.menders.anthropic_events import Payload, index_of, is_text
+from toolstream_core.defects.menders.anthropic_block import adds
+from toolstream_core.defects.menders.anthropic_events import Payload, index_of
+from toolstream_core.defects.menders.anthropic_order import OrderMender
 from toolstream_core.defects.menders.anthropic_tail import is_cut
 from toolstream_core.defects.menders.anthropic_waiting import Waited
-from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.defects.menders.anthropic_waiting import Queue
     from toolstream_core.defects.stage import Context
     from toolstream_core.model import Event, Json, Passed
     from toolstream_core.wire.frame import Frame
-
-# A block that starts while the one before it is still being written waits, with all its events, until that one has
-# stopped; so does a block that may only say an earlier call again, and whatever starts behind one that waits.
 
 _ENDS_DELTA: Final = frozenset({"content_block_start", "content_block_stop", "message_delta", "message_stop", "error"})
 """Events behind which no delta of the block is expected; a ping goes ahead of one that waits."""
@@ -32,7 +26,7 @@ MAX_WAITING = 4096
 """Events of blocks that wait before all are let go."""
 
 
-class AnthropicMender(BlocksMender):
+class AnthropicMender(OrderMender):
     """Judges and mends one Messages stream."""
 
     def __init__(self, context: Context) -> None:
@@ -43,8 +37,6 @@ class AnthropicMender(BlocksMender):
         self._restarted = False
         self._tail: tuple[Event, OpenCall | None] | None = None
         """The last event, which lacks its end: what goes on for it is known when the body ends."""
-        self._unsent: list[Frame] = []
-        """What went out of its waiting for the event that is still being dealt with."""
         self._taken: Json = None
         """The payload of the event that is still being dealt with."""
 
@@ -80,24 +72,31 @@ class AnthropicMender(BlocksMender):
             return ()
         if frame.data is None or self._restarted:
             return (frame,)
-        self._out, self._unsent = [], [self._placeholder.frame] if self._placeholder else []
+        self._out, self._unsent = [], self._placeholder.frames if self._placeholder else []
         self._taken = frame.json
         self._one(event, call)
         if self._waiting.events > MAX_WAITING:
             self.let_go()
-        self.went(frame, self._out, waits=self._placeholder is not None)
+        self.went(frame, self._out, waits=self._placeholder is not None or self._undecided)
         self._unsent, self._taken = [], None
         return self._out
 
+    @property
+    def _undecided(self) -> bool:
+        """Whether blocks wait, which may come to nothing: nothing has gone ahead of them, or nobody knows why."""
+        if not self._waiting or len(self._before) > MAX_WAITING:
+            return False
+        return not (self._after or self._out) or not (self._why or self._reasons)
+
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
-        self._out, self._unsent = [], [self._placeholder.frame] if self._placeholder else []
+        self._out, self._unsent = [], self._placeholder.frames if self._placeholder else []
         tail = self._tail
         last = tail[0].frame if tail else None
         cut = last if last is not None and is_cut(last) else None
         if tail is not None and cut is None:
             self._one(*tail)
-        self._settle_placeholder()
+        self._settled()
         self.let_go()
         if not self._restarted:
             cut = self._ending.at_end(cut, clean=clean)
@@ -109,7 +108,7 @@ class AnthropicMender(BlocksMender):
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
-        held = self._unsent or ([self._placeholder.frame] if self._placeholder else [])
+        held = self._unsent or (self._placeholder.frames if self._placeholder else [])
         owed = [one for block in self.open.values() for one in block.owed(self._taken)]
         made = [self.context.writer.make(one, self.number, str(one["type"])) for one in owed]
         return [*made, *held, *self._waiting.frames(), *([self._tail[0].frame] if self._tail else [])]
@@ -117,9 +116,8 @@ class AnthropicMender(BlocksMender):
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
         kind = _kind(event)
-        if kind in _ENDS_DELTA and self._placeholder is not None:
-            self._placeholder.block.settle()
-            self._settle_placeholder()
+        if kind in _ENDS_DELTA:
+            self._settled()
         if event.said.error:
             self._ending.failed = True
             self.close_whole(failed=True)
@@ -135,7 +133,9 @@ class AnthropicMender(BlocksMender):
 
     def _of_block(self, event: Event, payload: Payload, call: OpenCall | None, *, stops: bool) -> None:
         """A delta or stop: of a block that waits, or of one that the client has."""
-        queue = self._waiting.of(index_of(payload))
+        queue = self._queue_of(index_of(payload), None if stops else call)
+        if queue is None and call is not None and self._doubled is not None and self._doubled.start.call is call:
+            self._bring_back(self._doubled)
         if queue is None and stops:
             self._stop(event, payload)
         elif queue is None:
@@ -200,73 +200,6 @@ class AnthropicMender(BlocksMender):
             self._wait(event, payload, block)
         else:
             self._begin(block, event, payload)
-
-    def _wait(self, event: Event, payload: Payload, block: Block) -> None:
-        self._waiting.begin(index_of(payload), Waited(event, payload, block.call, stops=False))
-
-    def _block(self, payload: Payload, call: OpenCall | None) -> Block:
-        content = payload.get("content_block")
-        return Block(self, content if isinstance(content, dict) else {}, call, payload.get("index"), self.count)
-
-    def _may_repeat(self, block: Block) -> bool:
-        """Whether a call under another call's id may be that call again."""
-        call = block.call
-        if call is None or not block.is_call or not (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
-            return False
-        return any(one.name == block.name for one in self.by_id.get(block.given_id, ()))
-
-    def _go_on(self) -> None:
-        """The blocks whose turn it is now: up to one that is not stopped, or of which that has to be known."""
-        while self._waiting and not (self.open and self.on(OVERLAPPING_BLOCKS)):
-            queue = self._waiting.first
-            if not queue.stopped and self._may_repeat(self._block(queue.start.payload, queue.start.call)):
-                return
-            self._play(self._waiting.pop())
-
-    def _play(self, queue: Queue) -> None:
-        """The events of a block that waited, unless it says an earlier call again."""
-        number = self.number
-        self._unsent += [waited.event.frame for waited in queue.events]
-        start = queue.start
-        block = self._block(start.payload, start.call)
-        if self._may_repeat(block) and self._again(queue, block):
-            self._started += 1
-            self._text_after(block)
-            return
-        block.texts = []
-        for waited in queue.events:
-            self.number = waited.event.frame.number
-            if waited is start:
-                self._begin(block, waited.event, waited.payload)
-            elif waited.stops:
-                self._stop(waited.event, waited.payload)
-            else:
-                self._delta(waited.event, waited.payload, waited.call)
-        self.number = number
-
-    def _again(self, queue: Queue, block: Block) -> bool:
-        """Whether a block that waited says an earlier call again, and nothing else; tells it."""
-        call = block.call
-        if call is None or not queue.stopped:
-            return False
-        said = call.arguments.reading()[0]
-        if not any(one.says(block.name, said) for one in self.by_id.get(block.given_id, ())):
-            return False
-        deltas = [look.get(waited.payload, "delta") for waited in queue.events[1:-1]]
-        block.texts = [one.payload for one in queue.events if is_text(one.payload)]
-        only = len(block.texts) + sum(isinstance(one, dict) and "partial_json" in one for one in deltas) == len(deltas)
-        return only and self.tell(DOUBLED_CALL, self.number, "the call was said before", call)
-
-    def let_go(self) -> None:
-        """Nothing waits any longer."""
-        for block in list(self.open.values()):
-            if block.stop_owed:
-                self._stop_now(block)
-        while self._waiting:
-            last = self.last
-            if last is not None and last.open and last.whole and self.on(OVERLAPPING_BLOCKS):
-                self.close(last)
-            self._play(self._waiting.pop())
 
 
 def _kind(event: Event) -> str:

@@ -11,6 +11,7 @@ from toolstream_core.calls.blocks import says_nothing
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.framing import MISSING_INPUT
 from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID
+from toolstream_core.defects.menders.anthropic_events import index_of
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
@@ -83,8 +84,10 @@ class Block:
         call = self.call
         if call is None or self.late or not self.whole:
             return False
-        if call.arguments.empty or (self._respelt and self._spelling.whole):
+        if call.arguments.empty:
             return True
+        if self._respelt and self._spelling.whole:
+            return call.closed or call.whole()
         said = call.arguments.reading()[0]
         if says_nothing(said) and not call.over:
             return self._mender.context.takes_none(call.name)
@@ -100,13 +103,24 @@ class Block:
         """Whether a first `{}` may turn out to stand for what follows."""
         return self._spelling.waiting
 
+    @property
+    def placeholder(self) -> bool:
+        """Whether it is a first `{}` that waits so."""
+        return self._spelling.placeholder
+
+    def has(self, index: int | None) -> bool:
+        """Whether the wire started it at this index."""
+        return index_of({"index": self.index}) == index
+
     def settle(self) -> None:
         """Nothing follows that could change what waits."""
         self._spelling.settle(self.judge)
 
     def says(self, name: str, arguments: str) -> bool:
-        """Whether it is this very call."""
-        if self.call is None or self.name != name:
+        """Whether it is this very call, and whole: else what says it again is the better one."""
+        if self.call is None or self.name != name or self.late:
+            return False
+        if not self.call.whole(may_be_empty=self._mender.context.may_be_empty(name)):
             return False
         mine = self.call.arguments
         return same_arguments(self.prefilled or "{}" if mine.empty else mine.reading()[0], arguments)

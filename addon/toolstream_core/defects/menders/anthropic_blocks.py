@@ -8,14 +8,12 @@ from toolstream_core.defects.ending import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.defects.menders.anthropic_ending import Endings
-from toolstream_core.defects.menders.anthropic_events import EventsMender, Payload, index_of, is_text
+from toolstream_core.defects.menders.anthropic_events import EventsMender, Payload, index_of, is_text, set_apart
 from toolstream_core.defects.menders.anthropic_waiting import Waiting
 from toolstream_core.dialects import request
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.anthropic_block import Block
     from toolstream_core.defects.menders.told import Told
@@ -29,17 +27,30 @@ if TYPE_CHECKING:
 
 MAX_TWINS = 16
 """Calls of one id with which a further one is compared."""
+MAX_UNSURE = 64
+"""Deltas that wait behind a first `{}`."""
 _OF_A_STOP: Final = frozenset({"type", "index"})
 """All that an event says that stops a block."""
 
 
-class Placeholder(NamedTuple):
-    """A delta `{}` that waits for the next event."""
+class Unsure(NamedTuple):
+    """A delta of which the next one decides what the client is told."""
 
     frame: Frame
     payload: Payload
-    block: Block
     told: Told | None
+
+
+class Placeholder(NamedTuple):
+    """A first `{}` that waits for the next event, and what says nothing behind it."""
+
+    block: Block
+    deltas: list[Unsure]
+
+    @property
+    def frames(self) -> list[Frame]:
+        """The events that wait."""
+        return [one.frame for one in self.deltas]
 
 
 class BlocksMender(EventsMender):
@@ -58,7 +69,8 @@ class BlocksMender(EventsMender):
         """Those that were not stopped, by their place."""
         self.by_id: dict[str, list[Block]] = {}
         """Calls by the id that the provider gave them."""
-        self._by_index: dict[Hashable, Block] = {}
+        self._by_index: dict[int | None, Block] = {}
+        self._by_call: dict[int, Block] = {}
         self._started = 0
         """How many blocks the wire has started, those among them that the client does not get."""
         self._waiting = Waiting()
@@ -89,6 +101,8 @@ class BlocksMender(EventsMender):
         self._place(block, payload.get("index"))
         self._add(block)
         self._by_index[index_of(payload)] = block
+        if block.call is not None:
+            self._by_call[id(block.call)] = block
         self._pass(event.frame, payload, block.header(payload))
         if block.is_call and block.given_id:
             twins = self.by_id.setdefault(block.given_id, [])
@@ -116,12 +130,13 @@ class BlocksMender(EventsMender):
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         """A delta of a block that does not wait."""
         index = index_of(payload)
-        block = self._by_index.get(index)
+        block = self._block_of(index, call)
         if block is None:
-            block = self._only_open(call)
+            block = self._by_call.get(id(call))
             message = f"no block {payload.get('index')} was started"
-            if not self.tell(UNKNOWN_BLOCK, self.number, message, call) or block is None:
-                self._pass(event.frame, payload, payload)
+            mend = self.tell(UNKNOWN_BLOCK, self.number, message, call)
+            if not mend or block is None:
+                self._stray(event, payload, call=call)
                 return
             self._by_index[index] = block
             block.moved = self._moved = True
@@ -136,11 +151,33 @@ class BlocksMender(EventsMender):
         else:
             self._filled(event, payload, block)
 
+    def _block_of(self, index: int | None, call: OpenCall | None) -> Block | None:
+        """The block of an index; for arguments a call that has it, though another block has it by now."""
+        block = self._by_index.get(index)
+        if block is None or block.call is not None or call is None:
+            return block
+        own = self._by_call.get(id(call))
+        return own if own is not None and own.has(index) else block
+
+    def _stray(self, event: Event, payload: Payload, *, call: OpenCall | None = None) -> None:
+        """An event of a block that nobody started goes on, and becomes none of another block's.
+
+        Arguments of nobody's might, wherever blocks are put in order, and all else where an index is given anew.
+        """
+        index = index_of(payload)
+        taken = index is not None and 0 <= index < self.count
+        apart = self.on(UNKNOWN_BLOCK) and (taken or call is not None)
+        self._pass(event.frame, payload, set_apart(payload) if apart else payload)
+
     def _filled(self, event: Event, payload: Payload, block: Block) -> None:
-        changed = block.delta(payload)
+        before, changed = self._placeholder, block.delta(payload)
+        unsure = Unsure(event.frame, payload, block.told)
+        if before is not None and before.block is block and block.placeholder and len(before.deltas) < MAX_UNSURE:
+            before.deltas.append(unsure)
+            return
         self._settle_placeholder()
         if block.waiting:
-            self._placeholder = Placeholder(event.frame, payload, block, block.told)
+            self._placeholder = Placeholder(block, [unsure])
             return
         self._pass(event.frame, payload, changed)
         if block.stop_owed and block.finished:
@@ -162,12 +199,13 @@ class BlocksMender(EventsMender):
         """A first `{}` that waited for the next event goes on, or is nothing."""
         if self._placeholder is None:
             return
-        (frame, payload, block, told), self._placeholder = self._placeholder, None
-        said = payload["delta"]["partial_json"]
-        moved = block.moved_to_place(payload)
-        if told is not None and told.text != said:
-            moved = {**moved, "delta": {**payload["delta"], "partial_json": told.text}}
-        self._pass(frame, payload, moved)
+        (block, deltas), self._placeholder = self._placeholder, None
+        for frame, payload, told in deltas:
+            said = payload["delta"]["partial_json"]
+            moved = block.moved_to_place(payload)
+            if told is not None and told.text != said:
+                moved = {**moved, "delta": {**payload["delta"], "partial_json": told.text}}
+            self._pass(frame, payload, moved)
 
     def _stop(self, event: Event, payload: Payload) -> None:
         """The stop of a block that does not wait."""
@@ -189,8 +227,10 @@ class BlocksMender(EventsMender):
             self._text_after(block)
             self._go_on()
             return
-        if not gone:
-            self._pass(event.frame, payload, payload)
+        if not gone and block is None:
+            self._stray(event, payload)
+        elif not gone and block is not None:
+            self._pass(event.frame, payload, block.moved_to_place(payload))
 
     def close(self, block: Block) -> None:
         """Stop a block whose stop has not come."""
@@ -240,13 +280,6 @@ class BlocksMender(EventsMender):
         self.put({"type": "content_block_start", **place, "content_block": content})
         self.put({"type": "content_block_delta", **place, "delta": {"type": "text_delta", "text": text}})
         self.put({"type": "content_block_stop", **place})
-
-    def _only_open(self, call: OpenCall | None) -> Block | None:
-        """The one open block, where it is the call that a stray delta was put into."""
-        if len(self.open) != 1 or call is None:
-            return None
-        block = next(iter(self.open.values()))
-        return block if block.call is call else None
 
     def let_go(self) -> None:
         """Nothing waits any longer."""

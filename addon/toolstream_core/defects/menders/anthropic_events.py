@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.blocks import NOBODYS
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.defects.menders.anthropic_tail import ended
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.wire import look
-from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
@@ -71,13 +69,18 @@ class EventsMender(Mender):
             self._go(self.context.writer.rewrite(frame, changed))
 
 
-def index_of(payload: Payload) -> Hashable:
-    """The wire's index of a block, by which its events are known: a number where it is one in any spelling."""
-    index = payload.get("index")
-    number = look.integer(index)
-    if isinstance(number, int):
-        return number
-    return None if index is None else encoded(index)
+def index_of(payload: Payload) -> int | None:
+    """The wire's index of a block, by which its events are known: a number in any spelling, all else says nothing."""
+    number = look.integer(payload.get("index"))
+    return number if isinstance(number, int) else None
+
+
+def set_apart(payload: Payload) -> Payload:
+    """An event of a block that nobody started, under an index that no block gets."""
+    index = index_of(payload)
+    if index is None or index < 0:
+        return {**payload, "index": 2 * NOBODYS - (index or 0)}
+    return payload if index >= NOBODYS else {**payload, "index": NOBODYS + index}
 
 
 def is_text(payload: Payload) -> bool:

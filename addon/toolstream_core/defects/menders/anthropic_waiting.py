@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.defects.menders.anthropic_events import is_text
+
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Iterator
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
@@ -21,26 +23,27 @@ class Waited(NamedTuple):
     call: OpenCall | None
     stops: bool
 
+    def fills(self, call: OpenCall) -> bool:
+        """Whether it says nothing but arguments of the call, text, or that the block stops."""
+        return self.stops or is_text(self.payload) or (self.call is call and "delta" in self.payload)
+
 
 class Queue:
     """The events of one block so far, its start first."""
 
-    __slots__ = ("events", "index")
+    __slots__ = ("events", "index", "stopped")
 
-    def __init__(self, index: Hashable, start: Waited) -> None:
+    def __init__(self, index: int | None, start: Waited) -> None:
         """`index` is the wire's."""
         self.index = index
         self.events = [start]
+        self.stopped = False
+        """Whether its stop is among them."""
 
     @property
     def start(self) -> Waited:
         """The event that starts the block."""
         return self.events[0]
-
-    @property
-    def stopped(self) -> bool:
-        """Whether its stop is the last of them."""
-        return self.events[-1].stops
 
 
 class Waiting:
@@ -49,7 +52,9 @@ class Waiting:
     def __init__(self) -> None:
         """Nothing waits."""
         self._queues: deque[Queue] = deque()
-        self._newest: dict[Hashable, Queue] = {}
+        self._newest: dict[int | None, Queue] = {}
+        self._calls: dict[int, Queue] = {}
+        """By the call that they are."""
         self.events = 0
         """How many events wait."""
 
@@ -62,19 +67,31 @@ class Waiting:
         """The block whose turn comes next."""
         return self._queues[0]
 
-    def of(self, index: Hashable) -> Queue | None:
+    @property
+    def newest(self) -> Queue | None:
+        """The block that started last."""
+        return self._queues[-1] if self._queues else None
+
+    def of(self, index: int | None) -> Queue | None:
         """The newest block of an index, where it waits."""
         return self._newest.get(index)
 
-    def begin(self, index: Hashable, start: Waited) -> None:
+    def of_call(self, call: OpenCall) -> Queue | None:
+        """The block of a call, where it waits."""
+        return self._calls.get(id(call))
+
+    def begin(self, index: int | None, start: Waited) -> None:
         """A block starts, and waits."""
         queue = self._newest[index] = Queue(index, start)
         self._queues.append(queue)
+        if start.call is not None:
+            self._calls[id(start.call)] = queue
         self.events += 1
 
     def add(self, queue: Queue, waited: Waited) -> None:
         """One more event of a block that waits."""
         queue.events.append(waited)
+        queue.stopped = queue.stopped or waited.stops
         self.events += 1
 
     def pop(self) -> Queue:
@@ -82,6 +99,7 @@ class Waiting:
         queue = self._queues.popleft()
         if self._newest.get(queue.index) is queue:
             del self._newest[queue.index]
+        self._calls.pop(id(queue.start.call), None)
         self.events -= len(queue.events)
         return queue
 

@@ -15,9 +15,9 @@ from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.dialects import request
 from toolstream_core.dialects.ollama_edit import Entry, Payload, entries, out_of_done, with_calls
-from toolstream_core.model import ABSENT
 from toolstream_core.wire import look, numbers
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.sse import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,8 +35,8 @@ class OllamaMender(Mender):
         """As `Mender`."""
         super().__init__(context)
         self._earlier: frozenset[str] | None = None
-        self._last: Frame | None = None
-        """The last line, which lacks its line feed: whether it gets one is known when the body ends."""
+        self._last: tuple[Frame, list[Frame]] | None = None
+        """The last line, which lacks its line feed, and what it becomes where the body ends cleanly."""
 
     @property
     def holding(self) -> bool:
@@ -51,29 +51,35 @@ class OllamaMender(Mender):
         for fragment, call in heard:
             self._identity(fragment, call, number)
         out = self._said(frame, entries(frame.json, heard))
-        if len(out) != 1 or out[0] is not frame:
-            self.audit(number, [frame], out)
         before = self.release()
         if frame.trailing and frame.data is not None:
-            self._last = out.pop()
+            self._last = (frame, out)
+            return before
+        self._changed(frame, out)
         return [*before, *out]
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`: the last line gets its line feed; half a line stays half."""
+        """As `Stage.end`: the last line gets its line feed; half a line stays half, and at a break any."""
         last, self._last = self._last, None
         if last is None:
             return ()
+        frame, out = last
+        if not clean:
+            return [frame]
         message = "the last line lacks its line feed"
-        if last.json is ABSENT or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message):
-            return [last]
-        mended = Frame(last.raw + b"\n", last.number, last.data)
-        self.audit(last.number, [last], [mended])
-        return [mended]
+        if isinstance(frame.json, dict) and self.tell(UNTERMINATED_EVENT, frame.number, message):
+            out = [*out[:-1], Frame(out[-1].raw + b"\n", frame.number, out[-1].data)]
+        self._changed(frame, out)
+        return out
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`."""
         last, self._last = self._last, None
-        return [] if last is None else [last]
+        return [] if last is None else [last[0]]
+
+    def _changed(self, frame: Frame, out: list[Frame]) -> None:
+        if len(out) != 1 or out[0] is not frame:
+            self.audit(frame.number, [frame], out)
 
     def _identity(self, fragment: Fragment, call: OpenCall, number: int) -> None:
         identity = known(fragment.id)
@@ -98,7 +104,7 @@ class OllamaMender(Mender):
             message = "the line that says done carries calls, and readers may stop at that first"
             if self.tell(CALLS_IN_DONE, frame.number, message, found[0].call):
                 ahead, rest = out_of_done(payload, calls)
-                return [writer.make(ahead, frame.number), writer.rewrite(frame, rest)]
+                return _marked(writer.make(ahead, frame.number), writer.rewrite(frame, rest))
         return [writer.rewrite(frame, with_calls(payload, calls)) if changed else frame]
 
     def _mended(self, one: Entry, number: int) -> Payload:
@@ -115,3 +121,14 @@ class OllamaMender(Mender):
         if is_object(text) and self.tell(DOUBLE_ENCODED_ARGUMENTS, number, message, one.call):
             edits["arguments"] = numbers.loads(text)
         return one.with_function(**edits) if edits else one.entry
+
+
+def _marked(first: Frame, second: Frame) -> list[Frame]:
+    """Two lines for one; a byte order mark stands before the first of them."""
+    if not second.raw.lstrip().startswith(BOM):
+        return [first, second]
+    rest = second.raw.lstrip().removeprefix(BOM)
+    return [
+        Frame(BOM + first.raw, first.number, first.data),
+        Frame(rest, second.number, second.data, trailing=second.trailing),
+    ]

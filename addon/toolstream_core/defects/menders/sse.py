@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.defects.row import GEMINI
 from toolstream_core.defects.stage import Context, Mender
-from toolstream_core.model import ABSENT
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
 # keeps the connection alive, and no reader dispatches it. An event whose name alone says something (`event: error`
 # with empty data) is none. Google's own Gemini client stops at each line that does not begin with `data: `, at
 # comments too, but passes over blank lines (google-genai 3.4.0, `HttpResponse._iter_response_stream`).
+
+
+_FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
+"""What a line of an event begins with; comments with nothing."""
 
 
 class SseMender(Mender):
@@ -65,7 +68,7 @@ class SseMender(Mender):
         last, self._last = self._last, None
         if last is None:
             return ()
-        whole = (last.data or b"").strip() == b"[DONE]" or last.json is not ABSENT
+        whole = _whole(last)
         message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
         if not whole or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message):
             return [last]
@@ -93,6 +96,13 @@ class SseMender(Mender):
         out = Frame(newline if self._context.dialect == GEMINI else comment, frame.number, None)
         self.audit(frame.number, [frame], [out])
         return out
+
+
+def _whole(frame: Frame) -> bool:
+    """Whether a block lacks nothing but its blank line: its data is an event's, and no other event begins in it."""
+    said = (frame.data or b"").strip() == b"[DONE]" or isinstance(frame.json, dict | list)
+    fields = [line.partition(b":")[0] for line in frame.raw.removeprefix(BOM).splitlines() if line]
+    return said and fields.count(b"event") < 2 and _FIELDS.issuperset(fields)  # noqa: PLR2004
 
 
 def _silent(said: Said) -> bool:
