@@ -390,3 +390,13 @@ def test_a_block_that_waited_in_vain_is_no_change() -> None:
     went = mended(body, HERE)
     assert (went.out, went.record.mended) == (body, 0)
     assert "overlapping-blocks" in went.told
+
+
+@pytest.mark.parametrize("quiet", [event("ping"), b": keep-alive\n\n", event("vendor", index=0), b"data: 3\n\n"])
+@pytest.mark.parametrize("count", [1, 12])
+def test_what_concerns_no_block_stays_behind_an_empty_object(quiet: bytes, count: int) -> None:
+    """It may be a placeholder, and waits for what follows; not for long."""
+    whole = HEAD + start(0) + more(0, "{}") + count * quiet + stop(0) + DELTA + STOP
+    assert mended(whole, HERE).out == whole
+    begun = HEAD + start(0) + more(0, "{}") + count * quiet
+    assert mended(begun, HERE, broken="reset").out == begun

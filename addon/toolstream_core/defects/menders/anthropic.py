@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.ending import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.defects.menders.anthropic_block import adds
-from toolstream_core.defects.menders.anthropic_events import Payload, index_of
+from toolstream_core.defects.menders.anthropic_events import NAMED, Payload, index_of
 from toolstream_core.defects.menders.anthropic_order import OrderMender
 from toolstream_core.defects.menders.anthropic_tail import is_cut
 from toolstream_core.defects.menders.anthropic_waiting import Waited
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 _ENDS_DELTA: Final = frozenset({"content_block_start", "content_block_stop", "message_delta", "message_stop", "error"})
-"""Events behind which no delta of the block is expected; a ping goes ahead of one that waits."""
+"""Events behind which no delta of the block is expected."""
 MAX_WAITING = 4096
 """Events of blocks that wait before all are let go."""
 
@@ -70,11 +70,14 @@ class AnthropicMender(OrderMender):
         if frame.trailing and frame.raw.strip() and not self._restarted:
             self._tail = (event, call)
             return ()
-        if frame.data is None or self._restarted:
+        if self._restarted or (frame.data is None and self._placeholder is None):
             return (frame,)
         self._out, self._unsent = [], self._placeholder.frames if self._placeholder else []
         self._taken = frame.json
-        self._one(event, call)
+        if frame.data is None:
+            self._behind(frame)
+        else:
+            self._one(event, call)
         if self._waiting.events > MAX_WAITING:
             self.let_go()
         self.went(frame, self._out, waits=self._placeholder is not None or self._undecided)
@@ -116,14 +119,14 @@ class AnthropicMender(OrderMender):
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
         kind = _kind(event)
-        if kind in _ENDS_DELTA:
+        if kind in _ENDS_DELTA or event.said.error:
             self._settled()
         if event.said.error:
             self._ending.failed = True
             self.close_whole(failed=True)
             self.tell(IN_BAND_ERROR, self.number, f"the provider reports an error: {event.said.error}")
-        if not isinstance(payload, dict):
-            self._go(event.frame)
+        if not isinstance(payload, dict) or (self._placeholder is not None and kind not in NAMED - {"ping"}):
+            self._behind(event.frame)
         elif kind == "content_block_start":
             self._start(event, payload, call)
         elif kind in {"content_block_delta", "content_block_stop"}:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.defects.menders.anthropic_ending import Endings
 from toolstream_core.defects.menders.anthropic_events import EventsMender, Payload, index_of, is_text, set_apart
-from toolstream_core.defects.menders.anthropic_waiting import Waiting
+from toolstream_core.defects.menders.anthropic_waiting import Placeholder, Unsure, Waiting
 from toolstream_core.dialects import request
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.anthropic_block import Block
-    from toolstream_core.defects.menders.told import Told
     from toolstream_core.defects.stage import Context
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
@@ -27,30 +26,12 @@ if TYPE_CHECKING:
 
 MAX_TWINS = 16
 """Calls of one id with which a further one is compared."""
-MAX_UNSURE = 64
+MAX_UNSURE: Final = 64
 """Deltas that wait behind a first `{}`."""
+PATIENCE: Final = 8
+"""Keep-alives that wait behind one: where more come the stream is slow."""
 _OF_A_STOP: Final = frozenset({"type", "index"})
 """All that an event says that stops a block."""
-
-
-class Unsure(NamedTuple):
-    """A delta of which the next one decides what the client is told."""
-
-    frame: Frame
-    payload: Payload
-    told: Told | None
-
-
-class Placeholder(NamedTuple):
-    """A first `{}` that waits for the next event, and what says nothing behind it."""
-
-    block: Block
-    deltas: list[Unsure]
-
-    @property
-    def frames(self) -> list[Frame]:
-        """The events that wait."""
-        return [one.frame for one in self.deltas]
 
 
 class BlocksMender(EventsMender):
@@ -172,6 +153,8 @@ class BlocksMender(EventsMender):
     def _filled(self, event: Event, payload: Payload, block: Block) -> None:
         before, changed = self._placeholder, block.delta(payload)
         unsure = Unsure(event.frame, payload, block.told)
+        if not isinstance(look.get(payload, "delta", "partial_json"), str):
+            block.settle()
         if before is not None and before.block is block and block.placeholder and len(before.deltas) < MAX_UNSURE:
             before.deltas.append(unsure)
             return
@@ -201,11 +184,29 @@ class BlocksMender(EventsMender):
             return
         (block, deltas), self._placeholder = self._placeholder, None
         for frame, payload, told in deltas:
+            if payload is None or told is None:
+                self._go(frame)
+                continue
             said = payload["delta"]["partial_json"]
             moved = block.moved_to_place(payload)
-            if told is not None and told.text != said:
+            if told.text != said:
                 moved = {**moved, "delta": {**payload["delta"], "partial_json": told.text}}
             self._pass(frame, payload, moved)
+
+    def _behind(self, frame: Frame) -> None:
+        """Let an event go on that concerns no block: behind a first `{}` that waits, unless that takes long."""
+        placeholder = self._placeholder
+        if placeholder is not None and len(placeholder.deltas) < PATIENCE:
+            placeholder.deltas.append(Unsure(frame, None, None))
+            return
+        self._settled()
+        self._go(frame)
+
+    def _settled(self) -> None:
+        """Nothing comes any more that could change what a first `{}` means."""
+        if self._placeholder is not None:
+            self._placeholder.block.settle()
+            self._settle_placeholder()
 
     def _stop(self, event: Event, payload: Payload) -> None:
         """The stop of a block that does not wait."""

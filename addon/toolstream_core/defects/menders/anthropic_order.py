@@ -67,12 +67,6 @@ class OrderMender(BlocksMender):
                 return
             self._play(self._waiting.pop())
 
-    def _settled(self) -> None:
-        """Nothing comes any more that could change what a first `{}` means."""
-        if self._placeholder is not None:
-            self._placeholder.block.settle()
-            self._settle_placeholder()
-
     def _play(self, queue: Queue) -> None:
         """The events of a block that waited, unless it says an earlier call again."""
         self._unsent += [waited.event.frame for waited in queue.events]

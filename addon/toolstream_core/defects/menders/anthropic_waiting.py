@@ -1,4 +1,4 @@
-"""Anthropic content blocks that wait for their turn, with their events."""
+"""Anthropic content blocks that wait for their turn, with their events, and deltas of which the next one decides."""
 
 from __future__ import annotations
 
@@ -11,8 +11,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.menders.anthropic_block import Block
+    from toolstream_core.defects.menders.told import Told
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
+
+
+class Unsure(NamedTuple):
+    """A delta of which the next one decides what the client is told; or, without that, an event behind it."""
+
+    frame: Frame
+    payload: dict[str, Json] | None
+    told: Told | None
+
+
+class Placeholder(NamedTuple):
+    """A first `{}` that waits for the next event, and what says nothing behind it."""
+
+    block: Block
+    deltas: list[Unsure]
+
+    @property
+    def frames(self) -> list[Frame]:
+        """The events that wait."""
+        return [one.frame for one in self.deltas]
 
 
 class Waited(NamedTuple):
