@@ -21,6 +21,7 @@ from toolstream_core.likeness import Likeness
 from toolstream_core.model import Exchange, Runs
 from toolstream_core.record import Sink
 from toolstream_core.settings import SAFE, Settings
+from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -183,15 +184,25 @@ STREAMS: dict[str, Callable[[Sequence[str], Sequence[str], str], Iterator[bytes]
 
 
 class Ear(Sink):
-    """Wants to be told of every event, and keeps what it is told."""
+    """Wants to be told of every event, or of those that say something, and keeps what it is told of these."""
 
-    live = each = True
+    live = True
 
-    def __init__(self) -> None:
+    def __init__(self, *, each: bool = True) -> None:
+        self.each = each
         self.told: list[object] = []
+        self.next = 0
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        assert first >= self.next, "told late"
+        self.next = first + frames
 
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        assert event.frame.number >= self.next - 1, "told late"
+        self.next = event.frame.number + 1
         fragments = [(one.fragment, one.call.position) for one in told]
+        if not self.each and not (fragments or said.finishes or said.error):
+            return
         self.told.append((event.frame.number, event.frame.raw, said.text, said.finishes, fragments))
 
     def found(self, finding: Finding) -> None:
@@ -229,7 +240,7 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
     oddity=ODDITIES,
     sizes=st.lists(st.integers(1, 700), max_size=12),
     repaired=st.booleans(),
-    watched=st.booleans(),
+    watched=st.sampled_from(["", "some", "each"]),
     plant=st.sampled_from(["", *sorted({name for plants in PLANTS.values() for name in plants})]),
 )
 def test_nothing_differs_from_what_is_parsed(
@@ -239,20 +250,20 @@ def test_nothing_differs_from_what_is_parsed(
     oddity: str,
     sizes: list[int],
     repaired: bool,
-    watched: bool,
+    watched: str,
     plant: str,
 ) -> None:
     """The bytes that leave and the record, however the network cut the stream, and whatever breaks it."""
     chunks = list(STREAMS[path](texts, pieces, oddity))
     faults = ((Fault(name=plant), Budget(None)),) if plant else ()
     settings = Settings(SAFE if repaired else frozenset(), faults=faults)
-    plain_ear = Ear()
+    plain_ear = Ear(each=watched == "each")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Courses, "learn", lambda *_: None)
-        plain_out, plain = run(path, chunks, settings, watched=watched, ear=plain_ear)
+        plain_out, plain = run(path, chunks, settings, watched=bool(watched), ear=plain_ear)
     for arrival in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
-        ear = Ear()
-        out, record = run(path, arrival, settings, watched=watched, ear=ear)
+        ear = Ear(each=watched == "each")
+        out, record = run(path, arrival, settings, watched=bool(watched), ear=ear)
         assert out == plain_out
         assert ear.told == plain_ear.told
         assert record is not None
@@ -330,6 +341,25 @@ def test_a_long_call_that_is_rewritten_is_hardly_parsed(
     assert record.calls[0].arguments == f'{{"a":"{"b" * 1000}"}}'
     assert record.mended == (1002 if settings.repairs else 0)
     assert len(read) < 12
+
+
+@pytest.mark.parametrize(("oddity", "each"), [("", False), ("empty id", False), ("empty id", True)])
+def test_what_is_watched_goes_by_without_being_cut_into_frames(
+    monkeypatch: pytest.MonkeyPatch, oddity: str, *, each: bool
+) -> None:
+    """Where each event comes by itself; text only where nobody wants to be told of it one by one."""
+    cuts: list[bytes] = []
+    ordinary = SseFramer.feed
+
+    def counted(self: SseFramer, chunk: bytes) -> list[Frame]:
+        cuts.append(chunk)
+        return ordinary(self, chunk)
+
+    monkeypatch.setattr(SseFramer, "feed", counted)
+    texts = [] if each else ["word "] * 1000
+    stream = list(chat(texts, ['{"a":"', *["b"] * 1000, '"}'], oddity))
+    run("/v1/chat/completions", stream, Settings(SAFE), watched=True, ear=Ear(each=each))
+    assert len(cuts) < 12
 
 
 @pytest.mark.parametrize("path", sorted(STREAMS))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.course import Way
+    from toolstream_core.course import Match, Way
     from toolstream_core.likeness import Like, Likeness
     from toolstream_core.wire.sse import SseFramer
 
@@ -36,6 +36,7 @@ class Courses:
         self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
         self._told = plan.told
         self._watched = plan.watched
+        self._each = any(observer.each for observer in plan.observers)
         self._changes = plan.changes
         self._change: Mended | None = None
         """Where somebody is told of each event: what was changed in the one before."""
@@ -48,7 +49,7 @@ class Courses:
     def along(self, chunk: bytes, send: Send) -> bytes:
         """Let the frames at the chunk's begin pass by that go the course, or are text; what is left to be looked at."""
         at, framer = 0, self._framer
-        if self._watched or framer.holding:
+        if framer.holding:
             return chunk
         while at < len(chunk):
             course = self._course
@@ -58,11 +59,9 @@ class Courses:
                 if begin == at:
                     break
                 continue
-            new = course.take(chunk, at, match, framer.skip(1))
+            new = self._goes(course, chunk, at, match, framer.skip(1))
             send(chunk, at, match[2], new)
             at = match[2]
-            if len(course.tokens) == MANY:
-                self.hand_on()
         if at < len(chunk):
             self.hand_on()
         return chunk[at:]
@@ -73,16 +72,14 @@ class Courses:
         `number`: that of the frame, where it was taken in already.
         """
         course = self._course
-        if course is None or self._watched:
+        if course is None:
             return None
         match = course.match(chunk, 0)
         if match is None or match[2] != len(chunk):
             return None
         if self.hush.frames:
             self.hand_on_quiet()
-        new = course.take(chunk, 0, match, self._framer.skip(1) if number is None else number)
-        if len(course.tokens) == MANY:
-            self.hand_on()
+        new = self._goes(course, chunk, 0, match, self._framer.skip(1) if number is None else number)
         return chunk if new is None else new
 
     def lulls(self, chunk: bytes) -> bool:
@@ -98,25 +95,31 @@ class Courses:
         return True
 
     def takes(self, frame: Frame) -> Frame | None:
-        """What goes on for a frame that goes the course, `None` where it does not.
-
-        Where events are watched, observers are told of it as ever; stages are not.
-        """
+        """What goes on for a frame that goes the course, `None` where it does not."""
         course = self._course
         match = None if course is None else course.match(frame.raw, 0)
         if course is None or match is None or match[2] != len(frame.raw) or frame.data is None or frame.trailing:
             self.hand_on()
             return None
-        new = course.take(frame.raw, 0, match, frame.number)
+        new = self._goes(course, frame.raw, 0, match, frame.number)
+        return frame if new is None else Frame(new, frame.number, frame.data)
+
+    def _goes(self, course: Course, raw: bytes, at: int, match: Match, number: int) -> bytes | None:
+        """Let a frame go the course; what goes on in its place, `None` where it passes.
+
+        Where events are watched, observers are told of it as ever; stages are not.
+        """
+        new = course.take(raw, at, match, number)
         if self._watched:
-            event, change = Event(frame, lambda _: course.said()), self._change
+            change, frame = self._change, raw[at : match[2]]
             if new is not None and change is not None:
-                change = Mended(change.rows, frame.number, frame.raw, new, change.kind)
+                change = Mended(change.rows, number, frame, new, change.kind)
+            event = Event(Frame(frame, number, None), lambda _: course.said())
             for observer in self._observers:
                 observer.goes_by(event, course.call, change)
         if len(course.tokens) == MANY:
             self.hand_on()
-        return frame if new is None else Frame(new, frame.number, frame.data)
+        return new
 
     def hand_on(self) -> None:
         """Let everybody know of the events that went by unparsed, before anything else is looked at."""
@@ -140,7 +143,7 @@ class Courses:
         course, seen = self._course, self._seen
         self._course = self._seen = None
         frame, like = event.frame, self._likeness.met
-        self.hush.on = not self._watched and self._is_lull(event, out)
+        self.hush.on = not self._each and self._is_lull(event, out)
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
         way, heard = way_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()

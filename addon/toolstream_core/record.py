@@ -87,6 +87,12 @@ class Sink:
     def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
         """An event that says something, with its fragments resolved."""
 
+    def goes_by(self, event: Event, told: Sequence[Heard], change: Mended | None) -> None:
+        """An event that is as the one told last but for its arguments, and what it becomes if it is changed."""
+        self.heard(event, event.said, told)
+        if change is not None:
+            self.mended(change)
+
     def found(self, finding: Finding) -> None:
         """Something is wrong with the event that was told last, or shows in it."""
 
@@ -179,12 +185,9 @@ class Reader:
 
     def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
         """Tell an event that goes by unparsed, and its change; `went_by` counts both."""
-        said = event.said
-        told = (Heard(said.fragments[0], call),)
+        told = (Heard(event.said.fragments[0], call),)
         for sink in self._live:
-            sink.heard(event, said, told)
-            if change is not None:
-                sink.mended(change)
+            sink.goes_by(event, told, change)
 
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """Take events that went by unparsed."""

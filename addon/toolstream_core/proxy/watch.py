@@ -185,10 +185,10 @@ class Watch:
 
     def _rewritten(self, chunk: bytes) -> list[bytes]:
         """What goes on for `chunk`, at once: the client waits for it."""
+        self._now = time.time()
         gone = self._glance(chunk)
         if gone is not None:
             return [gone] if gone else []
-        self._now = time.time()
         if not chunk:
             self.finish()
             return self._last

@@ -89,6 +89,15 @@ class Lines(Sink):
         if said.end and not said.finishes:
             self._line(number, "end")
 
+    def goes_by(self, event: Event, told: Sequence[Heard], change: Mended | None) -> None:
+        """Tell a piece of arguments, and that it is changed, with one look at the time."""
+        if self._folded:
+            self.flush()
+        begin = f"{self._prefix}{self._time()}event {event.frame.number}  "
+        self._write(f"{begin}{self._fragment(told[0])}{self._mark}")
+        if change is not None:
+            self._write(f"{begin}{self._change(change)}{self._mark}")
+
     def found(self, finding: Finding) -> None:
         """Tell what is wrong where it shows."""
         if self._folded:
@@ -98,11 +107,7 @@ class Lines(Sink):
 
     def mended(self, mended: Mended) -> None:
         """Tell that the client gets an event otherwise than it came."""
-        key = (mended.kind, mended.rows)
-        text = self._changes.get(key)
-        if text is None:
-            text = self._changes[key] = self._paint("name", f"{mended.kind}: {', '.join(mended.rows)}")
-        self._line(mended.event, text)
+        self._line(mended.event, self._change(mended))
 
     def ended(self, record: Record) -> None:
         """Tell the calls, the findings and how it ended."""
@@ -121,6 +126,13 @@ class Lines(Sink):
         text = self._paint("dim", f"{count} without tool calls, {self._folded_bytes} bytes")
         self._write(f"{self._prefix}{self._time()}{where}  {text}{self._mark}")
         self._folded = self._folded_bytes = 0
+
+    def _change(self, mended: Mended) -> str:
+        key = (mended.kind, mended.rows)
+        text = self._changes.get(key)
+        if text is None:
+            text = self._changes[key] = self._paint("name", f"{mended.kind}: {', '.join(mended.rows)}")
+        return text
 
     def _line(self, number: int, text: str) -> None:
         self._write(f"{self._prefix}{self._time()}event {number}  {text}{self._mark}")
