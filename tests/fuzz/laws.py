@@ -211,6 +211,8 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
         return
     if "data-after-end" in {name for mend in seen.on.mends for name in mend.rows}:
         return  # what no client reads is dropped
+    if _ends_twice(seen):
+        return
     before, after = _meant(seen.off), _meant(seen.reread)
     if "missing-id" in seen.on.names:  # an entry of nothing opens no call, and goes: its call opens later then
         before, after = sorted(before), sorted(after)
@@ -220,11 +222,9 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
 
 def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of a call that is not whole is the same, too."""
-    if not seen.safe or not seen.on.mends or _meant(seen.off) != _meant(seen.reread):
+    if _ends_twice(seen) or not seen.safe or not seen.on.mends or _meant(seen.off) != _meant(seen.reread):
         return
-    before, after = (_halves(run) for run in (seen.off, seen.reread))
-    if "missing-id" in seen.on.names:
-        before, after = sorted(before), sorted(after)
+    before, after = (sorted(_halves(run)) for run in (seen.off, seen.reread))
     if _said_last(seen):
         return
     if before != after and not seen.on.names & (MEANT_BY_REPAIR - {"trailing-garbage"}):
@@ -248,8 +248,20 @@ def _halves(run: Run) -> list[str]:
 
 
 def _meant(run: Run) -> list[tuple[str, str]]:
-    """Names, and the arguments of those calls that are whole."""
-    return [(name, _value(arguments) if complete else "not whole") for name, arguments, complete in run.calls]
+    """Names, and the arguments of those calls that are whole.
+
+    Calls that cannot be run, half ones and those without a name, have no order: where nobody knows yet whose an event
+    is, it waits.
+    """
+    runs = [(name, _value(arguments)) for name, arguments, complete in run.calls if name and complete]
+    others = [call for call in run.calls if not (call[0] and call[2])]
+    return runs + sorted((name, _value(said) if complete else "not whole") for name, said, complete in others)
+
+
+def _ends_twice(seen: Seen) -> bool:
+    """Whether another end follows the first: no client reads on so far, and its calls are not said in new events."""
+    kinds = [block.payload.get("type") for block in seen.raw_cut.blocks if isinstance(block.payload, dict)]
+    return sum(isinstance(kind, str) and kind in readers.ENDS for kind in kinds) > 1
 
 
 def text_goes_out(seen: Seen) -> Iterator[str]:

@@ -131,7 +131,7 @@ def _chat(plain: Plain, block: Block) -> None:
 
 def _responses(plain: Plain, block: Block) -> None:
     payload = _dict(block.payload)
-    kind = _text(payload.get("type"))
+    kind = _text(payload.get("type", block.name))
     if kind in TEXT_DELTAS:
         plain.say(TEXT_DELTAS[kind], payload.get("delta"))
     elif kind in {"response.output_item.added", "response.output_item.done"}:

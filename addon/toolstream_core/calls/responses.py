@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ArgumentText, is_object
 from toolstream_core.calls.book import Calls, same_arguments
 from toolstream_core.calls.open_items import StillOpen, Told
 from toolstream_core.calls.opened import OpenCall, known
@@ -60,11 +60,15 @@ class ResponsesCalls(Calls):
 
         Deltas that come after an event has said the call whole say nothing new.
         """
+        if fragment.phase is Phase.OPEN and call.over:
+            self._reopen(call)
         if fragment.phase is Phase.MORE and fragment.arguments and call.start_input is not None:
             call.start_input, call.arguments = None, ArgumentText()
         known_already = _closes_piece(call, fragment) if fragment.phase is Phase.CLOSE else call.over
         if known_already and fragment.phase in {Phase.MORE, Phase.CLOSE}:
             fragment = fragment._replace(arguments=ABSENT)
+        elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and _corrects(call, fragment):
+            call.arguments = ArgumentText()
         super()._fill(call, fragment)
         if (
             fragment.phase is Phase.OPEN
@@ -156,6 +160,14 @@ def _contradicts(call: OpenCall, fragment: Fragment) -> bool:
     """Whether arguments that are said whole are not those of a call that has its own; `""` says none."""
     said = fragment.arguments
     return call.arguments.whole and isinstance(said, str) and said != "" and not _says_same(call, fragment)
+
+
+def _corrects(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether arguments that are said whole are other ones than those of deltas: of these some were lost."""
+    said = fragment.arguments
+    if not isinstance(said, str) or not (call.kind is Kind.FUNCTION and call.arguments.whole) or not is_object(said):
+        return False
+    return not same_arguments(said, "{}") and not _says_same(call, fragment)
 
 
 def _says_same(call: OpenCall, fragment: Fragment) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.ending import FOREIGN_FINISH, IN_BAND_ERROR, REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.framing import MISSING_HEAD, RESTARTED_STREAM
+from toolstream_core.defects.identity import LATE_NAME, MISSING_NAME
 from toolstream_core.defects.menders.responses_events import (
     ADDED,
     CLOSED,
@@ -19,7 +20,8 @@ from toolstream_core.defects.menders.responses_events import (
     tail_of,
     terminal_type,
 )
-from toolstream_core.defects.menders.responses_items import Held, ItemsMender
+from toolstream_core.defects.menders.responses_items import ItemsMender
+from toolstream_core.defects.menders.responses_kept import Held
 from toolstream_core.model import Kind, Phase
 from toolstream_core.wire import look
 
@@ -71,7 +73,8 @@ class ResponsesMender(ItemsMender):
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """As `Stage.went_by`."""
         self.number = passed.first + passed.events - 1
-        self._sequence = passed.counter if passed.counter is not None else self._sequence
+        if passed.counter is not None:
+            self._sequence = self._counter = passed.counter
         if not self.as_it_comes:
             self._by_call[id(call)].said.went_by(passed.text, passed.last)
 
@@ -85,7 +88,7 @@ class ResponsesMender(ItemsMender):
         tail = Tail.NONE if cut is None else tail_of(cut)
         made = self._ending.at_end(clean=clean and tail is not Tail.EVENT and not self.as_it_comes)
         dropped = cut if made and tail is Tail.TERMINAL else None
-        self.went(dropped, self._out)
+        self._account(dropped)
         self._sent()
         return [*gone, *self._out, *([] if cut is None or dropped else [cut])]
 
@@ -93,7 +96,7 @@ class ResponsesMender(ItemsMender):
         """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
         amid, held = self._unsent is not None, self._unsent or Held(self._held, self._delta, self.repeats.waiting)
         kept = [frame for item in self.items for frame in item.kept if not amid or frame.number < self.number]
-        first = [] if held.closing is None else [self.context.writer.make(held.closing[0], self.number, CLOSED)]
+        first = [] if held.closing is None else [held.closing.frame]
         delta = [] if held.delta is None else [held.delta.frame]
         last = [] if self._cut is None else [self._cut]
         return [*kept, *first, *delta, *(event.frame for event, _ in held.waiting), *last]
@@ -101,19 +104,23 @@ class ResponsesMender(ItemsMender):
     def _sent(self) -> None:
         self._unsent = None
         for item in self._spoken:
-            item.kept = []
+            item.kept.clear()
         self._spoken = []
+        self._accounted = 0
 
     def _one(self, event: Event, heard: Sequence[Heard]) -> list[Frame]:
         """What goes on for an event."""
         frame, payload = event.frame, event.frame.json
         if frame.data is None or self.as_it_comes:
+            self._gone += 1
             return [frame]
         self._out, self.number = [], frame.number
         kind = str(payload.get("type", frame.name)) if isinstance(payload, dict) else ""
         if not self._begun and isinstance(payload, dict) and is_resumed(self.context.exchange.path, payload, kind):
             self._begun = self.as_it_comes = True
             return [frame]
+        if isinstance(payload, dict):
+            self._judge_number(payload, kind)
         self._settle(heard, kind)
         if event.said.error:
             self._ending.failed = True
@@ -125,8 +132,21 @@ class ResponsesMender(ItemsMender):
             changed = self._judged(frame, payload, kind, heard)
             if changed is not None:
                 self._go(frame, changed)
-        self.went(frame, self._out, waits=self._delta is not None)
+        self._account(None if self._keeps is frame else frame)
         return self._out
+
+    def _account(self, frame: Frame | None) -> None:
+        """Audit what went on for an event, and for those that were kept until it; `None` for one that is kept."""
+        for item in self._spoken[self._accounted :]:
+            if not item.kept.moved(self.number, self._gone):
+                self._before += item.kept
+            elif item.kept.row is LATE_NAME and not item.call.name:
+                self.because(MISSING_NAME)
+            else:
+                self.because(item.kept.row)
+        self._accounted = len(self._spoken)
+        self._gone += bool(self._out)
+        self.went(frame, self._out, waits=self._delta is not None or self._held is not None)
 
     def _settle(self, heard: Sequence[Heard], kind: str = "") -> None:
         """What waited goes on, unless the event has a say in it.
@@ -138,13 +158,14 @@ class ResponsesMender(ItemsMender):
         if self._delta is not None and not (kind == DELTA and call is self._delta.item.call):
             self._delta.item.said.settle()
             self._let_delta_go()
-        if self._held is None or (kind == CLOSED and call is self._held[1].call):
+        if self._held is None or (kind == CLOSED and call is self._held.item.call):
             return
-        (payload, item), self._held = self._held, None
-        if heard and call is item.call and heard[0].fragment.phase is Phase.OPEN:
-            item.closed, item.in_pieces = False, True
+        held, self._held = self._held, None
+        if heard and call is held.item.call and heard[0].fragment.phase is Phase.OPEN:
+            held.item.closed, held.item.in_pieces = False, True
             return
-        self._out.append(self.context.writer.make(payload, self.number, CLOSED))
+        same = held.payload is held.frame.json
+        self._out.append(held.frame if same else self._rewritten(held.frame, held.payload))
 
     def _begin(self, payload: dict[str, Json], kind: str) -> None:
         """Put the event that opens the answer where another is the first."""

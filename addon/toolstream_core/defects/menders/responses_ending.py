@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.arguments import is_object
 from toolstream_core.defects.ending import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSED_CALL, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import BARE_RESPONSE
-from toolstream_core.defects.identity import DOUBLED_CALL
+from toolstream_core.defects.identity import DOUBLED_CALL, ITEM_PER_FRAGMENT
 from toolstream_core.defects.menders.responses_events import COMPLETED, is_bare, usage_of
 from toolstream_core.model import Kind
 from toolstream_core.wire import look
@@ -44,19 +44,30 @@ class Endings:
             payload = {"type": kind, **kept, "response": {**whole, "status": kind.split(".")[1]}}
         if kind != COMPLETED:
             self._unsaid()
+            self.say_rests(last=True)
             return payload
         self._unstreamed(payload, heard)
         self._unsaid()
         self._unclosed()
+        self.say_rests(last=True)
         return self._output(payload, heard)
 
-    def say_rests(self) -> None:
-        """What was kept back of open calls goes out."""
+    def say_rests(self, *, last: bool = False) -> None:
+        """What was kept back of open calls goes out; the `last` time also what they were added with."""
         for item in self._mender.items:
+            if last:
+                item.say_head()
             item.say_rest()
 
     def at_end(self, *, clean: bool) -> bool:
         """What the body's end lacks is put; whether the response has been ended."""
+        made = self._completes(clean=clean)
+        if not made:
+            self._close_pieces()
+            self.say_rests(last=True)
+        return made
+
+    def _completes(self, *, clean: bool) -> bool:
         mender = self._mender
         self.say_rests()
         self._unsaid()
@@ -103,6 +114,13 @@ class Endings:
         for item in self._mender.items:
             if item.kept and not item.added:
                 self._mender.give_back(item)
+
+    def _close_pieces(self) -> None:
+        """Calls that came in many items, and are whole by now."""
+        for item in self._mender.items:
+            if item.in_pieces and item.added and not item.closed and item.whole:
+                self._mender.because(ITEM_PER_FRAGMENT)
+                item.finish()
 
     def _unclosed(self) -> None:
         for item in self._mender.items:
@@ -155,5 +173,8 @@ class Endings:
         output = self._mender.places.output
         if not items:
             return output
-        ids = [look.get(item, "id") for item in items]
-        return [*items, *(item for item in output if look.get(item, "id") not in ids)]
+        said = {str(look.get(item, "id")): item for item in items}
+        ids = [str(look.get(item, "id")) for item in output]
+        if len(said) == len(items) and said.keys() <= set(ids):
+            return [said.get(own, item) for own, item in zip(ids, output, strict=True)]
+        return [*items, *(item for own, item in zip(ids, output, strict=True) if own not in said)]

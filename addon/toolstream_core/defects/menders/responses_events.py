@@ -81,10 +81,11 @@ def missing_head(payload: dict[str, Json], kind: str) -> dict[str, Json] | None:
 
     Only an event that has the response tells its id, which clients compare with the last event's, and send back.
     """
-    told = payload.get("response")
+    told = payload if kind in TERMINAL and is_bare(payload) else payload.get("response")
     if kind == CREATED or not isinstance(told, dict) or not told.get("id") or not kind.startswith("response."):
         return None
-    return {**{key: value for key, value in told.items() if key != "usage"}, "status": "in_progress", "output": []}
+    left_out = ("usage", "type", "sequence_number")
+    return {**{key: value for key, value in told.items() if key not in left_out}, "status": "in_progress", "output": []}
 
 
 def usage_of(*responses: dict[str, Json]) -> dict[str, Json]:

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
+from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.book import same_arguments
+from toolstream_core.calls.scanner import is_json
 from toolstream_core.defects.identity import (
-    CHANGING_CALL_ID,
-    DECORATED_NAME,
-    DUPLICATE_ID,
-    EMPTY_NAME,
     LATE_NAME,
-    MISSING_ID,
     MISSING_INDEX,
-    MISSING_NAME,
-    ODD_ID,
-    REUSED_ID,
     ROTATING_ITEM_ID,
 )
-from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.menders.responses_events import ADDED, CLOSED, DELTA, DONE
+from toolstream_core.defects.menders.responses_identity import Identity
+from toolstream_core.defects.menders.responses_kept import Kept
 from toolstream_core.defects.menders.responses_said import Said
-from toolstream_core.defects.row import WARNING
 from toolstream_core.defects.wording import LOST_ARGUMENTS, PREFILLED_ARGUMENTS
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.responses_items import ItemsMender
-    from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.wire.frame import Frame
-
-_USUAL_ID = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 
 
-class Item:
+class Item(Identity):
     """A function call, from the event that adds it to the one that closes it."""
 
     keyed = False
@@ -47,8 +36,7 @@ class Item:
 
     def __init__(self, mender: ItemsMender, call: OpenCall) -> None:
         """A call of which nothing has been told."""
-        self._mender = mender
-        self.call = call
+        super().__init__(mender, call)
         self.known = False
         """Whether its events go on as they come."""
         self.added = False
@@ -60,23 +48,13 @@ class Item:
         self.place = 0
         self.moved = False
         """Whether its events carry another output_index than its place."""
-        self.id = ""
-        self.call_id = ""
-        self.name = ""
         self.said = Said(mender, call)
         """Its arguments."""
         self.custom: dict[str, Json] | None = None
         """The item of the custom tool that it was said as."""
-        self.kept: list[Frame] = []
+        self.kept = Kept()
         """Its events, while nobody can be told of it: it was not added, or has no name yet."""
-        self.kept_bytes = 0
-        self.unnamed = False
-        """Whether it was added without a name."""
         self._last: dict[str, Json] = {}
-
-    def judge(self, row: Row, message: str) -> bool:
-        """Tell a defect of this call at the event that is looked at."""
-        return self.said.judge(row, message)
 
     @property
     def whole(self) -> bool:
@@ -91,7 +69,7 @@ class Item:
         self.added = True
         item = payload.get("item")
         content = dict(item) if isinstance(item, dict) else {}
-        self._identify(content)
+        self.identify(content)
         said = content.get("name")
         if self.name and not known(said if isinstance(said, str) else None):
             self.unnamed = True
@@ -100,6 +78,7 @@ class Item:
         said = content.get("arguments")
         if said not in ("", None) and self.judge(PREFILLED_ARGUMENTS, "the item is added with its arguments"):
             content["arguments"] = ""
+            self.said.begun(said)
         self._last = content
         return payload if content == item else {**payload, "item": content}
 
@@ -151,59 +130,48 @@ class Item:
 
     def same(self, content: dict[str, Json]) -> None:
         """Make an item that says the call again say the same."""
-        if self.id and content.get("id") != self.id and self.judge(ROTATING_ITEM_ID, "the item has another id"):
-            content["id"] = self.id
-        if self.call_id and content.get("call_id") != self.call_id and self._keeps_call_id(content.get("call_id")):
-            content["call_id"] = self.call_id
-            self._comes_late(self.call.id)
-        if self.name:
-            self._same_name(content)
+        self.same_identity(content)
         text = self.said.cleaned(content.get("arguments"))
         if text is not None:
             content["arguments"] = text
 
-    def _comes_late(self, identity: str) -> None:
-        """An id that comes when the client has a made-up one already; no other call may have it."""
-        ids = self._mender.context.ids
-        others = (item for item in self._mender.items if item is not self)
-        if ids.made(self.call_id) and all(identity not in {one.call_id, one.call.id} for one in others):
-            ids.stands_for(self.call_id, identity, self.name)
-
-    def _keeps_call_id(self, other: Json) -> bool:
-        """Whether the call_id that the client has stands for `other`; who never gave one has not changed it."""
-        if other == self.call.id:
-            return True
-        if not known(self.call.id) and not known(other if isinstance(other, str) else None):
-            return self.judge(MISSING_ID, "the item has no call_id")
-        return self.judge(CHANGING_CALL_ID, f"call_id goes from {self.call_id} to {other}")
-
-    def _same_name(self, content: dict[str, Json]) -> None:
-        said = content.get("name")
-        if not known(said if isinstance(said, str) else None):
-            message = "the item that closes the call has no name"
-            if self._mender.tell(EMPTY_NAME, self._mender.number, message, self.call, severity=WARNING):
-                content["name"] = self.name
-        elif said != self.name and said == self.call.name:
-            content["name"] = self.name
-
     def says(self, payload: dict[str, Json]) -> bool:
         """Whether the event that closes it says nothing new."""
         again = look.argument_text(look.get(payload, "item", "arguments"))[0]
-        return not again or (isinstance(again, str) and same_arguments(again, str(self._last.get("arguments"))))
+        last = str(self._last.get("arguments"))
+        if not again or not isinstance(again, str) or same_arguments(again, last):
+            return not again or isinstance(again, str)
+        return same_arguments(self.said.cleaned(again) or "", last)
+
+    def is_piece(self, closing: dict[str, Json]) -> bool:
+        """Whether the event that closes it says a part of its arguments, so that the rest may come in another item."""
+        said = look.get(closing, "item", "arguments")
+        part = isinstance(said, str) and said != "" and not is_json(said)
+        return part or not self.whole or self.call.arguments.empty
 
     def say(self, item: Json) -> None:
         """Say the whole call in new events: nobody has heard of it yet."""
+        content = self._begin(item, self.said.meant)
+        self.finish(content.get("status") or "completed")
+
+    def say_half(self, item: Json) -> dict[str, Json]:
+        """Say a call from its begin, of which more may come; the item that closes it where nothing does."""
+        text = "" if self.call.arguments.empty else self.said.meant
+        content = self._begin(item, text)
+        self.said.take(text)
+        self.closed = True
+        self._mender.places.closed[self.place] = self._last
+        return {**self._last, "name": self.name, "status": content.get("status") or "completed"}
+
+    def _begin(self, item: Json, text: str) -> dict[str, Json]:
+        """Add it in new events, and say its arguments as far as they came."""
         self._mender.spoken(self)
         content = self.taken_over(item)
-        text = self.said.meant
-        status = content.get("status") or "completed"
-        place = {"output_index": self.place}
         empty = {**content, "arguments": "", "status": "in_progress"}
-        self._mender.put({"type": ADDED, **place, "item": empty})
-        self._mender.put({"type": DELTA, "item_id": self.id, **place, "delta": text})
-        self.said.tell(text)
+        self._mender.put({"type": ADDED, "output_index": self.place, "item": empty})
+        self._put_delta(text)
         self._last = {**content, "arguments": text}
-        self.finish(status)
+        return content
 
     def taken_over(self, item: Json) -> dict[str, Json]:
         """An item of which nobody has heard, at a place and under ids of its own."""
@@ -211,7 +179,12 @@ class Item:
         content.setdefault("type", "function_call")
         self.place = self._mender.places.next(self.call.index)
         self._mender.places.take(self.place)
-        self._identify(content)
+        self.identify(content)
+        if self._mender.told_items[self.id] is not self:
+            self.id = content["id"] = self._mender.context.ids.make("fc_")
+        self.named()
+        said: dict[str, Json] = {"name": self.name, "call_id": self.call_id}
+        content |= {key: value for key, value in said.items() if value}
         self.added = self.known = True
         return content
 
@@ -229,56 +202,29 @@ class Item:
 
     def say_rest(self, meant: str | None = None) -> None:
         """Give the client what was kept back of the deltas; `meant` as for `Said.rest`."""
-        rest = self.said.rest(meant) if self.added and not self.closed else ""
-        if rest:
-            self._mender.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": rest})
-            self.said.tell(rest)
+        if not self.added or self.closed:
+            return
+        if meant:
+            self.said.begun("")
+        self._put_delta(self.said.rest(meant))
+
+    def say_head(self, *, delta: bool = False) -> None:
+        """Give the client what the item was added with; `delta`: as far as the delta at hand goes on with it."""
+        if self.added and not self.closed:
+            self._put_delta(self.said.head(delta=delta))
+
+    def _put_delta(self, text: str) -> None:
+        if text:
+            self._mender.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": text})
+            self.said.tell(text)
 
     def _complete(self, text: str) -> bool:
         """Give the client what the deltas lack of the arguments; whether they lacked anything."""
         lacking = self.said.lacking(text)
-        if lacking:
-            place = {"item_id": self.id, "output_index": self.place}
-            self._mender.put({"type": DELTA, **place, "delta": lacking})
-            self.said.tell(lacking)
+        self._put_delta(lacking)
+        if lacking and not is_object(text):
+            self.said.take(lacking)
         return bool(lacking)
-
-    def _identify(self, content: dict[str, Json]) -> None:
-        mender, call = self._mender, self.call
-        own = content.get("id")
-        self.id = own if isinstance(own, str) and own else call.item_id or mender.context.ids.make("fc_")
-        content["id"] = self.id if own is None or own == "" else own
-        self.call_id, self.name = call.id, call.name
-        if not known(call.id):
-            mend = self.judge(MISSING_ID, "the item has no call_id")
-        else:
-            mend = (
-                mender.told_ids.get(call.id, self) is not self
-                and not mender.repeats.repeats(call)
-                and self.judge(DUPLICATE_ID, f"call_id {call.id} is that of another call")
-            )
-        if mend:
-            self.call_id = mender.context.ids.make("call_")
-            content["call_id"] = self.call_id
-        mender.told_ids.setdefault(self.call_id, self)
-        if call.id in mender.earlier_ids:
-            self.judge(REUSED_ID, f"call_id {call.id} was that of a call of an earlier turn")
-        if call.id and not _USUAL_ID.fullmatch(call.id):
-            self.judge(ODD_ID, f"the call_id has {len(call.id)} characters, or some that other APIs refuse")
-        if not call.name:
-            self.unnamed = True
-            return
-        plain = plain_name(call.name, mender.context.schemas)
-        if plain != call.name and self.judge(DECORATED_NAME, f"the name is {call.name!r}, the tool is {plain}"):
-            self.name = content["name"] = plain
-
-    def named(self) -> None:
-        """Judge a name that was not there when the item was added."""
-        if self.unnamed and self.call.name:
-            self.judge(LATE_NAME, "the name comes with a later event than the one that adds the item")
-        elif self.unnamed:
-            self.judge(MISSING_NAME, "the call has no name")
-        self.unnamed = False
 
     def _lost(self) -> None:
         if self.call.arguments.empty and not self._mender.context.may_be_empty(self.call.name):

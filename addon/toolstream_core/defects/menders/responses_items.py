@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from toolstream_core.defects.ending import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.identity import (
@@ -18,6 +18,7 @@ from toolstream_core.defects.menders.responses_custom import CustomTools
 from toolstream_core.defects.menders.responses_ending import Endings
 from toolstream_core.defects.menders.responses_events import CLOSED, DELTA, DONE
 from toolstream_core.defects.menders.responses_item import Item
+from toolstream_core.defects.menders.responses_kept import Closing, Delta
 from toolstream_core.defects.menders.responses_out import EventsMender
 from toolstream_core.defects.menders.responses_places import Places
 from toolstream_core.defects.menders.responses_repeats import Repeats
@@ -29,33 +30,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.menders.responses_repeats import Waiting
-    from toolstream_core.defects.menders.told import Told
+    from toolstream_core.defects.menders.responses_identity import Identity
+    from toolstream_core.defects.menders.responses_kept import Held
+    from toolstream_core.defects.row import Row
     from toolstream_core.defects.stage import Context
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
 MAX_KEPT = 8 * 1024 * 1024
 """Bytes of the events of one item above which they go on, although nobody can be told whose they are."""
-
-type Closing = tuple[dict[str, Json], Item]
-
-
-class Delta(NamedTuple):
-    """A delta on its way; one that may still change waits for the next event."""
-
-    frame: Frame
-    payload: dict[str, Json]
-    item: Item
-    told: Told | None
-
-
-class Held(NamedTuple):
-    """What was held back when an event came."""
-
-    closing: Closing | None
-    delta: Delta | None
-    waiting: list[Waiting]
 
 
 class ItemsMender(EventsMender):
@@ -67,8 +50,12 @@ class ItemsMender(EventsMender):
         self.items: list[Item] = []
         self.places = Places()
         self._by_id: dict[str, list[Item]] = {}
-        self.told_ids: dict[str, Item] = {}
+        self.told_ids: dict[str, Identity] = {}
         """The first item of each call_id that the client knows."""
+        self.told_items: dict[str, Identity] = {}
+        """The first item of each id that the client knows."""
+        self._kept_at: dict[int, Item] = {}
+        """The item of which events are kept, by its place."""
         self.created: dict[str, Json] = {}
         """The response as `response.created` had it."""
         self._by_call: dict[int, Item] = {}
@@ -80,14 +67,11 @@ class ItemsMender(EventsMender):
         self.as_it_comes = False
         """Whether nothing is judged any more: another response began, or the begin of this one went to an earlier
         connection."""
-        self._cut: Frame | None = None
-        """The last event, which the body's end cut off."""
         self._held: Closing | None = None
         """An event that closes a call before its arguments are whole: waits for the next event."""
         self._delta: Delta | None = None
         self._unsent: Held | None = None
         """What was held when an event came that is still being dealt with."""
-        self._begun = False
         self._spoken: list[Item] = []
         """Items whose kept events are replaced by what goes on for the event that is dealt with."""
         self._earlier: frozenset[str] | None = None
@@ -123,12 +107,14 @@ class ItemsMender(EventsMender):
         if item.added:
             return None if self._added_again(item, own) else payload
         if call.name in self.custom and not item.kept and self._is_wrapped(item):
-            self._keep(item, frame)
+            self._keep(item, frame, CUSTOM_AS_FUNCTION)
             return None
         if not call.name and self.on(LATE_NAME):
             item.unnamed = True
-            self._keep(item, frame)
+            self._keep(item, frame, LATE_NAME)
             return None
+        if isinstance(call.index, int):
+            self._let_others_go(item, call.index)
         self._spoken.append(item)
         self.places.call_added()
         item.named()
@@ -153,11 +139,17 @@ class ItemsMender(EventsMender):
             return None
         return changed
 
+    def _let_others_go(self, item: Item, place: int) -> None:
+        """Events that are kept go on before an item at their place that is another one: else they would be its own."""
+        other = self._kept_at.pop(place, item)
+        if other is not item and other.kept and not other.added:
+            self.give_back(other)
+
     def _added_again(self, item: Item, own: object) -> bool:
         """Judge an item of a call that has one; whether it is to go."""
         if own == item.id and not (item.closed or item.in_pieces):
             return self.tell(REPEATED_START, self.number, "the item is added again", item.call)
-        again = item.whole and not item.call.arguments.empty
+        again = item.whole and not (item.in_pieces or item.call.arguments.empty)
         item.in_pieces = item.in_pieces or not again
         self.places.in_pieces = self.places.in_pieces or item.in_pieces
         row = DOUBLED_CALL if again else ITEM_PER_FRAGMENT
@@ -202,6 +194,8 @@ class ItemsMender(EventsMender):
             message = "a delta follows the event that says the arguments whole"
             return None if self.tell(REPLAYED_ARGUMENTS, self.number, message, item.call) else payload
         if kind == DELTA:
+            if changed.get("delta"):
+                item.say_head(delta=True)
             told = item.said.take(changed.get("delta"), may_wait=True)
             self._let_delta_go()
             self._delta = Delta(frame, changed, item, told)
@@ -214,11 +208,9 @@ class ItemsMender(EventsMender):
             return None if self.tell(REPEATED_STOP, self.number, "the item is closed again", item.call) else payload
         self._held = None
         closing = item.closing(changed)
-        if item.whole and not item.call.arguments.empty:
+        if not (item.is_piece(closing) and self.on(ITEM_PER_FRAGMENT)):
             return closing
-        if not self.on(ITEM_PER_FRAGMENT):
-            return closing
-        self._held = (self._counted(closing), item)
+        self._held = Closing(frame, self._counted(closing), item)
         return None
 
     def _of_unknown(self, frame: Frame, payload: dict[str, Json], kind: str, item: Item) -> dict[str, Json] | None:
@@ -226,16 +218,16 @@ class ItemsMender(EventsMender):
         if item.wrapped:
             return self._of_wrapped(frame, payload, kind, item)
         if item.unnamed and item.call.name:
-            first: Json = item.kept[0].json
-            self._added(item.kept[0], first, item.call, None)
+            first = item.kept.frames[0]
+            opening: Json = first.json
+            self._added(first, opening, item.call, None)
             return self._of_item(frame, payload, kind, item)
         if not item.unnamed and not self.tell(MISSING_START, self.number, "the item was not added before", item.call):
             item.known = True
             return payload
         if kind == CLOSED and item.call.name:
-            self.say(item, payload.get("item"))
-        else:
-            self._keep(item, frame)
+            return self._say_closed(frame, payload, item)
+        self._keep(item, frame, LATE_NAME if item.unnamed else MISSING_START)
         return None
 
     def say(self, item: Item, content: Json) -> None:
@@ -243,6 +235,18 @@ class ItemsMender(EventsMender):
         wrapped = item.call.name in self.custom and self._is_wrapped(item)
         if not (wrapped and isinstance(content, dict) and self.custom.say(item, content)):
             item.say(content)
+
+    def _say_closed(self, frame: Frame, payload: dict[str, Json], item: Item) -> dict[str, Json] | None:
+        """Say a call whose closing event is the first that names it. Half a call may go on in another item."""
+        content = payload.get("item")
+        if item.call.name in self.custom or (item.whole and not item.call.arguments.empty):
+            self.say(item, content)
+            return None
+        closing = {**payload, "item": item.say_half(content), "output_index": item.place}
+        if not self.on(ITEM_PER_FRAGMENT):
+            return closing
+        self._held = Closing(frame, self._counted(closing), item)
+        return None
 
     def _is_wrapped(self, item: Item) -> bool:
         """Judge a function call of a tool that takes text; whether it is to be said otherwise."""
@@ -258,13 +262,16 @@ class ItemsMender(EventsMender):
                 self.give_back(item)
                 return payload
         else:
-            self._keep(item, frame)
+            self._keep(item, frame, CUSTOM_AS_FUNCTION)
         return None
 
-    def _keep(self, item: Item, frame: Frame) -> None:
-        item.kept.append(frame)
-        item.kept_bytes += len(frame.raw)
-        if item.kept_bytes > MAX_KEPT:
+    def _keep(self, item: Item, frame: Frame, row: Row) -> None:
+        self._keeps = frame
+        if isinstance(item.call.index, int):
+            self.places.name(item.call.index)
+            self._kept_at[item.call.index] = item
+        item.kept.add(frame, row, self._gone)
+        if item.kept.size > MAX_KEPT:
             self.give_back(item)
 
     def give_back(self, item: Item) -> None:

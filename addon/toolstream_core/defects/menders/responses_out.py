@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
 from toolstream_core.defects.stage import Context, Mender
@@ -11,6 +11,9 @@ from toolstream_core.wire import look
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
+
+_UNREAD: Final = ("response.output_text.delta", "response.reasoning")
+"""How the types of events begin that may go by without being read."""
 
 
 class EventsMender(Mender):
@@ -24,6 +27,17 @@ class EventsMender(Mender):
         self._out: list[Frame] = []
         self._sequence: int | None = None
         self._counting = False
+        self._counter: int | None = None
+        """The sequence number of the last event that was judged."""
+        self._begun = False
+        self._cut: Frame | None = None
+        """The last event, which the body's end cut off."""
+        self._keeps: Frame | None = None
+        """The event that was kept last."""
+        self._gone = 0
+        """How often something went on."""
+        self._accounted = 0
+        """How many of the items that are told from the start were audited."""
 
     def put(self, payload: dict[str, Json]) -> None:
         """Let a new event go on."""
@@ -48,12 +62,17 @@ class EventsMender(Mender):
         if not isinstance(number, int):
             return payload
         last, self._sequence = self._sequence, number
-        if last is None or number > last:
-            return payload
-        if not self._counting:
-            message = f"sequence number {number} after {last}"
-            self._counting = self.tell(SEQUENCE_NUMBERS, self.number, message)
-        if not self._counting:
+        if last is None or number > last or not self._counting:
             return payload
         self._sequence = last + 1
         return {**payload, "sequence_number": last + 1}
+
+    def _judge_number(self, payload: dict[str, Json], kind: str) -> None:
+        """Tell a sequence number that is not above the last one; those of text, which goes by unread, are left out."""
+        number = payload.get("sequence_number")
+        if not isinstance(number, int) or kind.startswith(_UNREAD):
+            return
+        last, self._counter = self._counter, number
+        if last is not None and number <= last:
+            message = f"sequence number {number} after {last}"
+            self._counting = self.tell(SEQUENCE_NUMBERS, self.number, message) or self._counting

@@ -47,6 +47,10 @@ class Places:
         self.taken.add(place)
         self._last = max(self._last, place)
 
+    def name(self, place: int) -> None:
+        """An event names a place whose item nobody has heard of: no other item is put there."""
+        self._last = max(self._last, place)
+
     def next(self, index: object) -> int:
         """The place of an item that nobody has heard of: `index` where that is free and in turn."""
         if isinstance(index, int) and index not in self.taken and not self.out_of_turn(index):

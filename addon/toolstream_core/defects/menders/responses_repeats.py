@@ -65,15 +65,21 @@ class Repeats:
     def drops(self, fragment: Fragment, call: OpenCall) -> bool:
         """Whether an event is of a call that is an earlier one again, and is not to go on."""
         mender = self._mender
-        if fragment.phase is Phase.OPEN and not mender.knows(call):
-            said = call.arguments.reading()[0]
-            if any(same_arguments(said, one.arguments.reading()[0]) for one in self._twins(call)):
-                self._again.add(id(call))
+        begins = fragment.phase is Phase.OPEN and not mender.knows(call)
+        if begins and any(self._same(call, one) for one in self._twins(call)):
+            self._again.add(id(call))
         return self.repeats(call) and mender.tell(DOUBLED_CALL, mender.number, "the call was said before", call)
 
     def repeats(self, call: OpenCall) -> bool:
         """Whether a call has been found to say an earlier one again."""
         return id(call) in self._again
+
+    def _same(self, call: OpenCall, other: OpenCall) -> bool:
+        """Whether two calls say the same, and both are whole: of two halves nobody knows."""
+        may_be_empty = self._mender.context.may_be_empty(call.name)
+        if not (call.whole(may_be_empty=may_be_empty) and other.whole(may_be_empty=may_be_empty)):
+            return False
+        return same_arguments(call.arguments.reading()[0], other.arguments.reading()[0])
 
     def _may_repeat(self, heard: Sequence[Heard]) -> bool:
         mender = self._mender

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import MAX_TEXT
+from toolstream_core.calls.arguments import MAX_TEXT, is_object
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.calls.scanner import is_json
 from toolstream_core.defects.menders.spelling import Spelling, spelled
-from toolstream_core.defects.wording import MISSING_DELTAS, OBJECT_ARGUMENTS, SHORT_CLOSING, SHORT_DELTAS
+from toolstream_core.defects.wording import (
+    MISSING_DELTAS,
+    OBJECT_ARGUMENTS,
+    PREFILLED_ARGUMENTS,
+    SHORT_CLOSING,
+    SHORT_DELTAS,
+)
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -32,6 +38,8 @@ class Said:
         self._spelling = Spelling(mender.on)
         self._dropped = False
         """Whether deltas were kept back that an event behind them stands for."""
+        self._head = ""
+        """Arguments that the item was added with, and that the client has not been given."""
         self.completed = False
         """Whether the client was given what the deltas lacked."""
 
@@ -80,6 +88,18 @@ class Said:
         """No delta follows that could change the one that waits."""
         self._spelling.settle(self.judge)
 
+    def begun(self, said: Json) -> None:
+        """The item was added with these arguments."""
+        self._head = self.as_text(said) or ""
+
+    def head(self, *, delta: bool) -> str:
+        """What goes on of the arguments that the item was added with; before a `delta`, which says whole ones anew."""
+        head, self._head = self._head, ""
+        if not head or (delta and is_object(head)):
+            return ""
+        self._mender.because(PREFILLED_ARGUMENTS)
+        return self._spelling.take(head, self.judge, may_wait=False).text
+
     def rest(self, meant: str | None = None) -> str:
         """As `Spelling.rest`; nothing where `meant`, the arguments as an event says them whole, stand for it."""
         rest = self._spelling.rest()
@@ -122,10 +142,14 @@ class Said:
             return None if said is None else text
         if given.startswith(text) and is_json(given) and not is_json(text):
             message = "the event says less of the arguments than the deltas before it"
-            return given if self.judge(SHORT_CLOSING, message) else text
+            return given if self.judge(SHORT_CLOSING, message) else None if said is None else text
         if said is None:
             return None
-        return spelled(text, self._mender.on, self.judge)
+        meant = spelled(text, self._mender.on, self.judge)
+        if is_object(given) and not is_json(meant):
+            message = "the event says no whole arguments, the deltas before it do"
+            return given if self.judge(SHORT_CLOSING, message) else meant
+        return meant
 
     def as_text(self, said: Json) -> str | None:
         """Arguments as text; an object is one where it is to be mended."""
