@@ -219,3 +219,58 @@ def test_done_says_that_a_call_is_over(finish: str | None, *, said: bool) -> Non
     last = [{"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}] if finish else []
     out = shaped(sse(head, *last, "[DONE]"), CUT["openai-chat"][0].exchange, "whole-calls")
     assert (b"ping" in out) == said
+
+
+def chunked(*deltas: Payload, finish: str | None = "length") -> list[Payload]:
+    """Chunks of a choice, and its finish."""
+    chunks: list[Payload] = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    return [*chunks, *([{"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}] if finish else [])]
+
+
+ODD = {
+    "legacy": (
+        [{"function_call": {"name": "f", "arguments": ""}}],
+        [{"function_call": {"arguments": one}} for one in ('{"a', '":1}')],
+    ),
+    "flat": (
+        [{"tool_calls": [{"index": 0, "id": "a", "name": "f", "arguments": ""}]}],
+        [{"tool_calls": [{"index": 0, "arguments": one}]} for one in ('{"a', '":1}')],
+    ),
+    "an entry that is no list": (
+        [{"tool_calls": {"index": 0, "id": "a", "function": {"name": "f"}}}],
+        [{"tool_calls": {"index": 0, "function": {"arguments": one}}} for one in ('{"a', '":1}')],
+    ),
+    "flat behind a lawful header": (
+        [{"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}}]}],
+        [{"tool_calls": [{"index": 0, "arguments": one}]} for one in ('{"a', '":1}')],
+    ),
+}
+"""Forms in which deltas may say a call, in order: its header, two parts."""
+
+
+@pytest.mark.parametrize("finish", ["length", "tool_calls", None])
+@pytest.mark.parametrize(("head", "parts"), ODD.values(), ids=ODD)
+def test_other_forms_of_chat_deltas(head: list[Payload], parts: list[Payload], finish: str | None) -> None:
+    """All events of a call or none, with no repair before the shape."""
+    exchange = Exchange(path=PATHS["openai-chat"], content_type="text/event-stream")
+    text = {"content": "Hm."}
+    half = shaped(sse(*chunked(*head, parts[0], text, finish=finish)), exchange, "whole-calls")
+    assert payloads(half) == chunked(text, finish=finish)
+    whole = sse(*chunked(*head, *parts, finish=finish))
+    out = shaped(whole, exchange, "whole-calls")
+    assert seen(out, exchange).calls == [("f", {"a": 1})]
+    assert payloads(out)[-1] == chunked(finish=finish)[0] if finish else b"f" in out
+
+
+@pytest.mark.parametrize("key", ["tool_calls", "function_call"])
+def test_a_whole_message_in_a_chunk(key: str) -> None:
+    """What it says beside half a call goes on; one that is whole goes on untouched."""
+    exchange = Exchange(path=PATHS["openai-chat"], content_type="text/event-stream")
+    for arguments, finish in (('{"a', "length"), ('{"a":1}', "tool_calls")):
+        function = {"name": "f", "arguments": arguments}
+        said = {key: [{"id": "a", "type": "function", "function": function}] if key == "tool_calls" else function}
+        message = {"role": "assistant", "content": "Hm."}
+        event = {"choices": [{"index": 0, "message": {**message, **said}, "finish_reason": finish}]}
+        out = payloads(shaped(sse(event, "[DONE]"), exchange, "whole-calls"))
+        left = event if finish == "tool_calls" else {"choices": [{**event["choices"][0], "message": message}]}
+        assert out == [left]

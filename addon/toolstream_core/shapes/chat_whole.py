@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.dialects.chat_edit import Piece, entry_chunk
+from toolstream_core.dialects.chat_edit import Piece, entry_chunk, pieces
+from toolstream_core.model import Phase
 from toolstream_core.shapes.chat_held import GatheredCall, Holding
+from toolstream_core.shapes.chat_odd import OddForms
 from toolstream_core.shapes.wholeness import is_whole, turn_over
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from toolstream_core.calls import Heard
     from toolstream_core.defects.stage import Context
     from toolstream_core.model import Event, Said
     from toolstream_core.wire.frame import Frame
@@ -34,11 +37,36 @@ class WholeCalls(Holding):
         """By choice in which a call was left behind: the index of the next one that goes on."""
         self._given: dict[int, int] = {}
         """By call: the index that it got instead of its own."""
+        self._odd = OddForms(context)
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return bool(self._open or len(self._odd))
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`; an event in another form waits as it is, or brings a part of a call that waits."""
+        found = None if self._odd.has(heard) else pieces(event, heard, self._seen)
+        if found is not None:
+            return self._said(event, found)
+        gathered = self._open.get(id(heard[0].call)) if len(heard) == 1 else None
+        if gathered is not None and heard[0].fragment.phase is Phase.MORE:
+            said = heard[0].fragment.arguments
+            gathered.parts.append(said if isinstance(said, str) else "")
+            return [*self._before(event), *self._odd.without_calls(event)]
+        if not heard:
+            return [*self._before(event), event.frame]
+        self._odd.add(event, heard)
+        return [*self._odd.ready(), *self._before(event)]
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
         del clean
         return self._last(over=False)
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        return [*super().release(), *self._odd.frames]
 
     def _before(self, event: Event) -> list[Frame]:
         said = event.said
@@ -87,6 +115,7 @@ class WholeCalls(Holding):
         for choice in {finish.choice for finish in said.finishes if finish.reason}:
             over = turn_over(said, choice)
             out.extend(self._whole(choice, over=over))
+            out.extend(self._odd.last(choice, over=over))
             self._finished.add(choice)
             if not over:
                 self._cut.add(choice)
@@ -97,6 +126,8 @@ class WholeCalls(Holding):
         choices = dict.fromkeys(gathered.piece.choice for gathered in self._open.values())
         out = [frame for choice in choices for frame in self._whole(choice, over=over and choice not in self._cut)]
         self._open.clear()
+        for choice in self._odd.choices:
+            out += self._odd.last(choice, over=over and choice not in self._cut)
         return out
 
     def _whole(self, choice: int, *, over: bool) -> Iterator[Frame]:
