@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import traceback
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tests.fuzz.drive import Run
     from tests.fuzz.readers import Plain
 
+_BLOCKS = re.compile(rb"^(?:data|event):", re.MULTILINE)
 type Law = Callable[["Seen"], Iterator[str]]
 
 MENDED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
@@ -30,6 +32,9 @@ MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrog
 """Rows where the broken stream reads as what it says, and only the repair makes of it what was meant."""
 SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments"})
 """Rows where half arguments read as all that came, and only the last of it was meant."""
+
+CALLED_LATE = frozenset({"missing-start", "late-name", "missing-id"})
+"""Rows of calls that open later for the client: an entry of nothing goes, an event that nobody knows waits."""
 
 
 class Seen(Outcome):
@@ -46,7 +51,8 @@ class Seen(Outcome):
         begin = self.case.body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         if begin == b"[":
             return "application/json"
-        return "application/x-ndjson" if begin == b"{" else "text/event-stream"
+        blocks = self.case.content_type != "application/x-ndjson" and _BLOCKS.search(self.case.body)
+        return "application/x-ndjson" if begin == b"{" and not blocks else "text/event-stream"
 
     @cached_property
     def raw(self) -> Plain:
@@ -211,10 +217,10 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
         return
     if "data-after-end" in {name for mend in seen.on.mends for name in mend.rows}:
         return  # what no client reads is dropped
-    if _ends_twice(seen):
+    if _goes_on(seen):
         return
     before, after = _meant(seen.off), _meant(seen.reread)
-    if "missing-id" in seen.on.names:  # an entry of nothing opens no call, and goes: its call opens later then
+    if seen.on.names & CALLED_LATE:
         before, after = sorted(before), sorted(after)
     if before != after and not _said_last(seen):
         yield f"calls {before} became {after}"
@@ -222,7 +228,7 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
 
 def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of a call that is not whole is the same, too."""
-    if _ends_twice(seen) or not seen.safe or not seen.on.mends or _meant(seen.off) != _meant(seen.reread):
+    if _goes_on(seen) or not seen.safe or not seen.on.mends or _meant(seen.off) != _meant(seen.reread):
         return
     before, after = (sorted(_halves(run)) for run in (seen.off, seen.reread))
     if _said_last(seen):
@@ -258,10 +264,12 @@ def _meant(run: Run) -> list[tuple[str, str]]:
     return runs + sorted((name, _value(said) if complete else "not whole") for name, said, complete in others)
 
 
-def _ends_twice(seen: Seen) -> bool:
-    """Whether another end follows the first: no client reads on so far, and its calls are not said in new events."""
-    kinds = [block.payload.get("type") for block in seen.raw_cut.blocks if isinstance(block.payload, dict)]
-    return sum(isinstance(kind, str) and kind in readers.ENDS for kind in kinds) > 1
+def _goes_on(seen: Seen) -> bool:
+    """Whether a Responses stream goes on behind its end: no client reads so far, and nothing is said anew there."""
+    payloads = ((block.payload if isinstance(block.payload, dict) else {}, block.name) for block in seen.raw_cut.blocks)
+    kinds = [str(payload.get("type", name)) for payload, name in payloads]
+    ends = [at for at, kind in enumerate(kinds) if kind in readers.ENDS]
+    return bool(ends) and any(kind.startswith("response.") for kind in kinds[ends[0] + 1 :])
 
 
 def text_goes_out(seen: Seen) -> Iterator[str]:

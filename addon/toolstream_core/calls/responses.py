@@ -93,7 +93,7 @@ class ResponsesCalls(Calls):
         key = known(fragment.id)
         by_item = self._by_item.get(known(fragment.item_id))
         if by_item is not None and key and by_item.id == key and fragment.phase is not Phase.OPEN:
-            return by_item
+            return None if _closes_another(by_item, fragment) else by_item
         if sharing := self._by_call.get(key):
             return self._of_id(sharing, by_item, fragment, event)
         match fragment.phase:
@@ -164,15 +164,23 @@ def _contradicts(call: OpenCall, fragment: Fragment) -> bool:
 
 def _corrects(call: OpenCall, fragment: Fragment) -> bool:
     """Whether arguments that are said whole are other ones than those of deltas: of these some were lost."""
-    said = fragment.arguments
-    if not isinstance(said, str) or not (call.kind is Kind.FUNCTION and call.arguments.whole) or not is_object(said):
+    if call.kind is not Kind.FUNCTION or _elsewhere(call, fragment) or not _says_other(call, fragment):
         return False
-    return not same_arguments(said, "{}") and not _says_same(call, fragment)
+    return isinstance(fragment.arguments, str) and not same_arguments(fragment.arguments, "{}")
 
 
 def _says_same(call: OpenCall, fragment: Fragment) -> bool:
     said = fragment.arguments
-    return isinstance(said, str) and same_arguments(call.arguments.reading()[0], said)
+    return isinstance(said, str) and same_arguments(call.arguments.reading()[0], _meant(said))
+
+
+def _meant(said: str) -> str:
+    """Arguments that are said at once; such as are encoded twice mean the object."""
+    if not said.lstrip().startswith('"'):
+        return said
+    text = ArgumentText()
+    text.add(said)
+    return text.reading()[0]
 
 
 def _may_repeat(call: OpenCall, fragment: Fragment) -> bool:
@@ -191,6 +199,17 @@ def _is_another(owner: OpenCall, fragment: Fragment) -> bool:
             return not owner.closed
         return owner.arguments.whole and not _is_nothing(owner)
     return fragment.phase is Phase.CLOSE and _contradicts(owner, fragment)
+
+
+def _says_other(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment says a whole object that is not a call's own."""
+    said = fragment.arguments
+    return isinstance(said, str) and is_object(said) and _contradicts(call, fragment)
+
+
+def _closes_another(owner: OpenCall, fragment: Fragment) -> bool:
+    """Whether an item that seemed to be a piece of a whole call turns out to say other arguments than that."""
+    return fragment.phase is Phase.CLOSE and _elsewhere(owner, fragment) and _says_other(owner, fragment)
 
 
 def _elsewhere(call: OpenCall, fragment: Fragment) -> bool:

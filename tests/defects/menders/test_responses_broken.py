@@ -212,3 +212,36 @@ def test_sequence_numbers_are_judged_the_same_with_shapes_and_without() -> None:
     body = sse(*numbered(0, CREATED), *late, {"type": "x", "sequence_number": 5})
     assert "sequence-numbers" in seen(body, EXCHANGE).told
     assert run(body, EXCHANGE, Settings(named(["missing-start"]))).told == seen(body, EXCHANGE).told
+
+
+def test_two_calls_of_one_id_at_the_same_time_are_two() -> None:
+    """The second one seemed to be a piece of the first, until it was closed."""
+    second = {"call_id": "call_0"}
+    body = sse(CREATED, added(), delta('{"a"'), added(place=1, **second), closed(WHOLE), closed('{"a":2}', 1, **second))
+    meant = [("f", {"a": 1}), ("f", {"a": 2})]
+    assert seen(body, EXCHANGE).calls == meant
+    went = mended(body, EXCHANGE)
+    assert seen(went.out, EXCHANGE).calls == plain(went.out) == meant
+
+
+def test_a_call_that_the_response_says_twice_in_two_spellings_is_one() -> None:
+    """One of them is encoded twice."""
+    output = [item(json.dumps(WHOLE)), item('{"a": 1}', 1, call_id="call_0")]
+    went = mended(sse(CREATED, completed(*output)), EXCHANGE)
+    assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
+    assert went.out.count(b'"response.output_item.added"') == 1
+
+
+def test_an_item_that_is_added_again_with_the_next_part() -> None:
+    """What it was added with is said, all of it."""
+    body = sse(CREATED, added('{"a":'), added("1}"))
+    assert plain(mended(body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
+    again = mended(sse(CREATED, added('{"a":'), added('{"a":'), delta("1}")), EXCHANGE, broken="reset")
+    assert plain(again.out) == [("f", {"a": 1})]
+
+
+def test_what_an_event_says_whole_stands_against_garbage_behind_it() -> None:
+    """Also where deltas said another object, of which some were lost."""
+    meant = '{"path":"x"}'
+    body = sse(CREATED, added(), delta('{"'), delta('":"x"}'), done(meant), closed('{"path":"\\-"}'), completed())
+    assert plain(mended(body, EXCHANGE).out) == [("f", {"path": "x"})]

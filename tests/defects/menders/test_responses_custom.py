@@ -73,7 +73,7 @@ def test_the_call_is_said_as_its_tool_takes_it(events: list[Payload], output: li
         return
     body = sse(*numbered(0, CREATED, *events, completed(*output)))
     assert NAME in seen(body, EXCHANGE).told
-    went = mended(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output")
+    went = mended(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
     assert b"function_call" not in went.out
     again = seen(went.out, EXCHANGE)
     assert again.told == []

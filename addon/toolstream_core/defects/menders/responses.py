@@ -198,7 +198,7 @@ class ResponsesMender(ItemsMender):
         own = look.text(look.get(payload, "item", "id") if kind in {ADDED, CLOSED} else payload.get("item_id"))
         if fragment.phase is Phase.OPEN:
             return self._added(frame, payload, call, own)
-        if isinstance(own, str) and own in self._copies:
+        if isinstance(own, str) and own in self._copies and self.knows(call):
             return self._of_copy(payload, kind, call)
         return self._of_item(frame, payload, kind, self.item_of(call))
 

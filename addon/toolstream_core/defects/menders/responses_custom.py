@@ -73,4 +73,5 @@ class CustomTools:
         mender.put({"type": _DONE, **place, "input": text})
         mender.put({"type": "response.output_item.done", "output_index": item.place, "item": closed})
         mender.places.closed[item.place] = item.custom = closed
+        item.done = item.closed = True
         return True

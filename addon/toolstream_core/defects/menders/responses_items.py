@@ -54,8 +54,8 @@ class ItemsMender(EventsMender):
         """The first item of each call_id that the client knows."""
         self.told_items: dict[str, Identity] = {}
         """The first item of each id that the client knows."""
-        self._kept_at: dict[int, Item] = {}
-        """The item of which events are kept, by its place."""
+        self._kept_at: dict[int | None, Item] = {}
+        """The item of which events are kept, by its place, be it unknown."""
         self.created: dict[str, Json] = {}
         """The response as `response.created` had it."""
         self._by_call: dict[int, Item] = {}
@@ -105,7 +105,7 @@ class ItemsMender(EventsMender):
     def _added(self, frame: Frame, payload: dict[str, Json], call: OpenCall, own: object) -> dict[str, Json] | None:
         item = self.item_of(call)
         if item.added:
-            return None if self._added_again(item, own) else payload
+            return None if self._added_again(item, own, payload) else payload
         if call.name in self.custom and not item.kept and self._is_wrapped(item):
             self._keep(item, frame, CUSTOM_AS_FUNCTION)
             return None
@@ -113,8 +113,7 @@ class ItemsMender(EventsMender):
             item.unnamed = True
             self._keep(item, frame, LATE_NAME)
             return None
-        if isinstance(call.index, int):
-            self._let_others_go(item, call.index)
+        self._let_others_go(item, call.index if isinstance(call.index, int) else None)
         self._spoken.append(item)
         self.places.call_added()
         item.named()
@@ -139,15 +138,16 @@ class ItemsMender(EventsMender):
             return None
         return changed
 
-    def _let_others_go(self, item: Item, place: int) -> None:
+    def _let_others_go(self, item: Item, place: int | None) -> None:
         """Events that are kept go on before an item at their place that is another one: else they would be its own."""
         other = self._kept_at.pop(place, item)
         if other is not item and other.kept and not other.added:
             self.give_back(other)
 
-    def _added_again(self, item: Item, own: object) -> bool:
+    def _added_again(self, item: Item, own: object, payload: dict[str, Json]) -> bool:
         """Judge an item of a call that has one; whether it is to go."""
         if own == item.id and not (item.closed or item.in_pieces):
+            item.said.begun_again(look.get(payload, "item", "arguments"))
             return self.tell(REPEATED_START, self.number, "the item is added again", item.call)
         again = item.whole and not (item.in_pieces or item.call.arguments.empty)
         item.in_pieces = item.in_pieces or not again
@@ -267,9 +267,10 @@ class ItemsMender(EventsMender):
 
     def _keep(self, item: Item, frame: Frame, row: Row) -> None:
         self._keeps = frame
-        if isinstance(item.call.index, int):
-            self.places.name(item.call.index)
-            self._kept_at[item.call.index] = item
+        place = item.call.index
+        if isinstance(place, int):
+            self.places.name(place)
+        self._kept_at[place if isinstance(place, int) else None] = item
         item.kept.add(frame, row, self._gone)
         if item.kept.size > MAX_KEPT:
             self.give_back(item)

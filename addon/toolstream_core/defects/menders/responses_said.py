@@ -92,6 +92,12 @@ class Said:
         """The item was added with these arguments."""
         self._head = self.as_text(said) or ""
 
+    def begun_again(self, said: Json) -> None:
+        """The item was added once more, with these: the next part, unless they are the same."""
+        text = said if isinstance(said, str) else ""
+        if not is_object(self._head) and text != self._head:
+            self._head += text
+
     def head(self, *, delta: bool) -> str:
         """What goes on of the arguments that the item was added with; before a `delta`, which says whole ones anew."""
         head, self._head = self._head, ""
@@ -146,9 +152,9 @@ class Said:
         if said is None:
             return None
         meant = spelled(text, self._mender.on, self.judge)
-        if is_object(given) and not is_json(meant):
-            message = "the event says no whole arguments, the deltas before it do"
-            return given if self.judge(SHORT_CLOSING, message) else meant
+        if not is_json(meant) and is_object(before := self.meant):
+            message = "the event says no whole arguments, those before it do"
+            return before if self.judge(SHORT_CLOSING, message) else meant
         return meant
 
     def as_text(self, said: Json) -> str | None:
