@@ -30,7 +30,7 @@ MENDED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code
 """Rows that a safe repair answers offline."""
 MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
 """Rows where the broken stream reads as what it says, and only the repair makes of it what was meant."""
-SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments"})
+SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments", "replayed-arguments"})
 """Rows where half arguments read as all that came, and only the last of it was meant."""
 
 CALLED_LATE = frozenset({"missing-start", "late-name", "missing-id"})

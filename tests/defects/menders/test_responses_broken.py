@@ -245,3 +245,18 @@ def test_what_an_event_says_whole_stands_against_garbage_behind_it() -> None:
     meant = '{"path":"x"}'
     body = sse(CREATED, added(), delta('{"'), delta('":"x"}'), done(meant), closed('{"path":"\\-"}'), completed())
     assert plain(mended(body, EXCHANGE).out) == [("f", {"path": "x"})]
+
+
+def test_a_piece_comes_when_the_call_had_been_closed() -> None:
+    """The event that closes it has gone on already; the call is closed once more when it is whole."""
+    other = {"type": "response.in_progress", "response": {}}
+    piece = [added(place=2, call_id="call_0"), delta('{"b":1}', 2), closed('{"b":1}', 2, call_id="call_0")]
+    went = mended(sse(CREATED, closed(""), other, *piece), EXCHANGE)
+    assert seen(went.out, EXCHANGE).calls == plain(went.out) == [("f", {"b": 1})]
+
+
+def test_an_event_that_its_name_alone_tells_waits_as_others_do() -> None:
+    """A delta without a type comes before its item."""
+    late = json.dumps({key: value for key, value in delta('{"a"').items() if key != "type"})
+    body = f"event: response.function_call_arguments.delta\ndata: {late}\n\n".encode() + sse(added(), delta(":1}"))
+    assert plain(mended(sse(CREATED) + body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]

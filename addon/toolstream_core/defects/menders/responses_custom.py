@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
+from toolstream_core.defects.menders.responses_events import CLOSED
 from toolstream_core.defects.retold import Custom
 from toolstream_core.dialects import request
 from toolstream_core.model import ABSENT
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.menders.responses_item import Item
     from toolstream_core.defects.menders.responses_items import ItemsMender
     from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
 
 # A custom tool takes text of any form, and has no parameters: the one key under which the text stands is the model's
 # or the gateway's invention, `input` or `patch` most often. Where there are more keys, or none, or a number, nobody
@@ -52,6 +55,23 @@ class CustomTools:
         if self._names is None:
             self._names = request.custom_tools(self._mender.context.exchange.request)
         return name in self._names
+
+    def wraps(self, item: Item) -> bool:
+        """Judge a function call of a tool that takes text; whether it is to be said otherwise."""
+        mender = self._mender
+        message = f"{item.call.name} is a custom tool, and its call comes as a function call"
+        item.wrapped = mender.tell(CUSTOM_AS_FUNCTION, mender.number, message, item.call)
+        return item.wrapped
+
+    def take(self, frame: Frame, payload: dict[str, Json], kind: str, item: Item) -> dict[str, Json] | None:
+        """What goes on for an event of a call that is to be said otherwise: it waits until the call is closed."""
+        content = payload.get("item")
+        if kind != CLOSED or not isinstance(content, dict):
+            self._mender.keep(item, frame, CUSTOM_AS_FUNCTION)
+        elif content.get("status") == "incomplete" or not self.say(item, content):
+            self._mender.give_back(item)
+            return payload
+        return None
 
     def say(self, item: Item, content: dict[str, Json]) -> bool:
         """Say a whole call in new events as its tool takes it, given its item; whether that could be done."""

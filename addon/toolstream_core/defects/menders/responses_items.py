@@ -106,12 +106,12 @@ class ItemsMender(EventsMender):
         item = self.item_of(call)
         if item.added:
             return None if self._added_again(item, own, payload) else payload
-        if call.name in self.custom and not item.kept and self._is_wrapped(item):
-            self._keep(item, frame, CUSTOM_AS_FUNCTION)
+        if call.name in self.custom and not item.kept and self.custom.wraps(item):
+            self.keep(item, frame, CUSTOM_AS_FUNCTION)
             return None
         if not call.name and self.on(LATE_NAME):
             item.unnamed = True
-            self._keep(item, frame, LATE_NAME)
+            self.keep(item, frame, LATE_NAME)
             return None
         self._let_others_go(item, call.index if isinstance(call.index, int) else None)
         self._spoken.append(item)
@@ -150,7 +150,8 @@ class ItemsMender(EventsMender):
             item.said.begun_again(look.get(payload, "item", "arguments"))
             return self.tell(REPEATED_START, self.number, "the item is added again", item.call)
         again = item.whole and not (item.in_pieces or item.call.arguments.empty)
-        item.in_pieces = item.in_pieces or not again
+        if not again:
+            item.in_pieces, item.closed = True, False
         self.places.in_pieces = self.places.in_pieces or item.in_pieces
         row = DOUBLED_CALL if again else ITEM_PER_FRAGMENT
         message = "the call was said before" if again else "a fragment of the call comes as an item of its own"
@@ -162,12 +163,13 @@ class ItemsMender(EventsMender):
         """Arguments that came before their item."""
         self._counting = self._sequence is not None
         for frame in item.kept:
-            payload, kind = frame.json, look.get(frame.json, "type")
+            payload = frame.json
+            kind = payload.get("type", frame.name) if isinstance(payload, dict) else ""
             if kind == DONE:
                 item.said.settle()
                 self._let_delta_go()
             if isinstance(payload, dict) and kind in {DELTA, DONE}:
-                changed = self._of_item(frame, payload, str(kind), item)
+                changed = self._of_item(frame, payload, kind, item)
                 if changed is not None:
                     self._go(frame, changed)
 
@@ -216,7 +218,7 @@ class ItemsMender(EventsMender):
     def _of_unknown(self, frame: Frame, payload: dict[str, Json], kind: str, item: Item) -> dict[str, Json] | None:
         """An event of an item that was not added, or not by its name."""
         if item.wrapped:
-            return self._of_wrapped(frame, payload, kind, item)
+            return self.custom.take(frame, payload, kind, item)
         if item.unnamed and item.call.name:
             first = item.kept.frames[0]
             opening: Json = first.json
@@ -227,12 +229,12 @@ class ItemsMender(EventsMender):
             return payload
         if kind == CLOSED and item.call.name:
             return self._say_closed(frame, payload, item)
-        self._keep(item, frame, LATE_NAME if item.unnamed else MISSING_START)
+        self.keep(item, frame, LATE_NAME if item.unnamed else MISSING_START)
         return None
 
     def say(self, item: Item, content: Json) -> None:
         """Say a whole call of which nobody has heard, given its item."""
-        wrapped = item.call.name in self.custom and self._is_wrapped(item)
+        wrapped = item.call.name in self.custom and self.custom.wraps(item)
         if not (wrapped and isinstance(content, dict) and self.custom.say(item, content)):
             item.say(content)
 
@@ -248,24 +250,8 @@ class ItemsMender(EventsMender):
         self._held = Closing(frame, self._counted(closing), item)
         return None
 
-    def _is_wrapped(self, item: Item) -> bool:
-        """Judge a function call of a tool that takes text; whether it is to be said otherwise."""
-        message = f"{item.call.name} is a custom tool, and its call comes as a function call"
-        item.wrapped = self.tell(CUSTOM_AS_FUNCTION, self.number, message, item.call)
-        return item.wrapped
-
-    def _of_wrapped(self, frame: Frame, payload: dict[str, Json], kind: str, item: Item) -> dict[str, Json] | None:
-        """An event of a function call that is to be said as a custom tool's: waits until the call is closed."""
-        content = payload.get("item")
-        if kind == CLOSED and isinstance(content, dict):
-            if content.get("status") == "incomplete" or not self.custom.say(item, content):
-                self.give_back(item)
-                return payload
-        else:
-            self._keep(item, frame, CUSTOM_AS_FUNCTION)
-        return None
-
-    def _keep(self, item: Item, frame: Frame, row: Row) -> None:
+    def keep(self, item: Item, frame: Frame, row: Row) -> None:
+        """Keep an event of an item of which nobody can be told yet; `row` is why."""
         self._keeps = frame
         place = item.call.index
         if isinstance(place, int):
