@@ -168,3 +168,8 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         text.add("12345")
     assert text.text() == "1234512345"
     assert text.reading() == ("1234512345", False)
+
+
+def test_half_of_arguments_encoded_twice_is_read_decoded() -> None:
+    """Where garbage follows whole ones."""
+    assert read('"{\\"a\\":1}"NaN') == ('{"a":1}NaN', False)

@@ -72,7 +72,7 @@ class Evidence:
 
     @cached_property
     def runs(self) -> list[list[str]]:
-        """Argument text in order: all of it, that under each key, and that of each value of a key that says whose."""
+        """Argument text in order: all of it, that under each key, within each object, and of each that says whose."""
         found: dict[object, list[str]] = defaultdict(list)
         for payload in self._payloads:
             for key, keys, text in _parts(payload, {}):
@@ -135,7 +135,7 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
         if key in ARGUMENTS and isinstance(inner, str):
             yield key, mine, inner
         else:
-            yield from _parts(inner, mine)
+            yield from _parts(inner, {**mine, "within": key})
 
 
 def _begins_somewhere(run: list[str], wanted: str) -> bool:

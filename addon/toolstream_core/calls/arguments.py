@@ -182,10 +182,10 @@ class ArgumentText:
         if not (self.spilled and self._scanner.whole and self._holds_object()):
             return joined, False
         said, again = joined[: self._end].strip(), joined[self._end :].strip()
-        rest = _without(said, again)
+        rest, meant = _without(said, again), _unwrapped(said)
         if rest[:1] not in {"}", "]"} and is_markup(rest):
-            return _unwrapped(said), True
-        return (joined if rest == again else said + rest), False
+            return meant, True
+        return (joined if rest == again and meant == said else meant + rest), False
 
     def restarted_by(self, piece: Seen[str]) -> bool:
         """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""

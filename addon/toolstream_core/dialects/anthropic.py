@@ -96,7 +96,7 @@ def _index(payload: dict[str, Json]) -> int | Absent:
 
 def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
     said, _ = look.argument_text(block.get("input", ABSENT))
-    if phase is Phase.OPEN and said in {"{}", ""}:
+    if phase is Phase.OPEN and isinstance(said, str) and said.strip() in {"{}", ""}:
         said = ABSENT
     return Fragment(
         0,

@@ -400,3 +400,23 @@ def test_what_concerns_no_block_stays_behind_an_empty_object(quiet: bytes, count
     assert mended(whole, HERE).out == whole
     begun = HEAD + start(0) + more(0, "{}") + count * quiet
     assert mended(begun, HERE, broken="reset").out == begun
+
+
+def test_a_start_that_comes_again_behind_our_own_stop_is_no_other_call() -> None:
+    """The block was stopped since another one started."""
+    thinking = start(1, "thinking", thinking="")
+    body = HEAD + start(0) + more(0, '{"a":1}') + thinking + start(0) + stop(0) + stop(1) + DELTA + STOP
+    assert seen(mended(body, HERE).out, HERE).calls == [("f", {"a": 1})]
+
+
+def test_arguments_of_nobody_leave_the_message_open() -> None:
+    """A call is missing, so that nothing says that the turn is over."""
+    body = HEAD + more(5, '{"b"') + start(0) + more(0, '{"a":1}')
+    assert b"message_stop" not in mended(body, HERE).out
+
+
+@pytest.mark.parametrize("nothing", ["", "{}", " {} ", "null", None])
+def test_a_start_with_an_input_that_says_nothing_has_no_arguments(nothing: Any) -> None:
+    """No delta is made of it, which would be a whole call's."""
+    out = mended(HEAD + start(0, input=nothing), HERE).out
+    assert out == HEAD + start(0)

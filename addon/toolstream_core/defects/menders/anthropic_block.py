@@ -122,8 +122,7 @@ class Block:
             return False
         if not self.call.whole(may_be_empty=self._mender.context.may_be_empty(name)):
             return False
-        mine = self.call.arguments
-        return same_arguments(self.prefilled or "{}" if mine.empty else mine.reading()[0], arguments)
+        return same_arguments(self.call.meant()[0], arguments)
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
@@ -240,11 +239,11 @@ class Block:
 
     def _empty(self, content: Payload) -> None:
         """The input of a start is `{}`; what more it says comes in a delta."""
-        if content.get("input") in (None, ""):
+        said = content.get("input")
+        if said is None or (isinstance(said, str) and says_nothing(said)):
             if self.judge(MISSING_INPUT, "the block starts without input"):
                 content["input"] = {}
-        elif content["input"] != {} and self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
-            said = content["input"]
+        elif said != {} and self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
             content["input"] = {}
             self.prefilled = said if isinstance(said, str) else encoded(said).decode()
 

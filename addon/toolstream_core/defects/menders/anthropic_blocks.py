@@ -58,6 +58,8 @@ class BlocksMender(EventsMender):
         self._ending = Endings(self)
         self._placeholder: Placeholder | None = None
         self._moved = False
+        self._astray = False
+        """Whether arguments came that belong to no call."""
         self._earlier: frozenset[str] | None = None
 
     @property
@@ -75,7 +77,7 @@ class BlocksMender(EventsMender):
     @property
     def runnable(self) -> bool:
         """Whether calls came, and each of them can be run."""
-        return self.whole and all(one.runnable for one in self.calls)
+        return self.whole and not self._astray and all(one.runnable for one in self.calls)
 
     def _begin(self, block: Block, event: Event, payload: Payload) -> None:
         """Give the client a block."""
@@ -147,6 +149,7 @@ class BlocksMender(EventsMender):
         """
         index = index_of(payload)
         taken = index is not None and 0 <= index < self.count
+        self._astray = self._astray or call is not None
         apart = self.on(UNKNOWN_BLOCK) and (taken or call is not None)
         self._pass(event.frame, payload, set_apart(payload) if apart else payload)
 

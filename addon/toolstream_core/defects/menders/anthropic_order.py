@@ -95,9 +95,9 @@ class OrderMender(BlocksMender):
     def _again(self, queue: Queue, block: Block) -> bool:
         """Whether a block that waited says an earlier call again, and nothing else; tells it."""
         call = block.call
-        if call is None or not (queue.stopped or call.arguments.whole) or not block.whole:
+        if call is None or not block.whole:
             return False
-        said = call.arguments.reading()[0]
+        said = call.meant()[0]
         if not any(one.says(block.name, said) for one in self.by_id.get(block.given_id, ())):
             return False
         block.texts = [one.payload for one in queue.events if is_text(one.payload)]
