@@ -28,7 +28,10 @@ CLOSING = re.compile(
     rb'|output_item\.done|response\.(?:completed|incomplete|done)|finishReason|"done"\s*:\s*true'
 )
 """Whatever says, in any protocol, that a call or the turn is over."""
-_EMPTY = re.compile(rb'"(?:arguments|args|parameters)"\s*:\s*\{\s*\}')
+_EMPTY = re.compile(
+    rb'"(?:arguments|args|parameters)"\s*:\s*\{\s*\}'
+    rb'|function_call_arguments\.delta[^\n]*\n?[^\n]*"delta"\s*:\s*\{\s*\}'
+)
 NOTHING = {"", "null", "{}", '""'}
 
 

@@ -62,6 +62,8 @@ class ResponsesCalls(Calls):
         """
         if fragment.phase is Phase.OPEN and call.over:
             self._reopen(call)
+        if call.name and fragment.name and not known(fragment.name).startswith(call.name):
+            fragment = fragment._replace(name=ABSENT)
         if fragment.phase is Phase.MORE and fragment.arguments and call.start_input is not None:
             call.start_input, call.arguments = None, ArgumentText()
         known_already = _closes_piece(call, fragment) if fragment.phase is Phase.CLOSE else call.over
@@ -94,6 +96,8 @@ class ResponsesCalls(Calls):
         by_item = self._by_item.get(known(fragment.item_id))
         if by_item is not None and key and by_item.id == key and fragment.phase is not Phase.OPEN:
             return None if _closes_another(by_item, fragment) else by_item
+        if fragment.phase is Phase.OPEN and by_item is not None and not (by_item.id or by_item.name):
+            return by_item
         if sharing := self._by_call.get(key):
             return self._of_id(sharing, by_item, fragment, event)
         match fragment.phase:
@@ -122,7 +126,8 @@ class ResponsesCalls(Calls):
         untold = list(islice(self._told.others(known(fragment.id), sharing, event), MAX_ALIKE))
         again = [call for call in islice(reversed(sharing), MAX_ALIKE) if _says_same(call, fragment)]
         fitting = next((call for call in untold if not _contradicts(call, fragment)), None)
-        return fitting or next(iter([*again, *untold]), None)
+        others = (call for call in untold if not (_says_other(call, fragment) and _elsewhere(call, fragment)))
+        return fitting or next(iter([*again, *others]), None)
 
     def _at(self, fragment: Fragment) -> OpenCall | None:
         """The open item of the fragment's index, or the only open one where it has none."""
@@ -198,7 +203,7 @@ def _is_another(owner: OpenCall, fragment: Fragment) -> bool:
         if owner.arguments.empty:
             return not owner.closed
         return owner.arguments.whole and not _is_nothing(owner)
-    return fragment.phase is Phase.CLOSE and _contradicts(owner, fragment)
+    return fragment.phase is Phase.CLOSE and _says_other(owner, fragment)
 
 
 def _says_other(call: OpenCall, fragment: Fragment) -> bool:

@@ -260,3 +260,54 @@ def test_an_event_that_its_name_alone_tells_waits_as_others_do() -> None:
     late = json.dumps({key: value for key, value in delta('{"a"').items() if key != "type"})
     body = f"event: response.function_call_arguments.delta\ndata: {late}\n\n".encode() + sse(added(), delta(":1}"))
     assert plain(mended(sse(CREATED) + body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
+
+
+def test_calls_that_only_the_response_tells_apart() -> None:
+    """Two under one id, of which one was streamed."""
+    output = [item(WHOLE), item('{"a":2}', 1, call_id="call_0")]
+    body = sse(CREATED, added(place=1, call_id="call_0"), delta('{"a":2}', 1), completed(*output))
+    meant = [("f", {"a": 1}), ("f", {"a": 2})]
+    assert sorted(seen(body, EXCHANGE).calls, key=str) == meant
+    went = mended(body, EXCHANGE)
+    assert sorted(seen(went.out, EXCHANGE).calls, key=str) == sorted(plain(went.out), key=str) == meant
+
+
+def test_a_call_whose_first_event_closes_it_may_be_an_earlier_one_again() -> None:
+    """Deltas of it came before; none of its events goes on."""
+    again = [delta('{"a": 1}', 1), closed('{"a": 1}', 1, call_id="call_0")]
+    for events in ([*call(WHOLE), *again], [*again[:1], *call(WHOLE), *again[1:]]):
+        went = mended(sse(CREATED, *events, completed(item(WHOLE))), EXCHANGE)
+        assert "doubled-call" in went.told
+        assert went.out == sse(CREATED, *call(WHOLE), completed(item(WHOLE)))
+
+
+def test_a_header_belongs_to_what_came_before_it_under_its_item_id() -> None:
+    """Although its call_id is that of another call, which is open. Nothing that waited goes on twice."""
+    events = [added(place=1, call_id="call_0"), delta(WHOLE), added()]
+    body = sse(CREATED, *events)
+    assert [(one.name, one.arguments) for one in seen(body, EXCHANGE).record.calls] == [("f", ""), ("f", WHOLE)]
+    went = mended(body, EXCHANGE, broken="reset")
+    assert plain(went.out) == [("f", ""), ("f", {"a": 1})]
+    assert went.out.count(b'"delta":') == 1
+
+
+def test_a_late_name_where_the_header_is_not_the_first_event() -> None:
+    """Each event goes on as what it is."""
+    body = sse(CREATED, delta(""), added(name=""), done(WHOLE), closed(WHOLE), completed(item(WHOLE)))
+    went = mended(body, EXCHANGE)
+    assert seen(went.out, EXCHANGE).told == []
+    assert plain(went.out) == [("f", {"a": 1})]
+
+
+def test_a_delta_that_could_be_of_two_calls_is_not_made_one_of_either() -> None:
+    """It says neither place nor item."""
+    nobodys = {"type": "response.function_call_arguments.delta", "delta": WHOLE}
+    body = sse(CREATED, added(), added(place=1), nobodys, delta('{"a":2}', 1))
+    assert mended(body, EXCHANGE, broken="reset").out == body
+
+
+def test_a_name_is_not_joined_to_another() -> None:
+    """Each event of an item has the whole name."""
+    body = sse(CREATED, added(name="g"), closed(WHOLE))
+    assert seen(body, EXCHANGE).calls == [("g", {"a": 1})]
+    assert seen(sse(CREATED, added(name="f"), closed(WHOLE, name="f_all")), EXCHANGE).calls == [("f_all", {"a": 1})]

@@ -115,7 +115,7 @@ class ResponsesMender(ItemsMender):
             self._gone += 1
             return [frame]
         self._out, self.number = [], frame.number
-        kind = str(payload.get("type", frame.name)) if isinstance(payload, dict) else ""
+        kind = self._kind(frame)
         if not self._begun and isinstance(payload, dict) and is_resumed(self.context.exchange.path, payload, kind):
             self._begun = self.as_it_comes = True
             return [frame]

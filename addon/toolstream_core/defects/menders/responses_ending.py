@@ -112,7 +112,7 @@ class Endings:
 
     def _unsaid(self) -> None:
         for item in self._mender.items:
-            if item.kept and not item.added:
+            if item.kept and not (item.added or item.known):
                 self._mender.give_back(item)
 
     def _close_pieces(self) -> None:

@@ -83,8 +83,10 @@ class Item(Identity):
         return payload if content == item else {**payload, "item": content}
 
     def placed(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
-        """An event of it under its place and item id."""
+        """An event of it under its place and item id; one that is only guessed to be of it as it came."""
         changed = payload
+        if self.call.guessed and "output_index" not in payload and not payload.get("item_id"):
+            return payload
         if "output_index" not in payload:
             if self.judge(MISSING_INDEX, "an event of the item has no output_index"):
                 changed = {**changed, "output_index": self.place}

@@ -16,7 +16,7 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.defects.menders.responses_custom import CustomTools
 from toolstream_core.defects.menders.responses_ending import Endings
-from toolstream_core.defects.menders.responses_events import CLOSED, DELTA, DONE
+from toolstream_core.defects.menders.responses_events import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.defects.menders.responses_item import Item
 from toolstream_core.defects.menders.responses_kept import Closing, Delta
 from toolstream_core.defects.menders.responses_out import EventsMender
@@ -163,8 +163,7 @@ class ItemsMender(EventsMender):
         """Arguments that came before their item."""
         self._counting = self._sequence is not None
         for frame in item.kept:
-            payload = frame.json
-            kind = payload.get("type", frame.name) if isinstance(payload, dict) else ""
+            payload, kind = frame.json, self._kind(frame)
             if kind == DONE:
                 item.said.settle()
                 self._let_delta_go()
@@ -220,13 +219,16 @@ class ItemsMender(EventsMender):
         if item.wrapped:
             return self.custom.take(frame, payload, kind, item)
         if item.unnamed and item.call.name:
-            first = item.kept.frames[0]
+            first = next(frame for frame in item.kept if self._kind(frame) == ADDED)
             opening: Json = first.json
             self._added(first, opening, item.call, None)
             return self._of_item(frame, payload, kind, item)
         if not item.unnamed and not self.tell(MISSING_START, self.number, "the item was not added before", item.call):
             item.known = True
             return payload
+        if kind == CLOSED and self.repeats.drops_closed(item):
+            self._spoken.append(item)
+            return None
         if kind == CLOSED and item.call.name:
             return self._say_closed(frame, payload, item)
         self.keep(item, frame, LATE_NAME if item.unnamed else MISSING_START)

@@ -47,6 +47,11 @@ class EventsMender(Mender):
             payload = {**payload, "sequence_number": self._sequence}
         self._out.append(self.context.writer.make(payload, self.number, str(payload["type"])))
 
+    def _kind(self, frame: Frame) -> str:
+        """The type of an event."""
+        payload = frame.json
+        return str(payload.get("type", frame.name)) if isinstance(payload, dict) else ""
+
     def _rewritten(self, frame: Frame, payload: dict[str, Json]) -> Frame:
         kind = payload.get("type")
         renamed = frame.name and kind != look.get(frame.json, "type") and isinstance(kind, str)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.defects.menders.responses_item import Item
     from toolstream_core.defects.menders.responses_items import ItemsMender
     from toolstream_core.model import Event, Fragment
 
@@ -69,6 +70,14 @@ class Repeats:
         if begins and any(self._same(call, one) for one in self._twins(call)):
             self._again.add(id(call))
         return self.repeats(call) and mender.tell(DOUBLED_CALL, mender.number, "the call was said before", call)
+
+    def drops_closed(self, item: Item) -> bool:
+        """Whether a call of which the closing event is the first that has its id is an earlier one again."""
+        mender, call = self._mender, item.call
+        if any(self._same(call, one) for one in self._twins(call)):
+            self._again.add(id(call))
+        item.known = self.repeats(call) and mender.tell(DOUBLED_CALL, mender.number, "the call was said before", call)
+        return item.known
 
     def repeats(self, call: OpenCall) -> bool:
         """Whether a call has been found to say an earlier one again."""
