@@ -76,7 +76,7 @@ class ResponsesCalls(Calls):
             fragment.phase is Phase.OPEN
             and fragment.arguments
             and call.kind is not Kind.CUSTOM
-            and call.arguments.whole
+            and (call.arguments.whole or not _may_go_on(call))
         ):
             call.start_input = call.arguments.text()
 
@@ -165,6 +165,11 @@ def _contradicts(call: OpenCall, fragment: Fragment) -> bool:
     """Whether arguments that are said whole are not those of a call that has its own; `""` says none."""
     said = fragment.arguments
     return call.arguments.whole and isinstance(said, str) and said != "" and not _says_same(call, fragment)
+
+
+def _may_go_on(call: OpenCall) -> bool:
+    """Whether the arguments so far may be the begin of an object."""
+    return call.arguments.viable and call.arguments.text().lstrip().startswith(("{", '"'))
 
 
 def _corrects(call: OpenCall, fragment: Fragment) -> bool:

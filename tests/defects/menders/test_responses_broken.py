@@ -311,3 +311,37 @@ def test_a_name_is_not_joined_to_another() -> None:
     body = sse(CREATED, added(name="g"), closed(WHOLE))
     assert seen(body, EXCHANGE).calls == [("g", {"a": 1})]
     assert seen(sse(CREATED, added(name="f"), closed(WHOLE, name="f_all")), EXCHANGE).calls == [("f_all", {"a": 1})]
+
+
+@pytest.mark.parametrize("head", ["-0.5", '["x"]', "x", '{"b', '{"b":1}'])
+def test_what_an_item_was_added_with_is_dropped_where_its_deltas_say_others(head: str) -> None:
+    """They do not go on with it."""
+    body = sse(CREATED, added(head), delta(WHOLE))
+    assert plain(mended(body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
+    inner = sse(CREATED, added('{"a":'), delta('{"b":1}'), delta("}"))
+    assert plain(mended(inner, EXCHANGE, broken="reset").out) == [("f", {"a": {"b": 1}})]
+
+
+def test_an_event_that_says_no_place_goes_before_an_item_that_is_added() -> None:
+    """Else it would be of that item."""
+    nobodys = {"type": "response.function_call_arguments.done", "arguments": "{}"}
+    body = sse(CREATED, nobodys, added())
+    assert mended(body, EXCHANGE, broken="reset").out == body
+    assert changes(body, "reset") == []
+
+
+def test_events_of_two_items_that_wait_come_out_in_order_or_are_told() -> None:
+    """One after the other is no change; one within the other is."""
+    two = [added(name=""), added(place=1, name=""), delta("{", 1)]
+    assert changes(sse(CREATED, *two), "reset") == []
+    body = sse(CREATED, *two, delta("{"))
+    assert mended(body, EXCHANGE, broken="reset").out != body
+    assert changes(body, "reset") == [("missing-name",)]
+
+
+def test_arguments_of_a_second_header_are_told() -> None:
+    """They are not in the first."""
+    body = sse(CREATED, added(), added(WHOLE))
+    went = mended(body, EXCHANGE, broken="reset")
+    assert {"prefilled-arguments", "repeated-start"} <= set(went.told)
+    assert plain(went.out) == [("f", {"a": 1})]

@@ -73,6 +73,7 @@ class ResponsesMender(ItemsMender):
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """As `Stage.went_by`."""
         self.number = passed.first + passed.events - 1
+        self._gone += 1
         if passed.counter is not None:
             self._sequence = self._counter = passed.counter
         if not self.as_it_comes:
@@ -115,6 +116,7 @@ class ResponsesMender(ItemsMender):
             self._gone += 1
             return [frame]
         self._out, self.number = [], frame.number
+        self._met += 1
         kind = self._kind(frame)
         if not self._begun and isinstance(payload, dict) and is_resumed(self.context.exchange.path, payload, kind):
             self._begun = self.as_it_comes = True
@@ -137,14 +139,15 @@ class ResponsesMender(ItemsMender):
 
     def _account(self, frame: Frame | None) -> None:
         """Audit what went on for an event, and for those that were kept until it; `None` for one that is kept."""
-        for item in self._spoken[self._accounted :]:
-            if not item.kept.moved(self.number, self._gone):
-                self._before += item.kept
-            elif item.kept.row is LATE_NAME and not item.call.name:
-                self.because(MISSING_NAME)
-            else:
-                self.because(item.kept.row)
+        items = [item for item in self._spoken[self._accounted :] if item.kept]
         self._accounted = len(self._spoken)
+        kept = [one for item in items for one in item.kept]
+        in_order = sorted(kept, key=lambda one: one.number)
+        moved = kept != in_order or any(item.kept.moved(self.number, self._gone, self._met) for item in items)
+        for item in items if moved else ():
+            nameless = item.kept.row is LATE_NAME and not item.call.name
+            self.because(MISSING_NAME if nameless else item.kept.row)
+        self._before += () if moved else kept
         self._gone += bool(self._out)
         self.went(frame, self._out, waits=self._delta is not None or self._held is not None)
 

@@ -210,10 +210,10 @@ class Item(Identity):
             self.said.begun("")
         self._put_delta(self.said.rest(meant))
 
-    def say_head(self, *, delta: bool = False) -> None:
-        """Give the client what the item was added with; `delta`: as far as the delta at hand goes on with it."""
+    def say_head(self, delta: str = "") -> None:
+        """Give the client what the item was added with, as far as a delta at hand goes on with it."""
         if self.added and not self.closed:
-            self._put_delta(self.said.head(delta=delta))
+            self._put_delta(self.said.head(delta))
 
     def _put_delta(self, text: str) -> None:
         if text:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.responses_identity import Identity
-    from toolstream_core.defects.menders.responses_kept import Held
     from toolstream_core.defects.row import Row
     from toolstream_core.defects.stage import Context
     from toolstream_core.model import Json
@@ -70,8 +69,6 @@ class ItemsMender(EventsMender):
         self._held: Closing | None = None
         """An event that closes a call before its arguments are whole: waits for the next event."""
         self._delta: Delta | None = None
-        self._unsent: Held | None = None
-        """What was held when an event came that is still being dealt with."""
         self._spoken: list[Item] = []
         """Items whose kept events are replaced by what goes on for the event that is dealt with."""
         self._earlier: frozenset[str] | None = None
@@ -113,7 +110,7 @@ class ItemsMender(EventsMender):
             item.unnamed = True
             self.keep(item, frame, LATE_NAME)
             return None
-        self._let_others_go(item, call.index if isinstance(call.index, int) else None)
+        self._let_others_go(item)
         self._spoken.append(item)
         self.places.call_added()
         item.named()
@@ -138,11 +135,13 @@ class ItemsMender(EventsMender):
             return None
         return changed
 
-    def _let_others_go(self, item: Item, place: int | None) -> None:
-        """Events that are kept go on before an item at their place that is another one: else they would be its own."""
-        other = self._kept_at.pop(place, item)
-        if other is not item and other.kept and not other.added:
-            self.give_back(other)
+    def _let_others_go(self, item: Item) -> None:
+        """Events of others that are kept, at the item's place or none, go on before it: else they would be its own."""
+        place = item.call.index
+        for key in {None, place if isinstance(place, int) else None}:
+            other = self._kept_at.pop(key, item)
+            if other is not item and other.kept and not other.added:
+                self.give_back(other)
 
     def _added_again(self, item: Item, own: object, payload: dict[str, Json]) -> bool:
         """Judge an item of a call that has one; whether it is to go."""
@@ -195,8 +194,8 @@ class ItemsMender(EventsMender):
             message = "a delta follows the event that says the arguments whole"
             return None if self.tell(REPLAYED_ARGUMENTS, self.number, message, item.call) else payload
         if kind == DELTA:
-            if changed.get("delta"):
-                item.say_head(delta=True)
+            if isinstance(said := changed.get("delta"), str) and said:
+                item.say_head(said)
             told = item.said.take(changed.get("delta"), may_wait=True)
             self._let_delta_go()
             self._delta = Delta(frame, changed, item, told)
@@ -259,7 +258,7 @@ class ItemsMender(EventsMender):
         if isinstance(place, int):
             self.places.name(place)
         self._kept_at[place if isinstance(place, int) else None] = item
-        item.kept.add(frame, row, self._gone)
+        item.kept.add(frame, row, self._gone, self._met)
         if item.kept.size > MAX_KEPT:
             self.give_back(item)
 

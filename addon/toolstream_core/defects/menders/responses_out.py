@@ -9,6 +9,7 @@ from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
+    from toolstream_core.defects.menders.responses_kept import Held
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
@@ -34,8 +35,12 @@ class EventsMender(Mender):
         """The last event, which the body's end cut off."""
         self._keeps: Frame | None = None
         """The event that was kept last."""
+        self._unsent: Held | None = None
+        """What was held when an event came that is still being dealt with."""
         self._gone = 0
         """How often something went on."""
+        self._met = 0
+        """How many events came by."""
         self._accounted = 0
         """How many of the items that are told from the start were audited."""
 

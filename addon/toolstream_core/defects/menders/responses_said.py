@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import MAX_TEXT, is_object
+from toolstream_core.calls.arguments import MAX_TEXT, ArgumentText, is_object
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.calls.scanner import is_json
 from toolstream_core.defects.menders.spelling import Spelling, spelled
@@ -95,13 +95,15 @@ class Said:
     def begun_again(self, said: Json) -> None:
         """The item was added once more, with these: the next part, unless they are the same."""
         text = said if isinstance(said, str) else ""
-        if not is_object(self._head) and text != self._head:
+        if not text or is_object(self._head) or text == self._head:
+            return
+        if self.judge(PREFILLED_ARGUMENTS, "the item is added again with arguments"):
             self._head += text
 
-    def head(self, *, delta: bool) -> str:
-        """What goes on of the arguments that the item was added with; before a `delta`, which says whole ones anew."""
+    def head(self, delta: str) -> str:
+        """What goes on of the arguments that the item was added with; none before a `delta` that says others."""
         head, self._head = self._head, ""
-        if not head or (delta and is_object(head)):
+        if not head or (delta and not _goes_on(head, delta)):
             return ""
         self._mender.because(PREFILLED_ARGUMENTS)
         return self._spelling.take(head, self.judge, may_wait=False).text
@@ -164,3 +166,12 @@ class Said:
         if said is None or not self.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(said).__name__}"):
             return None
         return encoded(said).decode()
+
+
+def _goes_on(head: str, delta: str) -> bool:
+    """Whether a delta is the next part of arguments, and does not say them anew."""
+    text = ArgumentText()
+    text.add(head)
+    begun = text.viable and not text.ended and head.lstrip().startswith(("{", '"'))
+    text.add(delta)
+    return begun and text.viable
