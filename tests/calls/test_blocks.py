@@ -8,6 +8,7 @@ import pytest
 
 from tests.calls.fragments import resolved, said
 from toolstream_core.calls import AnthropicCalls, GeminiCalls
+from toolstream_core.calls.blocks import NOBODYS
 from toolstream_core.model import ABSENT, Fragment, Phase, Seen
 
 F, G = ("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')
@@ -98,7 +99,7 @@ PARTS = {
             ),
             part(ABSENT),
         ],
-        [("", "f", '{"city": "Paris", "days": [3, 4], "deep": {"a b": {"c": true}}, "none": null}')],
+        [("", "f", '{"city":"Paris","days":[3,4],"deep":{"a b":{"c":true}},"none":null}')],
     ),
 }
 
@@ -125,7 +126,28 @@ def test_partial_arguments_are_arguments() -> None:
     calls = GeminiCalls({"f": True})
     for fragment in (part("f", phase=Phase.OPEN), patch({"jsonPath": "$.city", "stringValue": "Par"}), part(ABSENT)):
         calls.take(fragment, 0)
-    assert [(call.arguments, call.complete) for call in calls.resolved()] == [('{"city": "Par"}', True)]
+    assert [(call.arguments, call.complete) for call in calls.resolved()] == [('{"city":"Par"}', True)]
+
+
+def test_partial_arguments_keep_their_numbers() -> None:
+    """As they were written."""
+    calls = GeminiCalls()
+    patches = '[{"jsonPath":"$.a","numberValue":1e400},{"jsonPath":"$.b","numberValue":0.12345678901234567890}]'
+    for fragment in (part("f", phase=Phase.OPEN), part(ABSENT, patches, Phase.MORE), part(ABSENT)):
+        calls.take(fragment, 0)
+    assert calls.resolved()[0].arguments == '{"a":1e400,"b":0.12345678901234567890}'
+
+
+@pytest.mark.parametrize("index", [NOBODYS, NOBODYS + 5])
+def test_a_delta_that_was_set_apart_is_nobodys(index: int) -> None:
+    """However few calls are open."""
+    assert [call.name for call in resolved(AnthropicCalls(), [start(0, "a", "f"), delta(index, F[2])])] == ["f", ""]
+
+
+def test_of_two_open_calls_none_gets_a_stray_delta() -> None:
+    """Nobody can tell whose it is."""
+    fragments = [start(0, "a", "f"), start(1, "b", "g"), delta(5, F[2])]
+    assert [call.name for call in resolved(AnthropicCalls(), fragments)] == ["f", "g", ""]
 
 
 @pytest.mark.parametrize("patches", ['"x"', '[1, {"jsonPath": 3}, {"jsonPath": "$.a[9999999].b", "stringValue": "x"}]'])

@@ -58,12 +58,13 @@ def test_a_finish_reason_may_be_the_number_of_its_name(said: object, reason: str
         {"setupComplete": {}},
         {"serverContent": {"modelTurn": {"parts": [{"text": "hi"}]}}, "usageMetadata": {"totalTokenCount": 3}},
         {"toolCall": {"functionCalls": [{"name": "f", "args": {}}]}, "usageMetadata": {"totalTokenCount": 3}},
+        {"usageMetadata": {"totalTokenCount": 3}},
     ],
 )
 def test_the_live_api_is_another_protocol(message: object) -> None:
     """Its messages count tokens in the same words."""
     assert not GEMINI.recognise("", message)
-    assert GEMINI.recognise("", {"usageMetadata": {"totalTokenCount": 3}})
+    assert GEMINI.recognise("", {"usageMetadata": {"totalTokenCount": 3}, "modelVersion": "gemini"})
 
 
 def test_partial_arguments() -> None:

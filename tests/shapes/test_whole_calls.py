@@ -186,6 +186,35 @@ def test_a_gemini_call_in_parts(finish: str | None) -> None:
     assert out == [events[0], *last]
 
 
+def test_gemini_calls_in_parts_may_be_interleaved() -> None:
+    """Those of two candidates, and one that begins before another is whole."""
+
+    def event(index: int, call: Payload, **more: str) -> Payload:
+        content = {"role": "model", "parts": [{"functionCall": call}]}
+        return {"candidates": [{"content": content, "index": index, **more}]}
+
+    def part(value: str, **more: Any) -> Payload:
+        return {"partialArgs": [{"jsonPath": "$.a", "stringValue": value}], **more}
+
+    events = [
+        event(0, {"name": "f", "willContinue": True}),
+        event(1, {"name": "g", "willContinue": True}),
+        event(0, part("0", willContinue=True)),
+        event(1, part("1")),
+        event(0, {"name": "h", "willContinue": True}),
+        event(0, part("2")),
+        event(1, {"name": "i", "args": {}}, finishReason="STOP"),
+    ]
+    out = payloads(shaped(sse(*events), CUT["gemini"][0].exchange, "whole-calls"))
+    said = [one["candidates"][0]["content"]["parts"][0].get("functionCall") for one in out]
+    assert said[-3:] == [
+        {"name": "g", "args": {"a": "1"}},
+        {"name": "h", "args": {"a": "2"}},
+        {"name": "i", "args": {}},
+    ]
+    assert "willContinue" not in json.dumps(out)
+
+
 def test_a_call_that_is_whole_behind_its_finish() -> None:
     """It is still said, in one event."""
     finish = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from toolstream_core.calls.book import Calls
 from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.calls.over import is_cut
 from toolstream_core.model import Call, Fragment, Phase
+from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +121,7 @@ class GeminiCalls(Calls):
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
-            self._partial[id(call)] = patched(self._partial.get(id(call), {}), json.loads(fragment.arguments))
+            self._partial[id(call)] = patched(self._partial.get(id(call), {}), numbers.loads(fragment.arguments))
             fragment = fragment._replace(arguments=None)
         elif not says_nothing(fragment.arguments) or self._blank(call):
             self._partial.pop(id(call), None)
@@ -134,7 +134,7 @@ class GeminiCalls(Calls):
     def _resolve(self, opened: OpenCall) -> Call:
         call = super()._resolve(opened)
         if id(opened) in self._partial:
-            call.arguments, call.complete = json.dumps(self._partial[id(opened)], ensure_ascii=False), True
+            call.arguments, call.complete = numbers.dumps(self._partial[id(opened)]), True
         call.complete = call.complete and opened.over
         return call
 

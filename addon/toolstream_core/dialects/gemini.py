@@ -128,7 +128,7 @@ def _recognise(name: str, payload: Json) -> bool:
     inner = payload.get("response", payload) if "candidates" not in payload else payload
     if not isinstance(inner, dict):
         return False
-    if not _LIVE.isdisjoint(inner):
+    if not _LIVE.isdisjoint(inner) or inner.keys() == {"usageMetadata"}:  # which a live session says by itself, too
         return False
     return isinstance(inner.get("candidates"), list) or "promptFeedback" in inner or "usageMetadata" in inner
 

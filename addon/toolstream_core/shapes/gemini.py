@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.calls import known
@@ -54,6 +55,23 @@ def _groups(parts: list[Json]) -> list[list[Json]]:
     return groups
 
 
+@dataclass
+class _Open:
+    """A call that is not whole."""
+
+    at: int
+    """The event that has its first part, counted among those held."""
+    first: Piece
+    args: Any = field(default_factory=dict)
+    more: Payload = field(default_factory=dict)
+    """What later parts say beside the call."""
+
+    def whole(self) -> Payload:
+        """The call in one part."""
+        said = {key: value for key, value in self.first.said.items() if key not in {"partialArgs", "willContinue"}}
+        return {**self.first.with_said({**said, "args": self.args}), **self.more}
+
+
 class WholeCalls(Stage):
     """A call whose arguments come in several parts (`partialArgs`) comes in one; one that was cut off does not come."""
 
@@ -64,10 +82,8 @@ class WholeCalls(Stage):
         """Events since the first part of the call that is open."""
         self._edits: list[dict[Place, tuple[Payload, ...]]] = []
         """What each of them becomes."""
-        self._open: tuple[int, Piece] | None = None
-        """The first part of the open call, and the event that has it, counted among those held."""
-        self._args: Any = {}
-        self._more: Payload = {}
+        self._open: dict[int, _Open] = {}
+        """The calls that are not whole, by what they are."""
 
     @property
     def holding(self) -> bool:
@@ -80,9 +96,11 @@ class WholeCalls(Stage):
         self._edits.append({})
         for piece in pieces(event.frame.json, heard) if event.frame.data is not None else ():
             self._take(piece)
-        if event.said.finishes or event.said.error:
+        for finish in event.said.finishes:
+            self._leave_out(finish.choice)
+        if event.said.error:
             self._leave_out()
-        if self._open is not None:
+        if self._open:
             return ()
         return self._said()
 
@@ -94,37 +112,31 @@ class WholeCalls(Stage):
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`."""
-        frames, self._frames, self._edits, self._open = self._frames, [], [], None
+        frames, self._frames, self._edits, self._open = self._frames, [], [], {}
         return frames
 
     def _take(self, piece: Piece) -> None:
-        opening = self._open is None
-        if opening and (not piece.partial or not known(piece.fragment.name)):
-            return
-        at = len(self._frames) - 1
-        if self._open is None:
-            self._open, self._args, self._more = (at, piece), {}, {}
-        where, first = self._open
-        if piece.call is not first.call:
-            return
-        if isinstance(piece.said.get("args"), dict) and piece.said["args"]:
-            self._args = deepcopy(piece.said["args"])
-        self._args = patched(self._args, piece.said.get("partialArgs"))
-        self._more.update({key: value for key, value in piece.part.items() if key not in first.part})
-        if not opening:
+        opened, at = self._open.get(id(piece.call)), len(self._frames) - 1
+        if opened is None:
+            if not piece.partial or not known(piece.fragment.name):
+                return
+            opened = self._open[id(piece.call)] = _Open(at, piece)
+        else:
             self._edits[at][piece.place] = ()
+        if isinstance(piece.said.get("args"), dict) and piece.said["args"]:
+            opened.args = deepcopy(piece.said["args"])
+        opened.args = patched(opened.args, piece.said.get("partialArgs"))
+        opened.more.update({key: value for key, value in piece.part.items() if key not in opened.first.part})
         if piece.said.get("willContinue") is not True:
-            said = {key: value for key, value in first.said.items() if key not in {"partialArgs", "willContinue"}}
-            said["args"] = self._args
-            self._edits[where][first.place] = ({**first.with_said(said), **self._more},)
-            self._open = None
+            self._edits[opened.at][opened.first.place] = (opened.whole(),)
+            del self._open[id(piece.call)]
 
-    def _leave_out(self) -> None:
-        """The open call never becomes whole."""
-        if self._open is not None:
-            at, first = self._open
-            self._edits[at][first.place] = ()
-            self._open = None
+    def _leave_out(self, choice: int | None = None) -> None:
+        """The open calls, of one candidate or of all, never become whole."""
+        for key, opened in list(self._open.items()):
+            if choice in {None, opened.first.fragment.choice}:
+                self._edits[opened.at][opened.first.place] = ()
+                del self._open[key]
 
     def _said(self) -> Iterable[Frame]:
         """What was held, with the call in one part; events that have nothing else to say are gone."""

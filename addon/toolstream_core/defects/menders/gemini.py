@@ -68,8 +68,8 @@ class GeminiMender(Mender):
         self._blank: dict[int, Piece] = {}
         """The parts without arguments of the last event, by their call."""
         self._earlier: frozenset[str] | None = None
-        self._said: dict[str, tuple[str, str]] = {}
-        """Names and arguments by id."""
+        self._said: dict[tuple[int, str], tuple[str, str]] = {}
+        """Names and arguments by candidate and id."""
 
     @property
     def holding(self) -> bool:
@@ -175,7 +175,7 @@ class GeminiMender(Mender):
         name = known(piece.fragment.name)
         if not identity or not name or piece.partial or not isinstance(said, str) or says_nothing(said):
             return
-        before = self._said.setdefault(identity, (name, said))
+        before = self._said.setdefault((piece.fragment.choice, identity), (name, said))
         if before[0] == name and before[1] is said:
             return
         if before[0] == name and same_arguments(before[1], said):
@@ -192,7 +192,7 @@ class GeminiMender(Mender):
             key = id(piece.call)
             if known(piece.fragment.name):
                 if _may_be_blank(piece) and not self._context.takes_none(piece.call.name):
-                    here[key] = piece._replace(part=edits.get(piece.place, (piece.part,))[0])
+                    here[key] = _as_edited(piece, edits)
                 continue
             opener = here.pop(key, None)
             changed, where = (opener, edits) if opener else (self._blank.pop(key, None), self._edits)
@@ -201,14 +201,19 @@ class GeminiMender(Mender):
             message = "a part names the call without arguments, and a nameless one brings them"
             mend = self.tell(PLACEHOLDER_ARGUMENTS, number, message, piece.call)
             if mend and (opener or self._held is not None):
-                where[changed.place] = (_merged(changed, piece),)
+                where[changed.place] = (_merged(changed, _as_edited(piece, edits)),)
                 edits[piece.place] = ()
         return {key: piece for key, piece in here.items() if key in last.values()}
 
 
+def _as_edited(piece: Piece, edits: Edits) -> Piece:
+    """A part with what was changed in it so far."""
+    return piece._replace(part=next(iter(edits.get(piece.place, ())), piece.part))
+
+
 def _edit(edits: Edits, piece: Piece, **said: Json) -> None:
     """Change what a part says of its call, beside what was changed in it before."""
-    part = edits.get(piece.place, (piece.part,))[0]
+    part = _as_edited(piece, edits).part
     edits[piece.place] = ({**part, piece.key: {**part[piece.key], **said}},)
 
 
