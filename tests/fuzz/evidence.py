@@ -135,8 +135,8 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
         return
     mine = {**keys, **{key: value[key] for key in KEYS if isinstance(value.get(key), str | int)}}
     for key, inner in value.items():
-        if key in ARGUMENTS and isinstance(inner, str):
-            yield key, mine, inner
+        if key in ARGUMENTS and isinstance(inner, str | int | float):
+            yield key, mine, inner if isinstance(inner, str) else json.dumps(inner)
         else:
             yield from _parts(inner, {**mine, "within": key})
 

@@ -28,6 +28,8 @@ type Law = Callable[["Seen"], Iterator[str]]
 
 MENDED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
 """Rows that a safe repair answers offline."""
+_FIELD = re.compile(rb"[\r\n]*(?:data|event|id|retry)?[:\r\n]")
+"""How an event stream begins, whatever it is said to be."""
 MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
 """Rows where the broken stream reads as what it says, and only the repair makes of it what was meant."""
 SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments", "replayed-arguments"})
@@ -51,7 +53,10 @@ class Seen(Outcome):
         begin = self.case.body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         if begin == b"[":
             return "application/json"
-        blocks = self.case.content_type != "application/x-ndjson" and _BLOCKS.search(self.case.body)
+        lines = self.case.content_type == "application/x-ndjson"
+        if lines and not _FIELD.match(self.case.body):
+            return self.case.content_type
+        blocks = not lines and _BLOCKS.search(self.case.body)
         return "application/x-ndjson" if begin == b"{" and not blocks else "text/event-stream"
 
     @cached_property
@@ -63,6 +68,8 @@ class Seen(Outcome):
     def raw_closed(self) -> Plain:
         """The same where the last event lacks nothing but its terminator, and is given it."""
         tail = self.raw_cut.tail
+        if self.framing == "application/x-ndjson" and isinstance(parsed(tail), dict):
+            return readers.read(self.dialect, self.case.body + b"\n", self.framing)
         whole = self.framing == "text/event-stream" and _whole_event(tail)
         return readers.read(self.dialect, self.case.body + b"\n\n", self.framing) if whole else self.raw
 
@@ -306,13 +313,13 @@ def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
         return
     came = {block.lines for block in seen.raw_cut.blocks}
     data = {block.data for block in seen.raw_cut.blocks}
-    others = {tuple(line for line in block.lines if not line.startswith(b"data")) for block in seen.raw_cut.blocks}
+    others = {_names(block) for block in seen.raw_cut.blocks}
     for block in seen.mended_cut.blocks:
         if block.lines in came or block.data is None or block.data in data:
             continue
         if block.data.strip() != b"[DONE]" and not isinstance(parsed(block.data), dict):
             yield f"no event: {_short(block)}"
-        if _doubled(block) and tuple(line for line in block.lines if not line.startswith(b"data")) not in others:
+        if len(_names(block)) > 1 and _names(block) not in others:
             yield f"two in one: {_short(block)}"
     tail = seen.mended_cut.tail.strip(b"\r\n")
     whole = _whole_event(seen.raw_cut.tail) and _whole_event(tail)
@@ -320,9 +327,9 @@ def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
         yield f"a tail that did not come: {tail[:200]!r}"
 
 
-def _doubled(block: Block) -> bool:
-    """Whether two events are in it."""
-    return sum(line.partition(b":")[0] == b"event" for line in block.lines) > 1
+def _names(block: Block) -> tuple[bytes, ...]:
+    """Its event lines: with several, two events are in it."""
+    return tuple(line for line in block.lines if line.partition(b":")[0] == b"event")
 
 
 def _whole_event(tail: bytes) -> bool:

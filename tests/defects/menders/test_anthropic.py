@@ -420,3 +420,9 @@ def test_a_start_with_an_input_that_says_nothing_has_no_arguments(nothing: Any) 
     """No delta is made of it, which would be a whole call's."""
     out = mended(HEAD + start(0, input=nothing), HERE).out
     assert out == HEAD + start(0)
+
+
+def test_text_behind_a_stop_makes_no_other_call_of_the_one_said_again() -> None:
+    """Only arguments would."""
+    body = HEAD + CALL + more(0, "\n", "text_delta") + start(0) + more(0, '{"a":1}') + stop(0) + DELTA + STOP
+    assert seen(mended(body, HERE).out, HERE).calls == [("f", {"a": 1})]

@@ -32,3 +32,22 @@ def test_arguments_in_the_next_part_may_be_text() -> None:
     assert b'"args":{"x":1e400}' in out
     assert mended(out, HERE).out == out
     assert seen(out, HERE).told == []
+
+
+def test_a_call_under_the_id_of_two_is_the_one_that_it_says_again() -> None:
+    """Whichever came first."""
+    calls = [{"id": "a", "name": "f", "args": {"x": x}} for x in (1, 2, 2, 1)]
+    out = mended(sse(*map(event, calls), event({"name": "g", "args": {}}, finishReason="STOP")), HERE).out
+    assert seen(out, HERE).calls == [("f", {"x": 1}), ("f", {"x": 2}), ("g", {})]
+
+
+def test_a_name_and_arguments_behind_it_under_the_id_of_another_call() -> None:
+    """What is put together is looked at as one."""
+    parts: list[Payload] = [
+        {"id": "a", "name": "f", "args": {}},
+        {"args": {"x": 1}},
+        {"id": "a", "name": "f", "args": {}},
+    ]
+    out = mended(sse(*map(event, parts), event({"args": {"x": 2}}, finishReason="STOP")), HERE).out
+    assert out.count(b'"id":"a"') == 1
+    assert seen(out, HERE).told == []

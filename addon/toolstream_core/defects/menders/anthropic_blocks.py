@@ -173,7 +173,7 @@ class BlocksMender(EventsMender):
     def _late(self, event: Event, payload: Payload, block: Block) -> None:
         """A delta behind its block's stop: what says nothing new goes where the stop was ours, all else goes on."""
         changed = block.moved_to_place(payload)
-        block.late = not block.closed_early
+        block.late = block.late or bool(not block.closed_early and look.get(payload, "delta", "partial_json"))
         if block.closed_early and block.is_call and isinstance(look.get(payload, "delta", "partial_json"), str):
             mended = block.delta(payload)
             rest = "".join(block.rest())

@@ -50,6 +50,9 @@ _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 _PATIENCE = 8
 """Comments behind an event that waits: where more come the stream is slow, and the event goes on."""
 
+MAX_TWINS = 16
+"""Calls of one id with which a further one is compared."""
+
 type Edits = dict[Place, tuple[Payload, ...]]
 
 
@@ -68,7 +71,7 @@ class GeminiMender(Mender):
         self._blank: dict[int, Piece] = {}
         """The parts without arguments of the last event, by their call."""
         self._earlier: frozenset[str] | None = None
-        self._said: dict[tuple[int, str], tuple[str, str]] = {}
+        self._said: dict[tuple[int, str], list[tuple[str, str]]] = {}
         """Names and arguments by candidate and id."""
 
     @property
@@ -175,14 +178,15 @@ class GeminiMender(Mender):
         name = known(piece.fragment.name)
         if not identity or not name or piece.partial or not isinstance(said, str) or says_nothing(said):
             return
-        before = self._said.setdefault((piece.fragment.choice, identity), (name, said))
-        if before[0] == name and before[1] is said:
-            return
-        if before[0] == name and same_arguments(before[1], said):
+        before = self._said.setdefault((piece.fragment.choice, identity), [])
+        if any(one[0] == name and same_arguments(one[1], said) for one in before):
             if self.tell(DOUBLED_CALL, number, "the call was said before", piece.call):
                 edits[piece.place] = ()
-        elif self.tell(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
+            return
+        if before and self.tell(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
             _edit(edits, piece, id=self._context.ids.make("call_"))
+        if len(before) < MAX_TWINS:
+            before.append((name, said))
 
     def _joined(self, found: list[Piece], edits: Edits, number: int) -> dict[int, Piece]:
         """Put arguments to the name before them; the parts that may still get some."""
@@ -203,6 +207,8 @@ class GeminiMender(Mender):
             if mend and (opener or self._held is not None):
                 where[changed.place] = (_merged(changed, _as_edited(piece, edits)),)
                 edits[piece.place] = ()
+                fragment = changed.fragment._replace(arguments=piece.fragment.arguments)
+                self._again(changed._replace(fragment=fragment), where, number)
         return {key: piece for key, piece in here.items() if key in last.values()}
 
 
