@@ -83,6 +83,8 @@ class Evidence:
                 found[key].append(text)
                 for name, value in keys.items():
                     found[name, str(value)].append(text)
+                for one in [one for one in found if isinstance(one, tuple) and one[0] not in keys]:
+                    found[one].append(text)  # it does not say whose it is
         return list(found.values())
 
     def proves(self, value: dict[str, Any]) -> bool:
@@ -133,7 +135,8 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
         return
     if not isinstance(value, dict):
         return
-    mine = {**keys, **{key: value[key] for key in KEYS if isinstance(value.get(key), str | int)}}
+    mine = {key: keys[key] for key in keys if key not in value}
+    mine |= {key: value[key] for key in KEYS if isinstance(value.get(key), str | int)}
     for key, inner in value.items():
         if key in ARGUMENTS and isinstance(inner, str | int | float):
             yield key, mine, inner if isinstance(inner, str) else json.dumps(inner)

@@ -194,7 +194,7 @@ def nothing_made_whole(seen: Seen) -> Iterator[str]:
 def _nothing_said(seen: Seen, name: str) -> bool:
     """Whether the raw bytes have a call without arguments: by its index, or, where calls share that, by `off`."""
     plain = any(call.text.strip() in NOTHING for call in seen.raw.calls.values())
-    return plain or (name, "{}", True) in seen.off.calls
+    return plain or any(one.startswith(name) and said == "{}" and whole for one, said, whole in seen.off.calls)
 
 
 def nothing_made_over(seen: Seen) -> Iterator[str]:
@@ -231,7 +231,7 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
     before, after = _meant(seen.off), _meant(seen.reread)
     if seen.on.names & CALLED_LATE:
         before, after = sorted(before), sorted(after)
-    if before != after and not _said_last(seen):
+    if before != after and not (_said_last(seen) or _by_parts(seen)):
         yield f"calls {before} became {after}"
 
 
@@ -257,9 +257,27 @@ def _said_last(seen: Seen) -> bool:
     )
 
 
+def _by_parts(seen: Seen) -> bool:
+    """Whether the calls differ only where one part is whole by itself, and whoever joins the parts has none.
+
+    Nothing differs for those to whom the parts, joined, are the same text.
+    """
+    one, other = (sorted(call.text for call in plain.calls.values()) for plain in (seen.raw, seen.mended))
+    if one == other:
+        return True
+    whole = {canonical(call.value) for call in seen.mended.calls.values() if call.value is not None}
+    pairs = list(zip(_meant(seen.off), _meant(seen.reread), strict=False))
+    same = len(seen.off.calls) == len(seen.reread.calls)
+    return same and all(
+        left == right or (left[0] == right[0] and left[1] == "not whole" and right[1] not in whole)
+        for left, right in pairs
+    )
+
+
 def _halves(run: Run) -> list[str]:
     """Arguments that are not whole; `null` says nothing."""
-    return ["" if one.strip() == "null" else one for _, one, complete in run.calls if not complete]
+    halves = [one for _, one, complete in run.calls if not complete]
+    return ["" if one.strip() == "null" else one.replace('"{}"', "{}") for one in halves]
 
 
 def _meant(run: Run) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ MAX_TEXT = 8 * 1024 * 1024
 
 _BLOCK = 256
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_PLACEHOLDER = re.compile(r'(?:\s*(?:"?\{\s*\}"?|null))+\s*(?=\S)')
+_PLACEHOLDER = re.compile(r'(?:\s*(?:\{\s*\}|"\{\s*\}"|null))+\s*(?=\S)')
 _WHITE = " \t\n\r"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.book import Calls, Heard, same_arguments
 from toolstream_core.calls.opened import OpenCall, known
-from toolstream_core.model import Fragment, Phase
+from toolstream_core.model import Call, Fragment, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +74,8 @@ class ChatCalls(Calls):
         self._choices: dict[int, _Choice] = {}
         self._ended = False
         """Whether `[DONE]` came: no client reads what follows it."""
+        self._waiting: dict[int, list[OpenCall]] = {}
+        """By choice, the calls that a finish found while one of them was half."""
 
     def hear(self, said: Said, event: int) -> list[Heard]:
         """As `Calls.hear`; nothing behind `[DONE]` is a part of any call."""
@@ -114,9 +116,20 @@ class ChatCalls(Calls):
         return call
 
     def _end(self, choice: int) -> None:
-        """As `Calls._end`; where one call is half, a finish does not say that others do without arguments."""
-        if not any(_is_half(call) for call in self._not_over.get(choice, {}).values()):
+        """As `Calls._end`; where one call is half, a finish says that others do without arguments if its rest comes."""
+        calls = self._not_over.get(choice, {})
+        if any(_is_half(call) for call in calls.values()):
+            self._waiting[choice] = list(calls.values())
+        else:
             super()._end(choice)
+
+    def resolved(self) -> list[Call]:
+        """As `Calls.resolved`."""
+        for calls in self._waiting.values():
+            if not any(_is_half(call) for call in calls):
+                for call in calls:
+                    call.over = True
+        return super().resolved()
 
     def _begin(self, state: _Choice, fragment: Fragment) -> OpenCall:
         call = self._open(fragment)
@@ -201,9 +214,8 @@ class OllamaCalls(ChatCalls):
             call.over = True
         return call
 
-    def hear(self, said: Said, event: int) -> list[Heard]:
-        """As `Calls.hear`: clients read every line."""
-        return Calls.hear(self, said, event)
+    hear = Calls.hear
+    """Clients read every line, whatever an earlier one said."""
 
 
 def _fresh(fragment: Fragment) -> bool:

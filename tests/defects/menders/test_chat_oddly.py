@@ -42,6 +42,11 @@ def read(body: bytes) -> list[tuple[str, str, bool]]:
         pytest.param([header("f", '"{}"'), more('{"a":1}')], id="an encoded {} before the arguments"),
         pytest.param([header("f", "{}"), more('{"a":1}'), more('{"a":1}')], id="{}, then the same twice"),
         pytest.param([header("f", '{"a":"'), more("x"), more('{"a":"xyz"}')], id="cumulative within a string"),
+        pytest.param([header("f", "{}"), more('"{"x')], id="{} before a string that holds no object"),
+        pytest.param([header("f"), header("g", '{"a"', 1), FINISH, more(":1}", 1)], id="the rest behind the finish"),
+        pytest.param([more('{"a":1}'), FINISH, header("f", "", 1)], id="a later header behind the finish"),
+        pytest.param([more('{"a":'), more('{"a":"x"}'), header("f", '{"a')], id="cumulative, then half of it again"),
+        pytest.param([header("f", "{}"), more('"{\\"a\\":1}"')], id="{} before encoded arguments"),
         pytest.param([entry(False), more('{"a":1}')], id="a truth value before the arguments"),
         pytest.param([entry(["x"]), more('{"a":1}')], id="a list before the arguments"),
     ],
@@ -135,3 +140,40 @@ def test_the_second_part_of_a_name_is_kept_with_an_id_that_comes_again() -> None
     part = {"index": 0, "id": "call_0", "function": {"name": "_weather", "arguments": ""}}
     body = sse(header("get"), chunk({"tool_calls": [part]}), more("{}"), FINISH, "[DONE]")
     assert b"_weather" in mended(body, replace(UNKNOWN, request={"tools": []})).out
+
+
+def test_half_arguments_that_come_with_the_finish_are_not_lost() -> None:
+    """A string that may hold an object waits, but not beyond the finish."""
+    one = header("f", '"{\\"a\\"')
+    one["choices"][0]["finish_reason"] = "tool_calls"
+    out = mended(sse(one, "[DONE]"), UNKNOWN).out
+    assert arguments(out) == {0: '"{\\"a\\"'}
+    assert finishes(out) == ["length"]
+
+
+def test_a_placeholder_that_garbage_follows_comes_back() -> None:
+    """What it stood for would have been an object."""
+    body = sse(header("f", "{}"), header("g", "{}", 1), more('{"a":1}', 1), more("1}"))
+    assert arguments(mended(body, UNKNOWN).out) == {0: "{}1}", 1: '{"a":1}'}
+
+
+def test_a_header_that_comes_again_behind_the_finish_says_nothing() -> None:
+    """The finish is not moved behind it: the connection may break before it is said."""
+    body = sse(header("f"), FINISH, header("f"))
+    assert finishes(mended(body, UNKNOWN, broken="reset").out) == ["tool_calls"]
+
+
+def test_a_header_that_comes_again_with_the_finish_gets_no_arguments_behind_it() -> None:
+    """`{}` stands before the first finish."""
+    one = header("f")
+    one["choices"][0]["finish_reason"] = "tool_calls"
+    out = mended(sse(one, one), UNKNOWN).out
+    assert mended(out, UNKNOWN).out == out
+    assert arguments(out) == {0: "{}"}
+
+
+def test_a_call_is_no_repetition_of_one_that_nobody_can_read() -> None:
+    """The one that comes again is all that a client has."""
+    body = sse(header("f", "ull"), more('{"a":1}'), {**header("f", '{"a":1}', 1)}, FINISH, "[DONE]")
+    body = body.replace(b"call_1", b"call_0")
+    assert arguments(mended(body, UNKNOWN).out)[1] == '{"a":1}'

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.defects.menders.chat import ChatMender
     from toolstream_core.defects.menders.chat_call import KnownCall
-    from toolstream_core.defects.menders.chat_state import Choice, Waiting
+    from toolstream_core.defects.menders.chat_state import Choice, Part, Waiting
     from toolstream_core.model import Event, Finish, Json, Said
     from toolstream_core.wire.frame import Frame
 
@@ -49,6 +49,8 @@ OURS: Final = {
 """Other protocols' words for what Chat Completions says."""
 CALLS: Final = "tool_calls"
 _STOP: Final = "stop"
+_FINAL: Final = frozenset({CALLS, "length", "content_filter"})
+"""Reasons that a later one does not replace, where they were said too early."""
 _MADE: Final = frozenset({_STOP, CALLS})
 _WAIT: Final = (CUT_OFF_CALL, EARLY_FINISH, EMPTY_ARGUMENTS)
 """Rows for whose sake a finish waits where calls lack a part."""
@@ -125,7 +127,7 @@ class Endings:
             choice = self._mender.choice(finish.choice)
             if finish.reason and not _goes_on(choice, following):
                 choice.settle()
-                out.extend(self.kept_back(choice, waiting.frame.number))
+                out.extend(self.kept_back(choice, waiting.frame.number, waiting))
                 if OURS.get(finish.reason, finish.reason) in _MADE:
                     out.extend(self.arguments(choice, waiting.frame.number, waiting))
         return out
@@ -165,12 +167,15 @@ class Endings:
         choice.shortened = half
         return "length"
 
-    def kept_back(self, choice: Choice, number: int) -> list[Frame]:
+    def kept_back(self, choice: Choice, number: int, waiting: Waiting | None = None) -> list[Frame]:
         """Arguments that waited for what would make sense of them, and never came: they go on as they came."""
         out: list[Frame] = []
         for known in choice.keeping.values():
-            rest = known.spelling.rest()
-            if rest and known.told and not known.doubled:
+            rest = known.spelling.rest(whole=known.call.whole())
+            here = _parts(known, waiting)
+            if rest and here and not known.told:
+                here[-1].told.text += rest
+            elif rest and known.told and not known.doubled:
                 known.said = True
                 out.append(self._more(known, rest, number))
         choice.keeping.clear()
@@ -185,8 +190,8 @@ class Endings:
             if not known.call.name or not self._owes(known, number):
                 continue
             known.said = True
-            here = [part for part in waiting.parts if part.known is known] if waiting else []
-            if here and here[-1].fragment.phase is Phase.MORE:
+            here = _parts(known, waiting)
+            if here:
                 here[-1].told.text = "{}"
             elif known.told:
                 out.append(self._more(known, "{}", number))
@@ -224,16 +229,16 @@ class Endings:
         kept, choice.held = choice.held, None
         if choice.finish is not None and goes_on:
             return self._repeated(choice, finish.reason, finish.reason, number)
-        value = self._meant(choice, finish.reason, number) if kept in {None, _STOP} else str(kept)
+        value = str(kept) if kept in _FINAL else self._meant(choice, finish.reason, number)
         if choice.finish is not None:
             return self._again(choice, finish.reason, value, number)
         if kept is not None:
-            mender.tell(REPEATED_FINISH, number, f"finish reason {finish.reason} after {kept}", severity=NOTE)
+            mender.because(EARLY_FINISH)
         if goes_on or (following is not None and says_text(following.frame, finish.choice)):
             mend = mender.tell(EARLY_FINISH, number, f"more of the answer follows finish reason {finish.reason}")
             if mend or (goes_on and choice in waiting.early and mender.on(CUT_OFF_CALL)):
                 mender.because(EARLY_FINISH)
-                choice.held = value
+                choice.held, choice.held_event = value, number
                 return None
         return value if goes_on else self.honest(choice, value)
 
@@ -280,6 +285,13 @@ def says_text(frame: Frame, choice: int) -> bool:
     return False
 
 
+def _parts(known: KnownCall, waiting: Waiting | None) -> list[Part]:
+    """A call's deltas in an event that has not gone on."""
+    parts = waiting.parts if waiting else []
+    return [part for part in parts if part.known is known and part.fragment.phase is Phase.MORE]
+
+
 def _goes_on(choice: Choice, following: Waiting | None) -> bool:
-    """Whether more of the choice's calls follows."""
-    return following is not None and any(part.known.choice is choice for part in following.parts)
+    """Whether more of the choice's calls follows; to say again whose it is, is no more."""
+    mine = [part for part in following.parts if part.known.choice is choice] if following else []
+    return any(part.says_more for part in mine)

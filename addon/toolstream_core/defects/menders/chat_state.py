@@ -35,7 +35,7 @@ class Choice:
         """Calls that may not be whole yet."""
         self.finish: str | None = None
         """The finish reason that the client has."""
-        self.finish_event = 0
+        self.finish_event = self.held_event = 0
         self.resumed = False
         """Whether calls went on behind it."""
         self.loose = False
@@ -93,6 +93,12 @@ class Part:
         self.known = known
         self.told = told
         self.place = place
+
+    @property
+    def says_more(self) -> bool:
+        """Whether it says more than whose it is, or that for the first time."""
+        name, known = self.fragment.name, self.known
+        return bool(self.told.text or not known.told or (name and name != known.name))
 
 
 class Waiting:

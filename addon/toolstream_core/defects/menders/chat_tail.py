@@ -92,7 +92,7 @@ class Tail:
         lacking = [choice for choice in self._mender.choices.values() if choice.finish is None]
         whole = any(choice.held is None for choice in lacking) and self._lacks_finish()
         for choice in lacking:
-            if choice.held is not None:
+            if choice.held is not None and not self._opened_behind(choice):
                 out.extend(self._ending.arguments(choice, number, None))
             if choice.held is not None or whole:
                 out.append(self._finish(choice, choice.held or CALLS, number))
@@ -101,8 +101,14 @@ class Tail:
     def _finish(self, choice: Choice, reason: str, number: int) -> Frame:
         if choice.held is not None:
             self._mender.because(EARLY_FINISH)
-        choice.finish, choice.held = self._ending.honest(choice, reason), None
+        late = self._opened_behind(choice) and self._mender.mends(CUT_OFF_CALL)
+        choice.finish, choice.held = "length" if late else self._ending.honest(choice, reason), None
         return self._mender.delta(choice.number, {}, finish=choice.finish, number=number)
+
+    def _opened_behind(self, choice: Choice) -> bool:
+        """Whether a call came behind a finish that was held, and has nothing: the finish does not speak of it."""
+        empty = [known for known in choice.unfinished() if known.call.arguments.empty and known.call.name]
+        return not self._mender.over and any(next(iter(known.call.runs)) > choice.held_event for known in empty)
 
     def _is_finished(self, choice: Choice, number: int) -> bool:
         """Whether an answer that says its end but no finish has made all calls of a choice in full."""

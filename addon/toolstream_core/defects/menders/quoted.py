@@ -94,10 +94,14 @@ class Quoted:
         return Inner(joined[:end], value, joined[end:], mend)
 
 
-def holds_object(piece: str) -> bool:
-    """Whether a JSON string begins here in which an object has begun."""
+def begins_object(piece: str) -> bool:
+    """Whether an object begins here, or a JSON string in which one has begun."""
     begun = _BEGUN.match(piece)
-    return begun is not None and begun["object"] is not None
+    if begun is None or begun["object"] is None:
+        return piece.lstrip().startswith("{")
+    text = ArgumentText()
+    text.add(piece)
+    return is_object(_string(piece)[0] or "") if text.ended else text.viable
 
 
 def _string(text: str) -> tuple[str | None, int]:

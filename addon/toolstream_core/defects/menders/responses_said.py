@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.arguments import MAX_TEXT, ArgumentText, is_object
 from toolstream_core.calls.book import same_arguments
 from toolstream_core.calls.scanner import is_json
-from toolstream_core.defects.menders.spelling import Spelling, spelled
+from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import (
     MISSING_DELTAS,
     OBJECT_ARGUMENTS,
@@ -47,6 +47,11 @@ class Said:
         """Tell a defect of the call at the event that is looked at."""
         return self._mender.tell(row, self._mender.number, message, self._call)
 
+    def _at_once(self, text: str) -> str:
+        """Arguments that are said at once, as they are meant."""
+        spelling = Spelling(self._mender.on)
+        return spelling.take(text, self.judge, may_wait=False).text + spelling.rest()
+
     @property
     def whole(self) -> bool:
         """Whether nothing is missing."""
@@ -64,7 +69,7 @@ class Said:
         """The arguments as they were meant."""
         may_be_empty = self._mender.context.may_be_empty(self._call.name)
         text = self._call.arguments.reading(may_be_empty=may_be_empty)[0]
-        return spelled(text, self._mender.on, self.judge)
+        return self._at_once(text)
 
     @property
     def amid(self) -> bool:
@@ -153,7 +158,7 @@ class Said:
             return given if self.judge(SHORT_CLOSING, message) else None if said is None else text
         if said is None:
             return None
-        meant = spelled(text, self._mender.on, self.judge)
+        meant = self._at_once(text)
         if not is_json(meant) and is_object(before := self.meant):
             message = "the event says no whole arguments, those before it do"
             return before if self.judge(SHORT_CLOSING, message) else meant

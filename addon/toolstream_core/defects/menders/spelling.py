@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.arguments import ArgumentText, is_object
 from toolstream_core.defects.menders.behind import Behind
 from toolstream_core.defects.menders.escapes import ODD, Escapes
-from toolstream_core.defects.menders.quoted import Quoted, holds_object
+from toolstream_core.defects.menders.quoted import Quoted, begins_object
 from toolstream_core.defects.menders.told import Told
 from toolstream_core.defects.wording import (
     CUMULATIVE_ARGUMENTS,
@@ -172,19 +172,22 @@ class Spelling:
                 told.text = self._grown(piece, before, judge)
         self._suspect = None
 
-    def rest(self) -> str:
-        """What was kept back and never found its other half: goes on as it came. To be asked for at every end."""
+    def rest(self, *, whole: bool = False) -> str:
+        """What was kept back goes on as it came, at every end; half of `whole` arguments said again does not."""
         rest = ""
         if self.owes and "{" in self._presumed:
             rest, self.replaced = self._presumed, False
         if self._quoted is not None:
             rest, self._quoted, self._free = self._quoted.let_go(), None, True
         if self._behind is not None:
-            rest += self._behind.rest()
+            behind = self._behind.rest()
+            rest += "" if whole else behind
         carry, self._carry = self._carry, ""
         return rest + carry
 
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Told:
+        if self.owes and "{" in self._presumed and not begins_object(piece):
+            return self._given_back(piece, judge)
         self._head = piece
         if piece.lstrip().startswith('"'):
             self._quoted = Quoted()
@@ -200,12 +203,18 @@ class Spelling:
         told.text = self._finished(self._ended_inside(piece, judge), judge)
         return told
 
+    def _given_back(self, piece: str, judge: Judge) -> Told:
+        """What only garbage follows was no placeholder."""
+        self._head, self.replaced = self._presumed, False
+        self._behind = Behind(self._head)
+        return Told(self._head + self._finished(self._behind.take(piece, judge), judge))
+
     def _after_placeholder(self, piece: str, waiting: Told, judge: Judge, *, may_wait: bool) -> Told:
         """What follows a first `{}`: the same again, the real arguments, or garbage."""
         if piece.strip() == self._head.strip():
             return Told("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
         self._waiting = None
-        if not (piece.lstrip().startswith("{") or holds_object(piece)):
+        if not begins_object(piece):
             return Told(self._finished(self._next(piece, Told(""), judge, may_wait=False), judge))
         mend = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
         if mend:
@@ -287,10 +296,3 @@ class Spelling:
             if judge(SPLIT_SURROGATE, message):
                 text, self._carry = text[:-1], text[-1]
         return text
-
-
-def spelled(text: str, on: Callable[[Row], bool], judge: Judge) -> str:
-    """Arguments that are said at once, as they are meant."""
-    spelling = Spelling(on)
-    told = spelling.take(text, judge, may_wait=False).text
-    return told + spelling.rest()
