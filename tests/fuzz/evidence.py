@@ -67,9 +67,8 @@ class Evidence:
     @cached_property
     def messages(self) -> set[str]:
         """Texts of whole messages within a stream's events."""
-        choices = [
-            one for payload in self._payloads if isinstance(payload, dict) for one in payload.get("choices") or []
-        ]
+        said = [payload.get("choices") for payload in self._payloads if isinstance(payload, dict)]
+        choices = [one for choices in said if isinstance(choices, list) for one in choices]
         messages = [one.get("message") for one in choices if isinstance(one, dict)]
         return {text for one in messages if isinstance(one, dict) for text in one.values() if isinstance(text, str)}
 
@@ -77,14 +76,16 @@ class Evidence:
     def runs(self) -> list[list[str]]:
         """Argument text in order: all of it, that under each key, within each object, and of each that says whose."""
         found: dict[object, list[str]] = defaultdict(list)
-        for payload in self._payloads:
-            for key, keys, text in _parts(payload, {}):
-                found[None].append(text)
-                found[key].append(text)
-                for name, value in keys.items():
-                    found[name, str(value)].append(text)
-                for one in [one for one in found if isinstance(one, tuple) and one[0] not in keys]:
-                    found[one].append(text)  # it does not say whose it is
+        parts = [part for payload in self._payloads for part in _parts(payload, {})]
+        whose = {(name, str(value)) for _, keys, _ in parts for name, value in keys.items()}
+        for key, keys, text in parts:
+            found[None].append(text)
+            found[key].append(text)
+            for name, value in keys.items():
+                found[name, str(value)].append(text)
+            for name, wanted in whose:  # a part that does not say whose it is may be anybody's
+                if name not in keys or str(keys[name]) == wanted:
+                    found["or nobody's", name, wanted].append(text)
         return list(found.values())
 
     def proves(self, value: dict[str, Any]) -> bool:
@@ -141,7 +142,8 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
         if key in ARGUMENTS and isinstance(inner, str | int | float):
             yield key, mine, inner if isinstance(inner, str) else json.dumps(inner)
         else:
-            yield from _parts(inner, {**mine, "within": key})
+            outer = {} if key == "tool_calls" else mine  # a choice's index is none of its calls'
+            yield from _parts(inner, {**outer, "within": key})
 
 
 def _begins_somewhere(run: list[str], wanted: str) -> bool:

@@ -33,7 +33,7 @@ _FIELD = re.compile(rb"[\r\n]*(?:data|event|id|retry)?[:\r\n]")
 MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
 """Rows where the broken stream reads as what it says, and only the repair makes of it what was meant."""
 SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments", "replayed-arguments"})
-"""Rows where half arguments read as all that came, and only the last of it was meant."""
+"""Rows where half arguments read as all that came, and only the last of it was meant, or what half of it repeats."""
 
 CALLED_LATE = frozenset({"missing-start", "late-name", "missing-id"})
 """Rows of calls that open later for the client: an entry of nothing goes, an event that nobody knows waits."""
@@ -156,10 +156,11 @@ def changes_are_told(seen: Seen) -> Iterator[str]:
 
 
 def _follows(seen: Seen) -> set[str]:
-    """Rows that only what unsafe repairs made is mended for: calls that were text, arguments set right on the way."""
+    """Rows that only what unsafe repairs made is mended for: calls of text, arguments set right, a finish moved."""
     made = {name for name in seen.case.repair if name.startswith("leaked-")}
     half = {"invalid-arguments"} if "cut-off-call" in seen.on.names else set()
-    return {"missing-done", "missing-finish", *half} if made else half
+    moved = {"missing-done"} if "early-finish" in seen.case.repair else set()
+    return {"missing-done", "missing-finish", *half} if made else half | moved
 
 
 def complete_is_honest(seen: Seen) -> Iterator[str]:
@@ -252,9 +253,14 @@ def _said_last(seen: Seen) -> bool:
     if not seen.on.names & SAID_AGAIN or len(before) != len(after):
         return False
     return all(
-        one[0] == other[0] and (one == other or (not one[2] and other[1] != "" and one[1].endswith(other[1])))
+        one[0] == other[0] and (one == other or (not one[2] and other[1] != "" and _ends_with(one[1], other[1])))
         for one, other in zip(before, after, strict=True)
     )
+
+
+def _ends_with(text: str, last: str) -> bool:
+    """Whether the last that a text says is this, or the begin of this behind it."""
+    return any(text.endswith(last + last[:size]) for size in range(len(last)))
 
 
 def _by_parts(seen: Seen) -> bool:

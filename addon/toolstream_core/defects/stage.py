@@ -120,6 +120,8 @@ class Audited(Stage):
         self._kind = kind
         self._name = name
         self._held: list[Frame] = []
+        self._last: list[Frame] = []
+        """The body's last event, which lacks its end, and what is held comes before it."""
         self.each = inner.each
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
@@ -128,7 +130,9 @@ class Audited(Stage):
         if not self._held and len(frames) == 1 and frames[0] is event.frame:
             return frames
         self._held.append(event.frame)
-        if frames or not self._inner.holding:
+        if event.frame.trailing and self._inner.holding:
+            self._last = frames
+        elif frames or not self._inner.holding:
             self._told(event.frame.number, frames)
         return frames
 
@@ -144,7 +148,7 @@ class Audited(Stage):
         """As `Stage.end`."""
         frames = list(self._inner.end(clean=clean))
         if frames or self._held:
-            self._told((frames or self._held)[-1].number, frames)
+            self._told((frames or self._held)[-1].number, [*frames, *self._last])
         return frames
 
     def release(self) -> Iterable[Frame]:

@@ -227,7 +227,8 @@ class ChatMender(Mender):
             known.event = event.frame.number
             key = (fragment.choice, fragment.phase)
             place = places[key] = places.get(key, -1) + 1
-            parts.append(Part(fragment, known, self._arguments.take(fragment, known), place))
+            fresh, known.heard_as = known.heard_as != (call.id, call.name), (call.id, call.name)
+            parts.append(Part(fragment, known, self._arguments.take(fragment, known), place, fresh=fresh))
             self._ending.heard(event, known)
         return parts
 

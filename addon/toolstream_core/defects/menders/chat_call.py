@@ -32,6 +32,7 @@ class KnownCall:
         "choice",
         "doubled",
         "event",
+        "heard_as",
         "id",
         "index",
         "late",
@@ -58,6 +59,8 @@ class KnownCall:
         self.order = len(choice.known)
         """Its place among the calls of its choice."""
         self.event = 0
+        self.heard_as = ("", "")
+        """Its id and name, as far as they have come."""
         self.spelling = Spelling(mender.on)
         self.streamed = False
         """Whether deltas say it, be it that a message says it too."""

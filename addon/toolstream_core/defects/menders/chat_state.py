@@ -85,20 +85,20 @@ class Choice:
 class Part:
     """One entry of one event."""
 
-    __slots__ = ("fragment", "known", "place", "told")
+    __slots__ = ("fragment", "fresh", "known", "place", "told")
 
-    def __init__(self, fragment: Fragment, known: KnownCall, told: Told, place: int) -> None:
-        """`place` is the entry's among those of its choice."""
+    def __init__(self, fragment: Fragment, known: KnownCall, told: Told, place: int, *, fresh: bool = False) -> None:
+        """`place` is the entry's among those of its choice; `fresh`: it says an id or a name for the first time."""
         self.fragment = fragment
         self.known = known
         self.told = told
         self.place = place
+        self.fresh = fresh
 
     @property
     def says_more(self) -> bool:
         """Whether it says more than whose it is, or that for the first time."""
-        name, known = self.fragment.name, self.known
-        return bool(self.told.text or not known.told or (name and name != known.name))
+        return self.fresh or bool(self.told.text)
 
 
 class Waiting:
@@ -130,4 +130,5 @@ class Waiting:
     def goes_on(self) -> bool:
         """Whether it says more than a finish."""
         said = self.said
-        return bool(self.parts or said.end or said.error or said.text.strip() or said.thought.strip())
+        more = any(part.says_more for part in self.parts)
+        return bool(more or said.end or said.error or said.text.strip() or said.thought.strip())

@@ -28,7 +28,7 @@ class _Group:
         for one in self.open:
             if one is known:
                 continue
-            if one.call.name and one.call.arguments.whole:
+            if one.call.name and one.call.arguments.whole and (one.spelling.whole or one.call.arguments.is_json):
                 self.names.setdefault(one.call.name, one.order)
                 self.said.setdefault((one.call.name, _meant(one)), one.order)
             else:
