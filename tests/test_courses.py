@@ -20,6 +20,7 @@ from toolstream_core.faults.spec import Fault
 from toolstream_core.likeness import Likeness
 from toolstream_core.model import Exchange, Runs
 from toolstream_core.record import Sink
+from toolstream_core.report.text import Lines
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
 
@@ -360,6 +361,30 @@ def test_what_is_watched_goes_by_without_being_cut_into_frames(
     stream = list(chat(texts, ['{"a":"', *["b"] * 1000, '"}'], oddity))
     run("/v1/chat/completions", stream, Settings(SAFE), watched=True, ear=Ear(each=each))
     assert len(cuts) < 12
+
+
+@pytest.mark.parametrize("oddity", ["", "empty id", "known id", "number last"])
+@pytest.mark.parametrize("path", sorted(STREAMS))
+def test_the_log_is_that_of_what_is_parsed(monkeypatch: pytest.MonkeyPatch, path: str, oddity: str) -> None:
+    """Line by line, text between the pieces of a call included."""
+    pieces = ['{"a":"', *["b", "c \n", "é"] * 20, '"}']
+    stream = list(STREAMS[path](["word "] * 30, pieces, oddity))
+    logs: list[list[str]] = []
+    for _ in range(2):
+        log: list[str] = []
+        body = Body(
+            Exchange(path=path, content_type="text/event-stream"),
+            Settings(SAFE),
+            lambda _, log=log: [Lines(log.append, "#1")],
+        )
+        for chunk in stream:
+            body.feed(chunk)
+        body.end()
+        body.record()
+        logs.append(log)
+        monkeypatch.setattr(Courses, "learn", lambda *_: None)
+    assert logs[0] == logs[1]
+    assert len(logs[0]) > len(pieces)
 
 
 @pytest.mark.parametrize("path", sorted(STREAMS))

@@ -114,7 +114,7 @@ class Courses:
             change, frame = self._change, raw[at : match[2]]
             if new is not None and change is not None:
                 change = Mended(change.rows, number, frame, new, change.kind)
-            event = Event(Frame(frame, number, None), lambda _: course.said())
+            event = Event(Frame(frame, number, None), self._likeness.read, course.said())
             for observer in self._observers:
                 observer.goes_by(event, course.call, change)
         if len(course.tokens) == MANY:

@@ -116,11 +116,11 @@ class Event:
 
     __slots__ = ("_read", "_said", "frame")
 
-    def __init__(self, frame: Frame, read: Callable[[Frame], Said]) -> None:
-        """`read` is the dialect's reader, which never raises."""
+    def __init__(self, frame: Frame, read: Callable[[Frame], Said], said: Said | None = None) -> None:
+        """`read` is the dialect's reader, which never raises; `said` is what the frame says, where that is known."""
         self.frame = frame
         self._read = read
-        self._said: Said | None = None
+        self._said = said
 
     @property
     def said(self) -> Said:

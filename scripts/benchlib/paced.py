@@ -10,6 +10,8 @@ from benchlib.throughput import REWRITTEN, Scene, Timed
 from benchlib.told import check_told
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from benchlib.rig import Rig, Running
 
 LETTERS = ("a", "g")
@@ -17,9 +19,9 @@ PACE = 50
 """Events of each stream in a second."""
 
 
-def measure(rig: Rig, streams: int, events: int, rounds: int) -> list[Timed]:
+def measure(rig: Rig, kinds: Iterable[Kind], streams: int, events: int, rounds: int) -> list[Timed]:
     """Bare mitmproxy and toolstream as it is used, side by side, in turns."""
-    return [timed for kind in Kind for timed in _scene(rig, Scene(Load(kind, events, PACE), streams), rounds)]
+    return [timed for kind in kinds for timed in _scene(rig, Scene(Load(kind, events, PACE), streams), rounds)]
 
 
 def _scene(rig: Rig, scene: Scene, rounds: int) -> list[Timed]:

@@ -90,11 +90,15 @@ class Lines(Sink):
             self._line(number, "end")
 
     def goes_by(self, event: Event, told: Sequence[Heard], change: Mended | None) -> None:
-        """Tell a piece of arguments, and that it is changed, with one look at the time."""
+        """Tell a piece of arguments, and that it is changed: the line begins as that of the piece before it."""
+        arguments = told[0].fragment.arguments
+        if not isinstance(arguments, str):
+            super().goes_by(event, told, change)
+            return
         if self._folded:
             self.flush()
         begin = f"{self._prefix}{self._time()}event {event.frame.number}  "
-        self._write(f"{begin}{self._fragment(told[0])}{self._mark}")
+        self._write(f"{begin}{self._head}{quoted(self._hide(arguments), MAX_FRAGMENT)}{self._mark}")
         if change is not None:
             self._write(f"{begin}{self._change(change)}{self._mark}")
 
