@@ -8,13 +8,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY
+from zlib import crc32
 
 import pytest
 from google import genai
 
 from tests.defects import strict
 from tests.defects.healthy import PING, TIME, WEATHER, Healthy, streams
-from tests.defects.test_laws import CANNOT, plant
+from tests.defects.test_laws import ALL_PAIRS, CANNOT, plant
 from tests.e2e.harness import mended_options
 from tests.e2e.harness.mended import READERS, Ends, Reader, Reading, Sdks
 from tests.e2e.harness.script import Answer, Send
@@ -222,10 +223,10 @@ def test_what_single_clients_need(
 def test_what_single_clients_need_of_broken_streams(
     through: Through, subtests: pytest.Subtests, reader: Reader, client: str
 ) -> None:
-    """Their shapes, of streams that are mended first."""
+    """Their shapes, of streams that are mended first: a third of the defects for each, the same ones every time."""
     two = TWO[reader.dialect]
     for name in MENDED[reader.dialect]:
-        if comparable(two, name):
+        if comparable(two, name) and (ALL_PAIRS or crc32(f"{client} {name}".encode()) % 3 == 0):
             with subtests.test(defect=name):
                 assert is_meant(through.read(reader, two, name, shape=[f"for:{client}"]), reader, two)
 
