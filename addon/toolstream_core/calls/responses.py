@@ -64,20 +64,19 @@ class ResponsesCalls(Calls):
             self._reopen(call)
         if call.name and fragment.name and not known(fragment.name).startswith(call.name):
             fragment = fragment._replace(name=ABSENT)
-        if fragment.phase is Phase.MORE and fragment.arguments and call.start_input is not None:
-            call.start_input, call.arguments = None, ArgumentText()
+        if call.start_input is not None and fragment.phase is Phase.MORE and fragment.arguments and not call.over:
+            if not goes_on(call.start_input, fragment.arguments):
+                call.arguments = ArgumentText()
+            call.start_input = None
+        elif fragment.phase is Phase.OPEN and _comes_late(call, fragment):
+            fragment = fragment._replace(arguments=ABSENT)
         known_already = _closes_piece(call, fragment) if fragment.phase is Phase.CLOSE else call.over
         if known_already and fragment.phase in {Phase.MORE, Phase.CLOSE}:
             fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and _corrects(call, fragment):
             call.arguments = ArgumentText()
         super()._fill(call, fragment)
-        if (
-            fragment.phase is Phase.OPEN
-            and fragment.arguments
-            and call.kind is not Kind.CUSTOM
-            and (call.arguments.whole or not _may_go_on(call))
-        ):
+        if fragment.phase is Phase.OPEN and fragment.arguments and call.kind is not Kind.CUSTOM:
             call.start_input = call.arguments.text()
 
     def _reopen(self, call: OpenCall) -> None:
@@ -167,9 +166,20 @@ def _contradicts(call: OpenCall, fragment: Fragment) -> bool:
     return call.arguments.whole and isinstance(said, str) and said != "" and not _says_same(call, fragment)
 
 
-def _may_go_on(call: OpenCall) -> bool:
-    """Whether the arguments so far may be the begin of an object."""
-    return call.arguments.viable and call.arguments.text().lstrip().startswith(("{", '"'))
+def goes_on(head: str, delta: object) -> bool:
+    """Whether a delta is the next part of the arguments that an item was added with, and does not say them anew."""
+    text = ArgumentText()
+    text.add(head)
+    begun = text.viable and not text.ended and head.lstrip().startswith(("{", '"'))
+    text.add(delta if isinstance(delta, str) else "")
+    return begun and text.viable
+
+
+def _comes_late(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether an item is added with arguments of which deltas have come: these count."""
+    if call.arguments.empty or call.start_input is not None or call.kind is Kind.CUSTOM:
+        return False
+    return not _elsewhere(call, fragment)
 
 
 def _corrects(call: OpenCall, fragment: Fragment) -> bool:
@@ -219,7 +229,8 @@ def _says_other(call: OpenCall, fragment: Fragment) -> bool:
 
 def _closes_another(owner: OpenCall, fragment: Fragment) -> bool:
     """Whether an item that seemed to be a piece of a whole call turns out to say other arguments than that."""
-    return fragment.phase is Phase.CLOSE and _elsewhere(owner, fragment) and _says_other(owner, fragment)
+    item = known(fragment.item_id)
+    return fragment.phase is Phase.CLOSE and item not in {"", owner.item_id} and _says_other(owner, fragment)
 
 
 def _elsewhere(call: OpenCall, fragment: Fragment) -> bool:

@@ -345,3 +345,39 @@ def test_arguments_of_a_second_header_are_told() -> None:
     went = mended(body, EXCHANGE, broken="reset")
     assert {"prefilled-arguments", "repeated-start"} <= set(went.told)
     assert plain(went.out) == [("f", {"a": 1})]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [added(WHOLE), closed(WHOLE), delta(WHOLE)],
+        [added('{"a'), delta('{"a"'), delta(":1}")],
+        [delta('{"a"'), added(WHOLE), delta(":1}")],
+        [delta('{"a"'), delta(":1}"), added(WHOLE), closed(WHOLE)],
+    ],
+    ids=["a delta behind the end", "half, and anew", "amid its deltas", "behind them"],
+)
+def test_a_header_with_arguments_counts_only_where_no_delta_says_them(events: list[Payload]) -> None:
+    """In whatever order they come."""
+    body = sse(CREATED, *events)
+    assert seen(body, EXCHANGE).calls == [("f", {"a": 1})]
+    went = mended(body, EXCHANGE)
+    assert seen(went.out, EXCHANGE).calls == plain(went.out) == [("f", {"a": 1})]
+
+
+def test_two_items_of_one_id_and_place() -> None:
+    """Each is closed under its own item id."""
+    first, second = item(id="fc_8"), item(id="fc_9")
+    heads = [{**added(), "item": one} for one in (first, second)]
+    ends = [{**closed(""), "item": {**one, "arguments": said}} for one, said in ((first, WHOLE), (second, '{"a":2}'))]
+    body = sse(CREATED, *heads, *ends)
+    meant = [("f", {"a": 1}), ("f", {"a": 2})]
+    assert seen(body, EXCHANGE).calls == meant
+    assert seen(mended(body, EXCHANGE).out, EXCHANGE).calls == meant
+
+
+@pytest.mark.parametrize("said", [[[]], 7, "[]"])
+def test_what_is_no_object_in_the_response_does_not_stand_against_one(said: object) -> None:
+    """The call was streamed whole."""
+    went = mended(sse(CREATED, *call(WHOLE), completed({**item(), "arguments": said})), EXCHANGE)
+    assert plain(went.out) == [("f", {"a": 1})]

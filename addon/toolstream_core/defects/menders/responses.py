@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.defects.menders.responses_item import Item
     from toolstream_core.model import Event, Json, Passed
     from toolstream_core.wire.frame import Frame
 
@@ -139,8 +140,14 @@ class ResponsesMender(ItemsMender):
 
     def _account(self, frame: Frame | None) -> None:
         """Audit what went on for an event, and for those that were kept until it; `None` for one that is kept."""
-        items = [item for item in self._spoken[self._accounted :] if item.kept]
-        self._accounted = len(self._spoken)
+        if len(self._spoken) > self._accounted:
+            self._account_kept([item for item in self._spoken[self._accounted :] if item.kept])
+            self._accounted = len(self._spoken)
+        self._gone += bool(self._out)
+        self.went(frame, self._out, waits=self._delta is not None or self._held is not None)
+
+    def _account_kept(self, items: list[Item]) -> None:
+        """Take in what was kept of some items; where that goes on behind others, it is told why."""
         kept = [one for item in items for one in item.kept]
         in_order = sorted(kept, key=lambda one: one.number)
         moved = kept != in_order or any(item.kept.moved(self.number, self._gone, self._met) for item in items)
@@ -148,8 +155,6 @@ class ResponsesMender(ItemsMender):
             nameless = item.kept.row is LATE_NAME and not item.call.name
             self.because(MISSING_NAME if nameless else item.kept.row)
         self._before += () if moved else kept
-        self._gone += bool(self._out)
-        self.went(frame, self._out, waits=self._delta is not None or self._held is not None)
 
     def _settle(self, heard: Sequence[Heard], kind: str = "") -> None:
         """What waited goes on, unless the event has a say in it.

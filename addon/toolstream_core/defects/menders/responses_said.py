@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import MAX_TEXT, ArgumentText, is_object
+from toolstream_core.calls.arguments import MAX_TEXT, is_object
 from toolstream_core.calls.book import same_arguments
+from toolstream_core.calls.responses import goes_on
 from toolstream_core.calls.scanner import is_json
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import (
@@ -108,7 +109,7 @@ class Said:
     def head(self, delta: str) -> str:
         """What goes on of the arguments that the item was added with; none before a `delta` that says others."""
         head, self._head = self._head, ""
-        if not head or (delta and not _goes_on(head, delta)):
+        if not head or (delta and not goes_on(head, delta)):
             return ""
         self._mender.because(PREFILLED_ARGUMENTS)
         return self._spelling.take(head, self.judge, may_wait=False).text
@@ -159,7 +160,7 @@ class Said:
         if said is None:
             return None
         meant = self._at_once(text)
-        if not is_json(meant) and is_object(before := self.meant):
+        if not is_object(meant) and is_object(before := self.meant):
             message = "the event says no whole arguments, those before it do"
             return before if self.judge(SHORT_CLOSING, message) else meant
         return meant
@@ -171,12 +172,3 @@ class Said:
         if said is None or not self.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(said).__name__}"):
             return None
         return encoded(said).decode()
-
-
-def _goes_on(head: str, delta: str) -> bool:
-    """Whether a delta is the next part of arguments, and does not say them anew."""
-    text = ArgumentText()
-    text.add(head)
-    begun = text.viable and not text.ended and head.lstrip().startswith(("{", '"'))
-    text.add(delta)
-    return begun and text.viable
