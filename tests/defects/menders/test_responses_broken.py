@@ -381,3 +381,14 @@ def test_what_is_no_object_in_the_response_does_not_stand_against_one(said: obje
     """The call was streamed whole."""
     went = mended(sse(CREATED, *call(WHOLE), completed({**item(), "arguments": said})), EXCHANGE)
     assert plain(went.out) == [("f", {"a": 1})]
+
+
+def test_an_event_of_an_item_whose_id_is_anothers_too_keeps_its_own() -> None:
+    """Under the shared one it would be the other's."""
+    shared = {**added(place=1), "item": item(place=1, id="fc_0", name="g")}
+    events = [added(), shared, delta('{"b"', 1) | {"item_id": "fc_0"}, delta("x") | {"item_id": "fc_9"}]
+    body = sse(CREATED, *events)
+    said = [(one.name, one.arguments) for one in seen(body, EXCHANGE).record.calls]
+    assert said == [("f", "x"), ("g", '{"b"')]
+    went = mended(body, EXCHANGE, broken="reset")
+    assert [(one.name, one.arguments) for one in seen(went.out, EXCHANGE).record.calls] == said

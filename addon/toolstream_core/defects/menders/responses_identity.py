@@ -52,7 +52,8 @@ class Identity:
         mender, call = self._mender, self.call
         own = content.get("id")
         self.id = own if isinstance(own, str) and own else call.item_id or mender.context.ids.make("fc_")
-        mender.told_items.setdefault(self.id, self)
+        if mender.told_items.setdefault(self.id, self) is not self:
+            mender.shared_ids.add(self.id)
         if own in (None, "") and self.judge(ROTATING_ITEM_ID, "the item is added without an id"):
             content["id"] = self.id
         self.call_id, self.name = call.id, call.name

@@ -94,7 +94,8 @@ class Item(Identity):
             changed = {**changed, "output_index": self.place}
         if kind in {DELTA, DONE}:
             own = payload.get("item_id")
-            if own != self.id and self.id and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
+            mine = self.id and self.id not in self._mender.shared_ids
+            if own != self.id and mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
                 changed = {**changed, "item_id": self.id}
         return changed
 

@@ -53,6 +53,8 @@ class ItemsMender(EventsMender):
         """The first item of each call_id that the client knows."""
         self.told_items: dict[str, Identity] = {}
         """The first item of each id that the client knows."""
+        self.shared_ids: set[str] = set()
+        """Ids of more than one item."""
         self._kept_at: dict[int | None, Item] = {}
         """The item of which events are kept, by its place, be it unknown."""
         self.created: dict[str, Json] = {}
