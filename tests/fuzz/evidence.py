@@ -23,6 +23,8 @@ ARGUMENTS = frozenset(
 """Keys under which argument text comes."""
 KEYS = ("index", "id", "item_id", "output_index", "call_id")
 """Keys that say whose a part is."""
+VIA = frozenset({"delta", "message"})
+"""Where a part stands: some servers say the same in both."""
 CLOSING = re.compile(
     rb'finish_reason"\s*:\s*"[^"]|\[DONE\]|stop_reason"\s*:\s*"[^"]|message_stop|content_block_stop|arguments\.done'
     rb'|output_item\.done|response\.(?:completed|incomplete|done)|finishReason|"done"\s*:\s*true'
@@ -141,9 +143,11 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
     for key, inner in value.items():
         if key in ARGUMENTS and isinstance(inner, str | int | float):
             yield key, mine, inner if isinstance(inner, str) else json.dumps(inner)
+        elif key == "arguments" and isinstance(inner, dict):  # an object where text belongs is its text
+            yield key, mine, json.dumps(inner, separators=(",", ":"))
         else:
-            outer = {} if key == "tool_calls" else mine  # a choice's index is none of its calls'
-            yield from _parts(inner, {**outer, "within": key})
+            outer = {"via": mine.get("via")} if key == "tool_calls" else mine  # a choice's index is none of its calls'
+            yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
 
 
 def _begins_somewhere(run: list[str], wanted: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.defects.driven import mended, run, seen, sse
-from tests.defects.menders.test_chat_tail import UNKNOWN, arguments, chunk, finishes, header, more, payloads
+from tests.defects.menders.test_chat_tail import CHAT, UNKNOWN, arguments, chunk, finishes, header, more, payloads
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -177,3 +177,18 @@ def test_a_call_is_no_repetition_of_one_that_nobody_can_read() -> None:
     body = sse(header("f", "ull"), more('{"a":1}'), {**header("f", '{"a":1}', 1)}, FINISH, "[DONE]")
     body = body.replace(b"call_1", b"call_0")
     assert arguments(mended(body, UNKNOWN).out)[1] == '{"a":1}'
+
+
+def test_a_decorated_name_is_that_of_a_tool_that_needs_arguments() -> None:
+    """No `{}` is made up for it."""
+    body = sse(header("functions.get_weather"), FINISH, "[DONE]")
+    went = mended(body, CHAT)
+    assert arguments(went.out) == {0: ""}
+    assert "lost-arguments" in went.told
+
+
+def test_a_finish_that_was_held_is_said_before_half_an_event() -> None:
+    """It was said; nothing else is made up there."""
+    body = sse(header("f", '{"a"'), FINISH, more(":1}")) + b'data: {"id":"c","obj'
+    assert finishes(mended(body, UNKNOWN).out) == ["tool_calls"]
+    assert finishes(mended(sse(header("f", '{"a":1}')) + b'data: {"id":"c","obj', UNKNOWN).out) == []

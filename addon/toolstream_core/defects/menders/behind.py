@@ -83,7 +83,7 @@ class Behind:
         alike = self._squeezed.startswith(squeezed, self._at)
         self._at += len(squeezed)
         whole = not alike or self._at == len(self._squeezed)
-        if whole and not self._is_same("".join(self._seen)):
+        if whole and not (self._is_same("".join(self._seen)) or self._is_same(piece)):
             judge(MERGED_CALLS, "arguments of another call follow whole ones")
             return self._let_go(piece)
         gone = judge(REPLAYED_ARGUMENTS, "the whole arguments came again")

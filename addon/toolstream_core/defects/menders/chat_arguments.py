@@ -73,6 +73,6 @@ class Arguments:
 
     def _may_wait(self, known: KnownCall) -> bool:
         """Whether a fragment of the call may wait for the next one: one that may be a placeholder, or cumulative."""
-        if known.settled or self._mender.context.takes_none(known.call.name):
+        if known.settled or self._mender.context.takes_none(known.tool):
             return False
         return self._mender.on(PLACEHOLDER_ARGUMENTS) or self._mender.on(CUMULATIVE_ARGUMENTS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.markup import is_markup
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
-from toolstream_core.defects.menders.names import may_grow
+from toolstream_core.defects.menders.names import may_grow, plain_name
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import NULL_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.model import ABSENT, Phase
@@ -88,6 +88,11 @@ class KnownCall:
         return self.mender.tell(row, self.event, message, self.call)
 
     @property
+    def tool(self) -> str:
+        """The tool that it calls, as the request names it."""
+        return plain_name(self.call.name, self.mender.context.schemas)
+
+    @property
     def nothing(self) -> bool:
         """Whether nothing has come that a call could be known by."""
         return not (self.call.id or self.call.name) and self.call.arguments.empty
@@ -105,7 +110,7 @@ class KnownCall:
         if self.nothing:
             return True
         if self.call.arguments.empty or self.says_null:
-            return self.mender.context.may_be_empty(self.call.name)
+            return self.mender.context.may_be_empty(self.tool)
         return self.spelling.whole or self.call.whole()
 
     @property
@@ -114,7 +119,7 @@ class KnownCall:
         said, whole = self.call.arguments.reading(may_be_empty=False)
         if not (self.call.name and whole and said.lstrip().startswith("{")):
             return False
-        return said.strip() != "{}" or self.mender.context.takes_none(self.call.name)
+        return said.strip() != "{}" or self.mender.context.takes_none(self.tool)
 
     @property
     def sound(self) -> bool:

@@ -204,7 +204,7 @@ class Endings:
             return True
         if not (call.arguments.empty or known.says_null) or any(one.half for one in known.choice.unfinished()):
             return False
-        if not mender.context.may_be_empty(call.name):
+        if not mender.context.may_be_empty(known.tool):
             self._lost.append((known, number))
             return False
         return mender.tell(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call)

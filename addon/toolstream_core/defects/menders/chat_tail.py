@@ -78,19 +78,19 @@ class Tail:
             self._without_calls(choice)
         if not clean or self._open:
             return []
-        out = [] if cut else self.finishes()
+        out = self.finishes(cut=cut)
         called = [choice for choice in mender.choices.values() if choice.calls]
         whole = called and all(choice.finish and self._closed(choice) for choice in called) and not mender.failed
         if whole and mender.tell(MISSING_DONE, number, "the stream ended without [DONE]"):
             out.append(mender.context.writer.make(b"[DONE]", number + 1))
         return out
 
-    def finishes(self) -> list[Frame]:
-        """The finishes that the body's end lacks."""
+    def finishes(self, *, cut: bool = False) -> list[Frame]:
+        """The finishes that the body's end lacks: behind half an event, those that were said and held."""
         out: list[Frame] = []
         number = self._ending.last
         lacking = [choice for choice in self._mender.choices.values() if choice.finish is None]
-        whole = any(choice.held is None for choice in lacking) and self._lacks_finish()
+        whole = not cut and any(choice.held is None for choice in lacking) and self._lacks_finish()
         for choice in lacking:
             if choice.held is not None and not self._opened_behind(choice):
                 out.extend(self._ending.arguments(choice, number, None))
@@ -118,7 +118,7 @@ class Tail:
     def _is_over(self, known: KnownCall) -> bool:
         """Whether the call is whole where `[DONE]` comes: without arguments only if its tool is known to take none."""
         if known.call.arguments.empty or known.says_null:
-            return known.nothing or self._mender.context.takes_none(known.call.name)
+            return known.nothing or self._mender.context.takes_none(known.tool)
         return bool(known.call.name) and known.sound
 
     def _lacks(self, known: KnownCall) -> bool:
@@ -126,7 +126,7 @@ class Tail:
         if known.half:
             return True
         empty = bool(known.call.name) and (known.call.arguments.empty or known.says_null)
-        return empty and not self._mender.context.may_be_empty(known.call.name)
+        return empty and not self._mender.context.may_be_empty(known.tool)
 
     def _closed(self, choice: Choice) -> bool:
         """Whether its finish is behind all of its calls, or they need none."""

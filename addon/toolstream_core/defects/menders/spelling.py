@@ -257,8 +257,9 @@ class Spelling:
             if piece.endswith("}") and is_object(piece):
                 self._behind = Behind(piece)
             return piece[len(before) :] if mend else piece
-        self._cumulative = before
-        return "" if mend and before.startswith(piece) else piece
+        again = not mend or before.startswith(piece)
+        self._cumulative = before if again else before + piece
+        return "" if mend and again else piece
 
     def _ended_inside(self, piece: str, judge: Judge) -> str:
         """The usual fragment: goes on, up to where the arguments end."""
