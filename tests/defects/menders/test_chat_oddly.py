@@ -36,6 +36,7 @@ def read(body: bytes) -> list[tuple[str, str, bool]]:
         pytest.param([header("f", '{"a"'), FINISH, "[DONE]", more(":1}")], id="finish, [DONE], the rest"),
         pytest.param([FINISH, header("f")], id="a header behind the finish"),
         pytest.param([header("f"), ERROR, FINISH], id="no arguments, and an error before the finish"),
+        pytest.param([header("f"), chunk({}, "length"), FINISH, "[DONE]"], id="no arguments, cut off, and a finish"),
         pytest.param([header("f"), header("g", '{"a"', 1), FINISH, "[DONE]"], id="no arguments beside half ones"),
         pytest.param([header("f", "{}"), header("g", "{}", 1), more('{"a":1}')], id="one {} was what it says"),
         pytest.param([header("f", "{}"), more('"Oslo"}')], id="{} before garbage that begins with a quote"),

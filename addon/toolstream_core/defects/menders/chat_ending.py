@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.over import is_cut
 from toolstream_core.defects.ending import (
     CUT_OFF_CALL,
     EARLY_FINISH,
@@ -184,7 +185,7 @@ class Endings:
     def arguments(self, choice: Choice, number: int, waiting: Waiting | None) -> list[Frame]:
         """`{}` for calls of which nothing was said but who they are."""
         out: list[Frame] = []
-        if self._mender.failed or (waiting and waiting.said.error):
+        if self._mender.failed or (waiting and waiting.said.error) or any(map(is_cut, choice.said)):
             return out
         for known in [known for known in choice.unfinished() if not (known.said or known.doubled)]:
             if not known.call.name or not self._owes(known, number):
