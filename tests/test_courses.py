@@ -55,6 +55,9 @@ PIECES = st.sampled_from(
         ':{"a":',
         "null",
         "{}",
+        '{"a":1}',
+        '{"a":"bcd',
+        '{"a":"bcd"}',
     ]
 )
 BEGINS = st.sampled_from(
@@ -64,10 +67,14 @@ BEGINS = st.sampled_from(
         ['"{\\"a\\":\\"', "b", "c"],
         ['{"a":1}', "<|x"],
         ['{"a":1}', "get_", "weather"],
+        ['{"a":1}'] * 4,
+        ['{"a":1}', '{"a"', ":1}", '{"a"', ":1}"],
+        ['{"a":"', '{"a":"b', '{"a":"bc', '{"a":"bcd', '{"a":"bcd'],
         ["2}", "a"],
     ]
 )
-"""Arguments, also ones that are encoded twice, have garbage behind them, or lost their head."""
+"""Arguments, also ones that are encoded twice, have garbage behind them, come again or all each time, or lost their
+head."""
 TEXTS = st.sampled_from(
     [
         "word ",

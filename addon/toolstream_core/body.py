@@ -24,7 +24,7 @@ from toolstream_core.record import Reader
 from toolstream_core.rewriting import Rewriter
 from toolstream_core.settings import NOTHING, PARTS, SAFE, Settings
 from toolstream_core.shapes import SHAPES
-from toolstream_core.wire.write import writer_for
+from toolstream_core.wire.write import SseWriter, Unwritten, writer_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -121,6 +121,8 @@ class Body:
             stages += [mender(self._context(repairs, reader.found, self._mended)) for mender in menders]
         else:
             context = replace(self._context(SAFE, reader.found), ids=AnswerIds(), judging=True)
+            if isinstance(context.writer, SseWriter):
+                context.writer = Unwritten()
             judges += [mender(context) for mender in menders]
             if repairs:
                 stages += [mender(self._context(repairs, mended=self._mended)) for mender in menders]

@@ -42,7 +42,11 @@ class Chain:
     @property
     def holding(self) -> bool:
         """Whether any stage holds frames back."""
-        return self.error is None and any(stage.holding for stage, _ in self._stages)
+        if self.error is None:
+            for stage, _ in self._stages:
+                if stage.holding:
+                    return True
+        return False
 
     def take(self, event: Event) -> list[Frame]:
         """What goes on for `event`."""
@@ -51,11 +55,15 @@ class Chain:
         if event.frame.trailing and event.frame.raw.strip():
             self._last = event
             return []
-        return self._from(0, [event.frame], event)
+        return self._through(event)
 
     def minds(self, call: OpenCall) -> bool:
         """As `Stage.minds`, of any of them."""
         return self.error is not None or any(stage.minds(call) for stage, _ in self._stages)
+
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`, of all of them."""
+        return self.error is None and all(stage.takes_any(call) for stage, _ in self._stages)
 
     @property
     def minds_text(self) -> bool:
@@ -86,6 +94,19 @@ class Chain:
         """What is held, as it came, in the stream's order: what later stages hold came first."""
         event, self._last = self._last, None
         return [*self._held(0, len(self._stages)), *([] if event is None else [event.frame])]
+
+    def _through(self, event: Event) -> list[Frame]:
+        """As `_from` the first stage on, without more ado as long as the frame goes on as it is."""
+        frame = event.frame
+        for at, (stage, hear) in enumerate(self._stages):
+            try:
+                heard = self._heard[at] = hear(event) if frame.data is not None else ()
+                gone = list(stage.take(event, heard))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                return self._failed(at, error, frame)
+            if len(gone) != 1 or gone[0] is not frame:
+                return self._from(at + 1, gone, event)
+        return [frame]
 
     def _from(self, at: int, frames: Iterable[Frame], event: Event | None) -> list[Frame]:
         """Let frames go through the stages from number `at` on."""
@@ -146,5 +167,5 @@ class Breaking(Chain):
         for (stage, _), heard in zip(self._stages, self._heard, strict=True):
             own = heard[0].call
             own.runs.extend(passed.first, passed.events)
-            own.arguments.add_plain(passed.text, passed.last)
+            own.arguments.add_passed(passed)
             stage.went_by(own, passed)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 # in the same place. A third one goes that way too, if no stage minds, and if its arguments are plain: text within the
 # braces that are open, so that nothing begins, ends, or comes again in it. What a stage could find in it depends on
 # the bytes around it, which are the same, and on the call's state, which plain text does not change. Their texts are
-# handed on joined before anything else is looked at.
+# handed on joined before anything else is looked at. Where nothing is mended, a call whose arguments are odd already
+# (encoded twice, whole and said again, cumulative) has a course that takes any text: its fragments are handed on one by
+# one, to those alone that judge them.
 
 _PLAIN: Final = re.compile(
     rb'"(?!["\x80-\xbf])[^"\\{}\[\]\x00-\x1f]*+'
@@ -29,6 +31,8 @@ _AS_WRITTEN: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\x00-\x1f]*+(?:\\
 """Such a string as it would be written anew, for frames that are rewritten."""
 _ENCODED: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\r\n]*+(?:\\\\(?:\\["\\]|[/bfnrt])[^"\\{}\[\]\r\n]*+)*+"')
 """Such a string amid a string that holds arguments: in it every quote is escaped once more, so that none ends it."""
+_ANY: Final = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+"')
+"""Any string: for who goes by what each says, and takes it whatever that is."""
 _CLOSED: Final = re.compile(rb"[ }\]]*\r?\n\r?\n")
 MANY: Final = 256
 """Texts after which they are handed on."""
@@ -53,16 +57,18 @@ ALIKE: Final = Way()
 class Course:
     """The way of one call's next frames."""
 
-    __slots__ = ("_counter", "_like", "_loose", "_tail", "_token", "call", "first", "size", "tokens", "way")
+    __slots__ = ("_counter", "_like", "_loose", "_odd", "_tail", "_token", "call", "first", "size", "tokens", "way")
 
-    def __init__(self, like: Like, way: Way, call: OpenCall, raw: bytes) -> None:
-        """`way`: what became of `raw`, the frame that is `like`."""
+    def __init__(self, like: Like, way: Way, call: OpenCall, raw: bytes, *, odd: bool = False) -> None:
+        """`way`: what became of `raw`, the frame that is `like`. `odd`: whatever the arguments say goes this way."""
         self._like = like
         self._loose = like.loose and way.behind is None
         self._tail = like.tail if self._loose else None
         """What closes a rewritten frame, which has no spaces there."""
         self.way = way
-        self._token = _ENCODED if call.arguments.quoted else _PLAIN if way == ALIKE else _AS_WRITTEN
+        self._odd = odd
+        plain = _ENCODED if call.arguments.quoted else _PLAIN if way == ALIKE else _AS_WRITTEN
+        self._token = _ANY if odd else plain
         self.call = call
         self.tokens: list[bytes] = []
         """The arguments of events that were not handed on, as they were written."""
@@ -72,9 +78,9 @@ class Course:
         self.size = 0
         """Bytes of these events."""
 
-    def goes(self, like: Like, way: Way, call: OpenCall, raw: bytes) -> bool:
+    def goes(self, like: Like, way: Way, call: OpenCall, raw: bytes, *, odd: bool = False) -> bool:
         """Whether it is the course that these make; `raw` is its next frame then."""
-        if self._like is not like or self.call is not call or self.way != way:
+        if self._like is not like or self.call is not call or self.way != way or self._odd is not odd:
             return False
         self._counter = _counter(like, raw)
         return True
@@ -129,10 +135,11 @@ class Course:
     def passed(self) -> Passed:
         """The events that were not handed on, joined."""
         events, size = len(self.tokens), self.size
-        joined, last = _text(b"".join(self.tokens)), _text(self.tokens[-1])
+        pieces = [_text(token) for token in self.tokens] if self._odd else []
+        joined, last = ("", "") if self._odd else (_text(b"".join(self.tokens)), _text(self.tokens[-1]))
         self.tokens.clear()
         self.size = 0
-        return Passed(self.first, events, size, joined, last, self.way != ALIKE, self._counter)
+        return Passed(self.first, events, size, joined, last, self.way != ALIKE, self._counter, pieces)
 
 
 def way_of(like: Like, raw: bytes, out: bytes) -> Way | None:

@@ -40,7 +40,7 @@ class Courses:
         self._changes = plan.changes
         self._change: Mended | None = None
         """Where somebody is told of each event: what was changed in the one before."""
-        self._seen: tuple[Like, Way, OpenCall] | None = None
+        self._seen: tuple[Like, Way, OpenCall, bool] | None = None
         """What became of the event before, where the next one may go the same way."""
         self._course: Course | None = None
         self.hush = Hush(plan.marks)
@@ -152,13 +152,20 @@ class Courses:
         if way is None or anew or len(heard) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
             return
         call = heard[0].call
-        if any(chain.minds(call) for chain in self._chains):
+        odd = any(chain.minds(call) for chain in self._chains)
+        if odd and not self._takes_any(call):
             return
-        self._seen = (like, way, call)
-        if course is not None and course.goes(like, way, call, frame.raw):
+        self._seen = (like, way, call, odd)
+        if course is not None and course.goes(like, way, call, frame.raw, odd=odd):
             self._course = course
         elif seen == self._seen:
-            self._course = Course(like, way, call, frame.raw)
+            self._course = Course(like, way, call, frame.raw, odd=odd)
+
+    def _takes_any(self, call: OpenCall) -> bool:
+        """Whether the next event may go by, whatever it says of the call's arguments."""
+        if self._watched or call.over or call.shared:
+            return False
+        return all(chain.takes_any(call) for chain in self._chains)
 
     def _as_before(self, way: Way, frame: Frame, out: Frame) -> bool:
         """Whether what is told of an event's change can be told of the next one too; never the first time."""

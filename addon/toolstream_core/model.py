@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.stage import Mended
@@ -205,7 +205,7 @@ class Finding(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """Events that went by unparsed: each brought some plain text of one call's arguments, and said nothing else."""
+    """Events that went by unparsed: each brought some text of one call's arguments, and said nothing else."""
 
     first: int
     """Number of the first one; the others follow it."""
@@ -213,13 +213,15 @@ class Passed(NamedTuple):
     size: int
     """Bytes."""
     text: str
-    """Their texts, joined."""
+    """Their texts, joined, where they are plain."""
     last: str
     """The text of the last one."""
     changed: bool
     """Whether they were rewritten."""
     counter: int | None
     """The number that the last one gives itself, where they do."""
+    pieces: Sequence[str] = ()
+    """Their texts one by one, where they are not plain."""
 
 
 class Observer(Protocol):

@@ -196,7 +196,7 @@ class Reader:
         record.events += passed.events
         record.mended += passed.events if passed.changed else 0
         call.runs.extend(passed.first, passed.events)
-        call.arguments.add_plain(passed.text, passed.last)
+        call.arguments.add_passed(passed)
 
     def finished(self, *, broken: str | None = None, unread: str | None = None) -> Record:
         """The record, complete but for what faults still do. `unread`: why reading stopped before the end."""

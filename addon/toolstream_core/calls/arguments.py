@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_text import end_at_once, is_json, is_object, meaning, paired, unwrapped, value_end
 from toolstream_core.calls.markup import is_markup
-from toolstream_core.calls.scanner import JsonScanner, is_json
+from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Seen
+    from toolstream_core.model import Passed, Seen
 
 # Two readings are kept of every argument text, because both are in the wild:
 #
@@ -29,20 +29,21 @@ MAX_TEXT = 8 * 1024 * 1024
 """Characters of one call's arguments that are kept; what is over makes the call incomplete."""
 
 _BLOCK = 256
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _PLACEHOLDER = re.compile(r'(?:\s*(?:\{\s*\}|"\{\s*\}"|null))+\s*(?=\S)')
 _WHITE = " \t\n\r"
+_SPACES = re.compile(r"\s*+")
 
 
 class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
     __slots__ = (
-        "_blocks",
         "_end",
         "_first",
         "_last",
         "_limit",
+        "_loose",
+        "_meant",
         "_object",
         "_parts",
         "_scanner",
@@ -55,10 +56,11 @@ class ArgumentText:
     def __init__(self, limit: int | None = None) -> None:
         """Start empty; `limit` characters are kept, `MAX_TEXT` where nothing else is said."""
         self._limit = MAX_TEXT if limit is None else limit
-        self._blocks: list[str] = []
         self._parts: list[str] = []
+        self._loose = 0
+        """How many of the last parts are fragments that were not joined yet."""
         self._size = 0
-        self._scanner = JsonScanner()
+        self._scanner = NOTHING
         self._object: bool | None = None
         """Whether what has ended is an object, or a string that holds one; `None` where nobody asked."""
         self._first = ""
@@ -66,6 +68,8 @@ class ArgumentText:
         """Where what has ended ends in the joined text."""
         self._tail = ""
         self._last = ""
+        self._meant = (0, "")
+        """What was meant when it was asked for last, and how much had come then."""
         self.spilled = False
         """Whether something other than white space follows what has ended."""
         self.whole_again: str | None = None
@@ -121,6 +125,13 @@ class ArgumentText:
         """Characters that came."""
         return self._size
 
+    @property
+    def meaning(self) -> str:
+        """As the function of this name, of what they are read as."""
+        if self._meant[0] != self._size:
+            self._meant = (self._size, meaning(self.reading()[0]))
+        return self._meant[1] if self._size else meaning(self.reading()[0])
+
     def ended_object(self) -> str | None:
         """The object that has ended, without what followed it; `None` where it is none, or was too long to keep."""
         if not (self._scanner.whole and self._first == "{") or self._size > self._limit:
@@ -131,9 +142,12 @@ class ArgumentText:
         """Take the next fragment."""
         if not piece:
             return
-        self._note_whole(piece)
+        if self._size:
+            self._note_whole(piece)
+            self._scan(piece)
+        else:
+            self._begin(piece)
         self._last = piece
-        self._scan(piece)
         if len(piece) > self._size and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
             self.whole_again = piece
         self._tail = piece.rstrip()[-1:] or self._tail
@@ -145,14 +159,24 @@ class ArgumentText:
         self.add(text)
         self._last = last or self._last
 
+    def add_passed(self, passed: Passed) -> None:
+        """Take the fragments of events that went by."""
+        if passed.text:
+            self.add_plain(passed.text, passed.last)
+        for piece in passed.pieces:
+            self.add(piece)
+
     def text(self) -> str:
         """The fragments joined."""
-        return "".join(self._blocks) + "".join(self._parts)
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+            self._loose = 0
+        return self._parts[0] if self._parts else ""
 
     def ends_in(self, text: str) -> bool:
         """Whether `text` is the last part of what came, behind others."""
         tail = ""
-        for part in (*reversed(self._parts), *reversed(self._blocks)):
+        for part in reversed(self._parts):
             if len(tail) > len(text):
                 break
             tail = part + tail
@@ -163,13 +187,13 @@ class ArgumentText:
 
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
-        joined = _paired(self.text())
+        joined = paired(self.text())
         if self._size > self._limit:
             return joined, False
         if joined.strip() in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
         if self.is_json:
-            return _unwrapped(joined), True
+            return unwrapped(joined), True
         if (placeholder := _PLACEHOLDER.match(joined)) and (behind := _read(joined[placeholder.end() :])):
             return behind, True
         if self.whole_again is not None:
@@ -182,7 +206,7 @@ class ArgumentText:
         if not (self.spilled and self._scanner.whole and self._holds_object()):
             return joined, False
         said, again = joined[: self._end].strip(), joined[self._end :].strip()
-        rest, meant = _without(said, again), _unwrapped(said)
+        rest, meant = _without(said, again), unwrapped(said)
         if rest[:1] not in {"}", "]"} and is_markup(rest):
             return meant, True
         return (joined if rest == again and meant == said else meant + rest), False
@@ -193,7 +217,7 @@ class ArgumentText:
 
     def _holds_object(self) -> bool:
         if self._object is None:
-            held = _unwrapped(self.text()[: self._end]) if self._scanner.text_value else ""
+            held = unwrapped(self.text()[: self._end]) if self._scanner.text_value else ""
             self._object = self._first == "{" or is_object(held)
         return self._object
 
@@ -202,14 +226,28 @@ class ArgumentText:
         if self._size > self._limit:
             return
         self._parts.append(piece)
-        if len(self._parts) == _BLOCK:
-            self._blocks.append("".join(self._parts))
-            self._parts.clear()
+        self._loose += 1
+        if self._loose == _BLOCK:
+            self._parts[-_BLOCK:] = ["".join(self._parts[-_BLOCK:])]
+            self._loose = 0
+
+    def _begin(self, piece: str) -> None:
+        self._end = end_at_once(piece)
+        if self._end:
+            self._scanner = AN_OBJECT
+            self.spilled = self._end < len(piece) and bool(piece[self._end :].strip(_WHITE))
+        else:
+            self._scanner = JsonScanner()
+            self._scan(piece)
+        if piece[-1] in "} \t\r\n" and self.is_json and piece.lstrip(_WHITE).startswith("{"):
+            self.whole_again = piece
 
     def _note_whole(self, piece: str) -> None:
         if piece[0] not in "{ \t\r\n" or not piece.lstrip().startswith("{"):
             return
-        if self._may_restart(piece) and piece.rstrip().endswith("}") and is_json(piece):
+        if self._may_restart(piece) and (
+            piece == self.whole_again or (piece.rstrip().endswith("}") and is_json(piece))
+        ):
             self.whole_again = piece
         elif self.ended:
             self.whole_again = None
@@ -233,32 +271,19 @@ class ArgumentText:
             self.spilled = self._scanner.depth < 0 or bool(piece[end:].strip(_WHITE))
 
 
-def _paired(text: str) -> str:
-    """The text with halves of surrogate pairs that came in two fragments put together."""
-    if not _PAIR.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
 def _without(said: str, again: str) -> str:
     """What follows arguments, without those that are the same again."""
-    while again:
-        if again.startswith(said):
-            again = again[len(said) :].lstrip()
-            continue
-        try:
-            value, end = json.JSONDecoder().raw_decode(again)
-            if json.dumps(value, sort_keys=True) != json.dumps(json.loads(said), sort_keys=True):
+    at, means = 0, ""
+    while at < len(again):
+        if again.startswith(said, at):
+            end = at + len(said)
+        else:
+            end = value_end(again, at)
+            means = means or meaning(said)
+            if not end or meaning(again[at:end]) != means:
                 break
-        except (ValueError, RecursionError):
-            break
-        again = again[end:].lstrip()
-    return again
-
-
-def is_object(text: str) -> bool:
-    """Whether the text is a JSON object."""
-    return text.lstrip(_WHITE).startswith("{") and is_json(text)
+        at = _SPACES.match(again, end).end()  # type: ignore[union-attr]  # matches nothing too
+    return again[at:]
 
 
 def _read(text: str) -> str:
@@ -269,12 +294,5 @@ def _read(text: str) -> str:
     return said if whole and is_object(said) else ""
 
 
-def _unwrapped(text: str) -> str:
-    """The inner text where a JSON string holds an object: arguments encoded twice mean the object."""
-    if not text.lstrip(_WHITE).startswith('"'):
-        return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, str) and is_object(value) else text
+def _is_whole(piece: str) -> bool:
+    return piece.rstrip().endswith("}") and is_json(piece)

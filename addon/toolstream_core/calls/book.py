@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.calls.over import is_cut
 from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
@@ -175,17 +175,7 @@ def _says_more(call: OpenCall, said: str) -> bool:
 
 def same_arguments(one: str, other: str) -> bool:
     """Whether two argument texts mean the same: equal, or equal as JSON."""
-    if one == other:
-        return True
-    try:
-        return _canonical(one) == _canonical(other)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _canonical(text: str) -> str:
-    """The same for the same JSON; comparing the values would take `true` for `1`."""
-    return json.dumps(json.loads(text), sort_keys=True)
+    return one == other or meaning(one) == meaning(other)
 
 
 def _said_once(calls: list[Call]) -> list[Call]:
@@ -193,32 +183,34 @@ def _said_once(calls: list[Call]) -> list[Call]:
     kept: list[Call] = []
     first: dict[tuple[int, str], Call] = {}
     said: dict[tuple[int, str, str, str], Call] = {}
+    again: dict[int, list[Runs]] = {}
     for call in calls:
         twin = first.setdefault((call.choice, call.id), call)
         if twin is call or not (call.id and call.complete):
             kept.append(call)
             continue
-        if twin.complete:
+        if twin.complete and id(twin) not in again:
+            again[id(twin)] = [twin.events]
             said.setdefault(_meaning(twin), twin)
         twin = said.setdefault(_meaning(call), call)
         if twin is call:
             kept.append(call)
         else:
-            twin.events = _merged(twin.events, call.events)
+            again.setdefault(id(twin), [twin.events]).append(call.events)
+    for call in kept:
+        if len(parts := again.get(id(call), [])) > 1:
+            call.events = _merged(parts)
     return kept
 
 
 def _meaning(call: Call) -> tuple[int, str, str, str]:
     """Equal for calls that say the same."""
-    try:
-        return (call.choice, call.id, call.name, _canonical(call.arguments))
-    except (ValueError, RecursionError):
-        return (call.choice, call.id, call.name, call.arguments)
+    return call.choice, call.id, call.name, meaning(call.arguments)
 
 
-def _merged(one: Runs, other: Runs) -> Runs:
+def _merged(parts: list[Runs]) -> Runs:
     merged = Runs()
-    for number in sorted({*one, *other}):
+    for number in sorted({number for part in parts for number in part}):
         merged.add(number)
     return merged
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.book import Calls, Heard, same_arguments
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.model import Call, Fragment, Phase
 
@@ -118,7 +118,7 @@ class ChatCalls(Calls):
     def _end(self, choice: int) -> None:
         """As `Calls._end`; where one call is half, a finish says that others do without arguments if its rest comes."""
         calls = self._not_over.get(choice, {})
-        if any(_is_half(call) for call in calls.values()):
+        if any(call.half for call in calls.values()):
             self._waiting[choice] = list(calls.values())
         else:
             super()._end(choice)
@@ -126,7 +126,7 @@ class ChatCalls(Calls):
     def resolved(self) -> list[Call]:
         """As `Calls.resolved`."""
         for calls in self._waiting.values():
-            if not any(_is_half(call) for call in calls):
+            if not any(call.half for call in calls):
                 for call in calls:
                     call.over = True
         return super().resolved()
@@ -139,7 +139,9 @@ class ChatCalls(Calls):
         if fragment.phase is Phase.WHOLE:
             state.in_messages.add(id(call))
         if isinstance(fragment.index, int):
-            state.by_index.setdefault(fragment.index, []).append(call)
+            here = state.by_index.setdefault(fragment.index, [])
+            call.shared = bool(here)
+            here.append(call)
         return call
 
     def _remember(self, state: _Choice, fragment: Fragment, call: OpenCall) -> None:
@@ -275,12 +277,6 @@ def _index_came(state: _Choice, fragment: Fragment, index: int) -> OpenCall | No
         return None
     state.by_index[index] = [call]
     return call
-
-
-def _is_half(call: OpenCall) -> bool:
-    """Whether arguments have begun and are not whole."""
-    arguments = call.arguments
-    return not (arguments.empty or arguments.ended or call.whole() or arguments.text().strip() == "null")
 
 
 def _told_again(state: _Choice, fragment: Fragment, event: int) -> OpenCall | None:

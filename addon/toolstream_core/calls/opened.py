@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import ArgumentText, is_object
-from toolstream_core.calls.scanner import is_json
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.model import Kind, Runs
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class OpenCall:
         "over",
         "position",
         "runs",
+        "shared",
         "start_input",
     )
 
@@ -58,6 +59,8 @@ class OpenCall:
         self.cut = False
         """Whether the protocol said that the call is not whole (`status` of a Responses item)."""
         self.guessed = False
+        self.shared = False
+        """Whether an earlier call has its index too, so that what fills the one may be a guess for the other."""
         self.runs = Runs()
 
     def whole(self, *, may_be_empty: bool = True) -> bool:
@@ -68,6 +71,12 @@ class OpenCall:
         if self.kind is Kind.FUNCTION and self.arguments.whole:
             return True
         return self.meant(may_be_empty=may_be_empty)[1]
+
+    @property
+    def half(self) -> bool:
+        """Whether arguments have begun and are not whole."""
+        arguments = self.arguments
+        return not (arguments.empty or arguments.ended or arguments.is_json or self.whole())
 
     def meant(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
         """Its arguments, and whether they are whole; parameters as for `whole`."""

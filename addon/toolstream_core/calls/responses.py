@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.arguments import ArgumentText, is_object
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import Calls, same_arguments
+from toolstream_core.calls.json_text import is_object, meaning
 from toolstream_core.calls.open_items import StillOpen, Told
 from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase
@@ -123,10 +125,10 @@ class ResponsesCalls(Calls):
     def _of_id_whole(self, sharing: list[OpenCall], fragment: Fragment, event: int) -> OpenCall | None:
         """The call that is said whole: one that the event has not said yet, or that it says once more."""
         untold = list(islice(self._told.others(known(fragment.id), sharing, event), MAX_ALIKE))
-        again = [call for call in islice(reversed(sharing), MAX_ALIKE) if _says_same(call, fragment)]
         fitting = next((call for call in untold if not _contradicts(call, fragment)), None)
+        again = (call for call in islice(reversed(sharing), MAX_ALIKE) if _says_same(call, fragment))
         others = (call for call in untold if not (_says_other(call, fragment) and _elsewhere(call, fragment)))
-        return fitting or next(iter([*again, *others]), None)
+        return fitting or next(again, None) or next(others, None)
 
     def _at(self, fragment: Fragment) -> OpenCall | None:
         """The open item of the fragment's index, or the only open one where it has none."""
@@ -152,7 +154,9 @@ def _other_call(call: OpenCall, fragment: Fragment) -> bool:
     key = known(fragment.id)
     if not key or not call.id or key == call.id:
         return False
-    return _names_another(call, fragment) or _contradicts(call, fragment)
+    if _names_another(call, fragment):
+        return True
+    return call.arguments.whole and _contradicts(call, fragment)
 
 
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
@@ -191,16 +195,15 @@ def _corrects(call: OpenCall, fragment: Fragment) -> bool:
 
 def _says_same(call: OpenCall, fragment: Fragment) -> bool:
     said = fragment.arguments
-    return isinstance(said, str) and same_arguments(call.arguments.reading()[0], _meant(said))
+    return isinstance(said, str) and call.arguments.meaning == _meant(said)
 
 
+@lru_cache(maxsize=1)
 def _meant(said: str) -> str:
-    """Arguments that are said at once; such as are encoded twice mean the object."""
-    if not said.lstrip().startswith('"'):
-        return said
+    """What arguments mean that are said at once, and then compared with those of several calls."""
     text = ArgumentText()
     text.add(said)
-    return text.reading()[0]
+    return text.meaning if said.lstrip().startswith('"') else meaning(said)
 
 
 def _may_repeat(call: OpenCall, fragment: Fragment) -> bool:
@@ -251,4 +254,4 @@ def _closes_piece(call: OpenCall, fragment: Fragment) -> bool:
 
 def _is_nothing(call: OpenCall) -> bool:
     """Whether the arguments so far may be a placeholder."""
-    return same_arguments(call.arguments.reading()[0], "{}")
+    return call.arguments.meaning == "{}"

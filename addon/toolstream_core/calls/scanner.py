@@ -16,8 +16,9 @@ _MEMBERS: Final = re.compile(rf'(?:{_WS}"{_INSIDE}"{_WS}:{_WS}{_SCALAR}{_WS},)*+
 """Members of an object that are whole and followed by others."""
 _ITEMS: Final = re.compile(rf"(?:{_WS}{_SCALAR}{_WS},)*+")
 """Entries of an array that are whole and followed by others."""
-_BRACKET: Final = re.compile(r'["{}\[\]]')
-_QUOTE: Final = re.compile(r'["\\]')
+_OUTSIDE: Final = re.compile(r'[^"{}\[\]]*+')
+_STRINGS: Final = re.compile(r'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+"""Strings that are whole, and what stands around them."""
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _ESCAPED: Final = frozenset('"\\/bfnrt')
 _HEX_DIGITS: Final = 4
@@ -125,7 +126,7 @@ class JsonScanner:
     def _token(self, text: str, at: int) -> int:
         """Between values: white space, brackets, commas, colons, and what begins a value."""
         state = self._at
-        if state in {_At.KEY, _At.FIRST_KEY}:
+        if state is _At.KEY or state is _At.FIRST_KEY:
             at = self._run(_MEMBERS, text, at, _At.KEY)
         elif state is _At.FIRST_ITEM or (state is _At.VALUE and self._open and self._open[-1] == "["):
             at = self._run(_ITEMS, text, at, _At.VALUE)
@@ -256,30 +257,36 @@ class JsonScanner:
         if self._escape:
             self._escape = ""
             return at + 1
-        found = (_QUOTE if self.in_string else _BRACKET).search(text, at)
-        if found is None:
-            return len(text)
-        match text[found.start()]:
-            case "\\":
-                self._escape = "\\"
+        if self.in_string:
+            return self._broken_string(text, at)
+        passing = _STRINGS if self.depth > 0 else _OUTSIDE
+        at = passing.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
+        if at == len(text):
+            return at
+        match text[at]:
             case '"':
-                self.in_string = not self.in_string
-                self.ended = not self.in_string and self.depth == 0
+                self.in_string = True
             case "{" | "[":
                 self.depth += 1
             case _:
                 self.depth -= 1
                 self.ended = self.depth <= 0
-        return found.end()
+        return at + 1
+
+    def _broken_string(self, text: str, at: int) -> int:
+        end = text.find('"', at)
+        escape = text.find("\\", at, len(text) if end < 0 else end)
+        if escape >= 0:
+            self._escape = "\\"
+            return escape + 1
+        if end < 0:
+            return len(text)
+        self.in_string, self.ended = False, self.depth == 0
+        return end + 1
 
 
-def is_json(text: str) -> bool:
-    """Whether `text` is one JSON value."""
-    scanner = JsonScanner()
-    return not text[scanner.feed(text) :].strip(" \t\n\r") and scanner.whole
-
-
-def viable(text: str) -> bool:
-    """Whether `text` is JSON, or can be the beginning of it."""
-    scanner = JsonScanner()
-    return not text[scanner.feed(text) :].strip(" \t\n\r") and scanner.viable
+AN_OBJECT: Final = JsonScanner()
+"""What an object leaves behind that came at once: nothing changes a scanner any more whose value has ended."""
+AN_OBJECT.feed("{}")
+NOTHING: Final = JsonScanner()
+"""Of which nothing has come; never to be fed."""

@@ -87,6 +87,11 @@ class Stage:
         del call
         return True
 
+    def takes_any(self, call: OpenCall) -> bool:
+        """Whether `went_by` does for events like the one taken last, whatever they say of `call`'s arguments."""
+        del call
+        return False
+
     @property
     def minds_text(self) -> bool:
         """Whether events of text like the one taken last may matter, while it holds something."""

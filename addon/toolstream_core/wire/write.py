@@ -85,6 +85,20 @@ class SseWriter:
             self._newline = b"\r"
 
 
+class Unwritten(SseWriter):
+    """Writes nothing, for who only looks: what goes on goes nowhere."""
+
+    def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
+        """The frame as it is."""
+        del payload, name
+        return frame
+
+    def make(self, payload: Json, number: int, name: str = "") -> Frame:
+        """A frame of nothing."""
+        del payload, name
+        return Frame(b"", number, None)
+
+
 class LineWriter:
     """Makes JSON lines."""
 

@@ -18,8 +18,9 @@ from tests.defects.menders.responses_events import (
     item,
     numbered,
 )
-from toolstream_core.calls import responses
-from toolstream_core.defects.menders import responses_repeats
+from toolstream_core.calls import arguments
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.model import Exchange
 
 EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
@@ -76,23 +77,31 @@ def test_numbers_rise_where_events_that_waited_are_given_back() -> None:
 
 
 def test_a_call_costs_the_same_whatever_came_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls under one id, of which each is compared with those before it, are the worst of all."""
-    compared = 0
+    """Calls under one id, of which each is compared with those before it: what each means is found out once."""
+    compared = found_out = 0
+    ordinary = ArgumentText.meaning.fget  # type: ignore[attr-defined]  # of a property, for mypy a text
 
-    def counted(one: str, other: str) -> bool:
+    def counted(self: ArgumentText) -> str:
         nonlocal compared
         compared += 1
-        return one == other
+        return str(ordinary(self))
 
-    for module in (responses, responses_repeats):
-        monkeypatch.setattr(module, "same_arguments", counted)
+    def counted_out(text: str) -> str:
+        nonlocal found_out
+        found_out += 1
+        return meaning(text)
+
+    monkeypatch.setattr(ArgumentText, "meaning", property(counted))
+    monkeypatch.setattr(arguments, "meaning", counted_out)
     amounts = []
     for many in (200, 400):
-        compared = 0
+        compared = found_out = 0
         events = [event for at in range(many) for event in call(f'{{"a":{at}}}', at)]
         own = [{**one, "item": {**one["item"], "call_id": "call_0"}} if "item" in one else one for one in events]
-        assert len(mended(sse(CREATED, *own), EXCHANGE).record.calls) == many
+        whole = completed(*(one["item"] for one in own if one["type"] == "response.output_item.done"))
+        assert len(mended(sse(CREATED, *own, whole), EXCHANGE).record.calls) == many
         amounts.append(compared)
+        assert found_out <= 4 * many
     assert amounts[1] < 2.5 * amounts[0]
 
 

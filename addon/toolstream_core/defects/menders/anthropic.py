@@ -55,9 +55,20 @@ class AnthropicMender(OrderMender):
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """As `Stage.went_by`."""
         del call
+        for number, piece in enumerate(passed.pieces, passed.first):
+            self.number = number
+            if self.last is not None:
+                self.last.take(piece)
         self.number = passed.first + passed.events - 1
-        if self.last is not None:
+        if self.last is not None and passed.text:
             self.last.went_by(passed.text, passed.last)
+
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`."""
+        block = self.last
+        if block is None or block.call is not call or self._waiting or self._placeholder is not None:
+            return False
+        return self.context.judging and not self._restarted and block.open and block.takes_any
 
     @property
     def minds_text(self) -> bool:

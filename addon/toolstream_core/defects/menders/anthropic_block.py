@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
-from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.blocks import says_nothing
-from toolstream_core.calls.book import same_arguments
+from toolstream_core.calls.json_text import is_object, meaning
 from toolstream_core.defects.framing import MISSING_INPUT
 from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID
 from toolstream_core.defects.menders.anthropic_events import index_of
@@ -116,13 +115,14 @@ class Block:
         """Nothing follows that could change what waits."""
         self._spelling.settle(self.judge)
 
-    def says(self, name: str, arguments: str) -> bool:
-        """Whether it is this very call, and whole: else what says it again is the better one."""
+    def says(self, name: str, means: str) -> bool:
+        """Whether it is this very call, with arguments that mean this, and whole: else what says it again is better."""
         if self.call is None or self.name != name or self.late:
             return False
         if not self.call.whole(may_be_empty=self._mender.context.may_be_empty(name)):
             return False
-        return same_arguments(self.call.meant()[0], arguments)
+        arguments = self.call.arguments
+        return (arguments.meaning if arguments.whole else meaning(self.call.meant()[0])) == means
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
@@ -155,13 +155,24 @@ class Block:
                 return changed
         else:
             text = said
+        told = self.take(text)
+        if told == said:
+            return changed
+        self._respelt = True
+        return {**changed, "delta": {**delta, "partial_json": told}}
+
+    def take(self, text: str) -> str:
+        """What the client is to be told for the next piece of its arguments, unless that still waits."""
         may_wait = self.call is not None and not self._mender.context.takes_none(self.call.name)
         self.told = self._spelling.take(text, self.judge, may_wait=may_wait)
         self.given = self.given or bool(self.told.text.strip())
-        if self.told.text == said:
-            return changed
-        self._respelt = True
-        return {**changed, "delta": {**delta, "partial_json": self.told.text}}
+        self._respelt = self._respelt or self.told.text != text
+        return self.told.text
+
+    @property
+    def takes_any(self) -> bool:
+        """Whether pieces of its arguments may go by unseen, and be taken later."""
+        return self.is_call and self._spelling.decided and not self.stop_owed
 
     @property
     def amid(self) -> bool:

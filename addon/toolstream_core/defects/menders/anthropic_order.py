@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.ending import OVERLAPPING_BLOCKS
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.defects.menders.anthropic_block import Block
@@ -97,8 +98,8 @@ class OrderMender(BlocksMender):
         call = block.call
         if call is None or not block.whole:
             return False
-        said = call.meant()[0]
-        if not any(one.says(block.name, said) for one in self.by_id.get(block.given_id, ())):
+        means = meaning(call.meant()[0])
+        if not any(one.says(block.name, means) for one in self.by_id.get(block.given_id, ())):
             return False
         block.texts = [one.payload for one in queue.events if is_text(one.payload)]
         if not all(waited is queue.start or waited.fills(call) for waited in queue.events):

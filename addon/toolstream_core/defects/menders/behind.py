@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.book import same_arguments
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.markup import is_markup
 from toolstream_core.defects.menders.told import short
 from toolstream_core.defects.wording import MERGED_CALLS, REPLAYED_ARGUMENTS, TRAILING_GARBAGE

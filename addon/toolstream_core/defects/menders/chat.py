@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.ending import IN_BAND_ERROR
-from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_DELTA, SPLIT_CHOICES
+from toolstream_core.defects.framing import DATA_AFTER_END, SPLIT_CHOICES
 from toolstream_core.defects.menders import chat_placeholders as placeholders
 from toolstream_core.defects.menders.chat_arguments import Arguments
 from toolstream_core.defects.menders.chat_call import KnownCall
+from toolstream_core.defects.menders.chat_departures import Departures
 from toolstream_core.defects.menders.chat_ending import Endings
 from toolstream_core.defects.menders.chat_entries import Entries
 from toolstream_core.defects.menders.chat_pin import Pin
@@ -50,11 +50,14 @@ class ChatMender(Mender):
         self._queue: deque[Waiting] = deque()
         self._last: tuple[Event, Sequence[Heard]] | None = None
         """The last event of the body, which lacks its end."""
+        self._bare: KnownCall | None = None
+        """The call of which the last event brought bare arguments, nothing else."""
         self._early: set[Choice] = set()
         """Choices whose finish waits in the queue, and that are not settled."""
         self._ending = Endings(self)
         self._tail = Tail(self, self._ending)
         self._entries, self._arguments, self._pin = Entries(self), Arguments(self), Pin(self)
+        self._departures = Departures(self, self._ending, self._tail, self._pin)
         self.head: dict[str, Json] = {}
         self._earlier: frozenset[str] | None = None
         asked = context.exchange.request
@@ -101,7 +104,13 @@ class ChatMender(Mender):
         known = self._known[id(call)]
         self._seen += passed.events
         known.event = self._ending.last = passed.first + passed.events - 1
-        known.spelling.went_by(passed.text, passed.last)
+        self._arguments.went_by(known, passed)
+
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`."""
+        known = self._known.get(id(call))
+        bare = known is not None and known is self._bare and known.choice.finish is None and known.spelling.decided
+        return bare and not self._queue and self.context.judging
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
@@ -113,8 +122,8 @@ class ChatMender(Mender):
             cut = event.frame if is_cut(event.frame) else None
             out = list(self._taken(event, heard)) if cut is None else []
             self._last = None
-        self._settle(None)
-        out += self._departures()
+        self._settle()
+        out += self._departures.of(self._queue)
         added = self._tail.at_end(clean=clean, cut=cut is not None)
         more = [*self._tail.kept_back(), *added]
         rest = [] if cut is None else [cut]
@@ -154,6 +163,7 @@ class ChatMender(Mender):
 
     def _taken(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         said, frame = event.said, event.frame
+        self._bare = None
         self._seen += 1
         self.skipped = self.skipped or frame.number >= self._seen
         self.may_have_text = self.may_have_text or bool(said.text) or self.skipped
@@ -170,18 +180,16 @@ class ChatMender(Mender):
         plain = not (heard or said.finishes or said.end or said.error or self._queue)
         if plain and not (self._entries.lacks_delta(frame) or self._ending.is_early_total(frame)):
             return (self._passing(frame),)
-        self._arrives(Waiting(event, self._heard(event, heard)))
-        return self._departures()
+        waiting = Waiting(event, self._heard(event, heard))
+        if not (self._queue or self._early or said.finishes or said.end or said.error) and waiting.ready:
+            return self._departures.at_once(waiting)
+        self._arrives(waiting)
+        return self._departures.of(self._queue)
 
     def _passing(self, frame: Frame) -> Frame:
         """An event that says nothing of calls, and that nothing waits for."""
         self._remember_head(frame.json)
-        if not self._pin.differs(frame):
-            return frame
-        payload: Json = frame.json
-        pinned = self.context.writer.rewrite(frame, {**payload, "id": self.head["id"]})
-        self.audit(frame.number, [frame], [pinned])
-        return pinned
+        return self._pin.pinned(frame) if self._pin.differs(frame) else frame
 
     def _arrives(self, waiting: Waiting) -> None:
         """Put an event into the queue, and settle what does not wait any longer because of it."""
@@ -193,7 +201,7 @@ class ChatMender(Mender):
         self._ending.arrives(waiting)
         self._early |= waiting.early
         if waiting.said.end or waiting.said.error or len(self._queue) > MAX_WAITING:
-            self._settle(None)
+            self._settle()
 
     def _is_plain(self, one: Heard, frame: Frame) -> bool:
         """Nearly every fragment: bare arguments of a call that the client knows."""
@@ -203,9 +211,8 @@ class ChatMender(Mender):
         return not self._pin.differs(frame, seen=True)
 
     def _plainly(self, one: Heard, event: Event) -> Iterable[Frame]:
-        fragment, call = one
-        known = self._known[id(call)]
-        said = fragment.arguments
+        fragment, said = one.fragment, one.fragment.arguments
+        known = self._bare = self._known[id(one.call)]
         known.event = event.frame.number
         told = self._arguments.bare(str(said), known)
         if (told.text == said or self.context.judging) and not known.spelling.waiting:
@@ -214,7 +221,7 @@ class ChatMender(Mender):
             return (event.frame,)
         placeholders.waits(known)
         self._queue.append(Waiting(event, [Part(fragment, known, told, 0)]))
-        return self._departures()
+        return self._departures.of(self._queue)
 
     def _heard(self, event: Event, heard: Sequence[Heard]) -> list[Part]:
         """Judge the event's fragments against what came before them."""
@@ -239,60 +246,10 @@ class ChatMender(Mender):
         choice.add(known)
         return known
 
-    def _settle(self, choice: Choice | None) -> None:
-        """Nothing more is waited for, in one choice or in all."""
-        for one in self.choices.values() if choice is None else (choice,):
-            one.settle()
-
-    def _departures(self) -> list[Frame]:
-        """What may go; it leaves the queue only when all of it is made, so that a bug of ours loses nothing."""
-        out: list[Frame] = []
-        queue = list(self._queue)
-        while queue and not any(part.known.pending for part in queue[0].parts):
-            if self._ending.must_wait(queue):
-                break
-            following = self._ending.following(queue)
-            waiting = queue.pop(0)
-            frames = self._departed(waiting, following)
-            if len(frames) != 1 or frames[0] is not waiting.frame:
-                self.audit(waiting.frame.number, [waiting.frame], frames)
-            out.extend(frames)
-        self._queue = deque(queue)
-        return out
-
-    def _departed(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
-        """What the client gets for an event."""
-        frame, said = waiting.frame, waiting.said
-        if said.error:
-            self.failed = True
-            self.tell(IN_BAND_ERROR, frame.number, f"the provider reports an error: {said.error}")
-        if said.end and not said.finishes and not waiting.parts:
-            self.over = True
-            return [*self._tail.at_done(frame.number), *(() if self._tail.cuts() else (frame,))]
-        if (said.finishes or not waiting.parts) and self._entries.lacks_delta(frame):
-            waiting.bare = self.tell(MISSING_DELTA, frame.number, "a choice has no delta object")
-        before = [*self._entries.unstreamed(waiting), *self._beforehand(waiting, following)]
-        edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
-        changes = self._ending.changes(waiting, following)
-        pin = self._pin.differs(frame, seen=bool(waiting.parts or said.finishes))
-        edited = any(edit is None or edit for _, edit in edits)
-        changed = self._entries.structure(waiting) or waiting.bare or waiting.moved or pin or changes or edited
-        for finish in said.finishes:
-            self._ending.leaves(finish, frame.number, changes)
-        numbers = [*(finish.choice for finish in said.finishes), *(part.fragment.choice for part in waiting.parts)]
-        if not changed and not any(self.folded(number) for number in numbers):
-            return [*before, frame]
-        payload = self._entries.rewritten(waiting, edits, changes, pin=pin)
-        gone = self._ending.is_nothing(waiting, changes, payload)
-        return before if gone else [*before, self.context.writer.rewrite(frame, payload)]
-
-    def _beforehand(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
-        """What has to be said before an event's finish, or before the total, which comes last."""
-        if waiting.said.finishes or not self._ending.is_early_total(waiting.frame):
-            return self._ending.before(waiting, following)
-        if following is None:
-            return self._tail.finishes() if self.ending_clean else []
-        return self._tail.at_done(following.frame.number) if following.said.end else []
+    def _settle(self) -> None:
+        """Nothing more is waited for."""
+        for choice in self.choices.values():
+            choice.settle()
 
     def _remember_head(self, payload: Json) -> None:
         """Keep the envelope of the first chunk that has an id and a choice."""

@@ -13,7 +13,7 @@ from toolstream_core.model import Phase
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat import ChatMender
     from toolstream_core.defects.menders.chat_call import KnownCall
-    from toolstream_core.model import Fragment
+    from toolstream_core.model import Fragment, Passed
 
 
 class Arguments:
@@ -41,6 +41,14 @@ class Arguments:
         if told.text != said:
             known.choice.keeping[id(known)] = known
         return told
+
+    def went_by(self, known: KnownCall, passed: Passed) -> None:
+        """Take the arguments of events that went by."""
+        if passed.text:
+            known.spelling.went_by(passed.text, passed.last)
+        for number, piece in enumerate(passed.pieces, passed.first):
+            known.event = number
+            known.said = bool(self.bare(piece, known).text) or known.said
 
     @property
     def _may_be_twins(self) -> bool:

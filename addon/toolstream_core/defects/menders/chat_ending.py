@@ -89,6 +89,8 @@ class Endings:
 
     def arrives(self, waiting: Waiting) -> None:
         """An event that may say finishes has come: note where calls lack a part, settle the others."""
+        if not waiting.said.finishes:
+            return
         waits = any(self._mender.on(row) for row in _WAIT)
         for finish in waiting.said.finishes:
             if not finish.reason:
@@ -116,10 +118,10 @@ class Endings:
 
     def is_early_total(self, frame: Frame) -> bool:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
-        lacking = any(choice.known and choice.finish is None for choice in self._mender.choices.values())
-        if not lacking or not self._mender.on(MISSING_FINISH) or look.get(frame.json, "choices") != []:
+        if look.get(frame.json, "choices") != [] or not isinstance(look.get(frame.json, "usage"), dict):
             return False
-        return isinstance(look.get(frame.json, "usage"), dict)
+        lacking = any(choice.known and choice.finish is None for choice in self._mender.choices.values())
+        return lacking and self._mender.on(MISSING_FINISH)
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What has to be said before a finish: arguments that were kept back, `{}` for calls without any."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import is_object
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.ending import UNSTREAMED_CALLS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, MISSING_ID, REPEATED_INDEX
@@ -134,8 +134,9 @@ class Entries:
 
     def structure(self, waiting: Waiting) -> bool:
         """Whether the entries stand in a wrong place or form, and that is to be mended."""
-        mend = False
-        number = waiting.frame.number
+        mend, number = False, waiting.frame.number
+        if len(waiting.parts) == 1 and waiting.parts[0].fragment.as_wanted:
+            return False
         seen: set[int] = set()
         for part in waiting.parts:
             if id(part.known) in seen and part.fragment.phase is Phase.MORE:

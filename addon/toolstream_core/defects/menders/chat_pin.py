@@ -9,6 +9,7 @@ from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat import ChatMender
+    from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
 # One id throughout, or the ids as they came: clients that collect by the id are served by either, and by no mixture.
@@ -60,3 +61,11 @@ class Pin:
         mend = self._mender.tell(CHANGING_STREAM_ID, frame.number, message)
         self._mends = mend and (self._mends or not self._mender.skipped)
         return self._mends
+
+    def pinned(self, frame: Frame) -> Frame:
+        """A chunk whose id differs, with the stream's."""
+        mender = self._mender
+        payload: Json = frame.json
+        out = mender.context.writer.rewrite(frame, {**payload, "id": mender.head["id"]})
+        mender.audit(frame.number, [frame], [out])
+        return out

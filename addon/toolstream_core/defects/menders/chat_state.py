@@ -122,6 +122,14 @@ class Waiting:
         """Choices whose final message's calls were said as deltas, and whether no delta has said anything else."""
 
     @property
+    def ready(self) -> bool:
+        """Whether it brings something of calls, all of which the client can be told."""
+        for part in self.parts:
+            if part.known.pending:
+                return False
+        return bool(self.parts)
+
+    @property
     def speaks(self) -> bool:
         """Whether it says something that can come behind a finish which came too early, or ends the answer."""
         return bool(self.said.finishes) or self.goes_on

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class _Group:
                 continue
             if one.call.name and one.call.arguments.whole and (one.spelling.whole or one.call.arguments.is_json):
                 self.names.setdefault(one.call.name, one.order)
-                self.said.setdefault((one.call.name, _meant(one)), one.order)
+                self.said.setdefault((one.call.name, one.call.arguments.meaning), one.order)
             else:
                 still.append(one)
         self.open = still
@@ -49,27 +48,29 @@ class Twins:
 
     def __init__(self) -> None:
         """None yet."""
+        self._first: dict[str, KnownCall] = {}
+        """The first call of each id."""
         self._groups: dict[str, _Group] = {}
+        """Where others follow it."""
 
     def compare(self, known: KnownCall) -> None:
         """Find out whether a call under another call's id is that call again, as long as it may be."""
-        group = self._groups.setdefault(known.call.id, _Group())
+        identity = known.call.id
+        first = self._first.setdefault(identity, known)
+        if first is known and identity not in self._groups:
+            known.may_repeat = False
+            return
+        group = self._groups.get(identity)
+        if group is None:
+            group = self._groups[identity] = _Group()
+            group.add(first)
         group.add(known)
         known.may_repeat = False
         if not group.has_twin(known):
             return
         if known.call.name and known.call.arguments.whole:
-            known.doubled = group.said.get((known.call.name, _meant(known)), known.order) < known.order
+            known.doubled = group.said.get((known.call.name, known.call.arguments.meaning), known.order) < known.order
             if known.doubled:
                 group.open.remove(known)
         else:
             known.may_repeat = not known.settled
-
-
-def _meant(known: KnownCall) -> str:
-    """A call's arguments, the same for the same JSON: comparing the values would take `true` for `1`."""
-    text = known.call.arguments.reading()[0]
-    try:
-        return json.dumps(json.loads(text), sort_keys=True)
-    except (ValueError, RecursionError):
-        return text

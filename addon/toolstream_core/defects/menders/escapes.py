@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.menders.told import Judge
 
 _HEX_BEGUN = re.compile(r"[0-9a-fA-F]{0,3}")
-ODD: Final = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')
+_ODD: Final = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')
 """What JSON wants escaped in a string, or escaped otherwise."""
 _ESCAPE = 6
 """Characters of the longest escape, `\\uXXXX`."""
@@ -21,21 +21,16 @@ _ESCAPE = 6
 class Escapes:
     """Follows strings across fragments, to escape what JSON wants escaped."""
 
-    __slots__ = ("_inside", "_slash", "open")
+    __slots__ = ("_inside", "_slash")
 
     def __init__(self) -> None:
         """Outside any string."""
         self._inside = False
         self._slash = False
         """Whether the last fragment ended behind a backslash."""
-        self.open = False
-        """Whether the text so far was followed; from the first oddity on it has to be."""
 
-    def mended(self, text: str, judge: Judge, *, mend: bool) -> str:
-        """The next piece of the text, as JSON wants it; every piece from the first odd one on has to come by here."""
-        if not mend:
-            return text
-        self.open = True
+    def mended(self, text: str, judge: Judge) -> str:
+        """The next piece of the text, as JSON wants it; every piece has to come by here."""
         out: list[str] = []
         at = 0
         while at < len(text):
@@ -46,14 +41,14 @@ class Escapes:
         character = text[at]
         if self._slash:
             self._slash = False
-            odd = ODD.match(f"\\{text[at : at + _ESCAPE]}")
+            odd = _ODD.match(f"\\{text[at : at + _ESCAPE]}")
             if odd is not None and not _may_go_on(text, at):
                 judge(INVALID_ARGUMENTS, f"\\{character} is no escape of JSON")
                 out.append("\\")
         elif character == '"':
             self._inside = not self._inside
         elif self._inside and character == "\\":
-            odd = ODD.match(text, at)
+            odd = _ODD.match(text, at)
             following = text[at + 1 : at + 2]
             if odd is not None and following and not _may_go_on(text, at + 1):
                 judge(INVALID_ARGUMENTS, f"\\{following} is no escape of JSON")

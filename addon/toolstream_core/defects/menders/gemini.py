@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import known
-from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.blocks import says_nothing
 from toolstream_core.calls.book import same_arguments
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.ending import IN_BAND_ERROR
 from toolstream_core.defects.identity import (
     DECORATED_NAME,

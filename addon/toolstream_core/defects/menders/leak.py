@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event
+    from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
 
 # A call is made of text only where the answer's finish comes: until then it may still be made properly, and would be
@@ -52,14 +52,18 @@ class LeakMender(Mender):
             self._tell_all(self._text.add(said.text), event)
         if said.thought:
             self._tell_all(self._thought.add(said.thought), event)
-        if not any(finish.reason for finish in said.finishes) and not said.end:
-            return (frame,)
-        return self._finished(event)
+        if said.end or (said.finishes and any(finish.reason for finish in said.finishes)):
+            return self._finished(event)
+        return (frame,)
 
     def minds(self, call: OpenCall) -> bool:
         """As `Stage.minds`: arguments are no text of the answer's."""
         del call
         return False
+
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`."""
+        return not self.minds(call)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
@@ -100,7 +104,10 @@ class LeakMender(Mender):
             self._calls.add(id(call))
             place = fragment.index if isinstance(fragment.index, int) else -1
             self._top = max(self._top, place, len(self._calls) - 1)
+        payload: Json = event.frame.json if event.frame.parsed else None
+        if not isinstance(payload, dict):
+            return
         for key in ("index", "output_index"):
-            at = look.integer(look.get(event.frame.json, key)) if event.frame.parsed else None
+            at = look.integer(payload[key]) if key in payload else None
             if isinstance(at, int):
                 self._top = max(self._top, at)

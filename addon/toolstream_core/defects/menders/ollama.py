@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
-from toolstream_core.calls.arguments import is_object
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.ending import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID

@@ -6,7 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.calls.arguments import ArgumentText, is_object
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.wording import DOUBLE_ENCODED_ARGUMENTS
 
 if TYPE_CHECKING:

@@ -73,12 +73,24 @@ class ResponsesMender(ItemsMender):
 
     def went_by(self, call: OpenCall, passed: Passed) -> None:
         """As `Stage.went_by`."""
+        item = self._by_call.get(id(call))
+        for number, piece in enumerate(passed.pieces, passed.first):
+            self.number = number
+            if item is not None:
+                item.said.went_by_itself(piece)
         self.number = passed.first + passed.events - 1
         self._gone += 1
         if passed.counter is not None:
             self._sequence = self._counter = passed.counter
-        if not self.as_it_comes:
-            self._by_call[id(call)].said.went_by(passed.text, passed.last)
+        if passed.text and item is not None and not self.as_it_comes:
+            item.said.went_by(passed.text, passed.last)
+
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`."""
+        item = self._by_call.get(id(call))
+        if item is None or self.holding or self._copies or self.repeats.repeats(call):
+            return False
+        return self.context.judging and not self.as_it_comes and item.takes_any
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import is_object
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.ending import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSED_CALL, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import BARE_RESPONSE
 from toolstream_core.defects.identity import DOUBLED_CALL, ITEM_PER_FRAGMENT

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
-from toolstream_core.calls.arguments import is_object
 from toolstream_core.calls.book import same_arguments
-from toolstream_core.calls.scanner import is_json
+from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.defects.identity import (
     LATE_NAME,
     MISSING_INDEX,
@@ -103,6 +102,11 @@ class Item(Identity):
     def amid(self) -> bool:
         """Whether plain text in the midst of its arguments goes on as it is."""
         return self.added and not (self.done or self.closed or self.in_pieces) and self.said.amid
+
+    @property
+    def takes_any(self) -> bool:
+        """Whether pieces of its arguments may go by unseen, and be taken later."""
+        return self.added and not (self.done or self.closed or self.in_pieces) and self.said.decided
 
     def said_whole(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that says its arguments whole; what the deltas lack comes before it."""

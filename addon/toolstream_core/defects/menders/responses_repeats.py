@@ -6,7 +6,6 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
-from toolstream_core.calls.book import same_arguments
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import Kind, Phase
 
@@ -88,7 +87,7 @@ class Repeats:
         may_be_empty = self._mender.context.may_be_empty(call.name)
         if not (call.whole(may_be_empty=may_be_empty) and other.whole(may_be_empty=may_be_empty)):
             return False
-        return same_arguments(call.arguments.reading()[0], other.arguments.reading()[0])
+        return call.arguments.meaning == other.arguments.meaning
 
     def _may_repeat(self, heard: Sequence[Heard]) -> bool:
         mender = self._mender

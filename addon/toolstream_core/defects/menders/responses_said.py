@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import MAX_TEXT, is_object
+from toolstream_core.calls.arguments import MAX_TEXT
 from toolstream_core.calls.book import same_arguments
+from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.calls.responses import goes_on
-from toolstream_core.calls.scanner import is_json
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import (
     MISSING_DELTAS,
@@ -78,6 +78,11 @@ class Said:
         return self._spelling.amid
 
     @property
+    def decided(self) -> bool:
+        """As `Spelling.decided`."""
+        return self._spelling.decided
+
+    @property
     def waiting(self) -> bool:
         """Whether the delta taken last may still change."""
         return self._spelling.waiting
@@ -132,6 +137,12 @@ class Said:
     def went_by(self, text: str, last: str) -> None:
         """Take fragments that went on as they are; as `Spelling.went_by`."""
         self.tell(self._spelling.went_by(text, last))
+
+    def went_by_itself(self, piece: str) -> None:
+        """Take a fragment, whatever it says, that nothing waits for."""
+        told = self.take(piece, may_wait=True)
+        if told is not None:
+            self.tell(told.text)
 
     def lacking(self, text: str) -> str:
         """What the deltas lack of the arguments, and are to be given."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import ArgumentText, is_object
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.menders.behind import Behind
-from toolstream_core.defects.menders.escapes import ODD, Escapes
+from toolstream_core.defects.menders.escapes import Escapes
 from toolstream_core.defects.menders.quoted import Quoted, begins_object
 from toolstream_core.defects.menders.told import Told
 from toolstream_core.defects.wording import (
@@ -40,28 +41,17 @@ class Spelling:
     """Takes the fragments of one call in order."""
 
     __slots__ = (
-        "_behind",
-        "_carry",
-        "_cumulative",
-        "_escapes",
-        "_free",
-        "_head",
-        "_on",
-        "_presumed",
-        "_quoted",
-        "_size",
-        "_suspect",
-        "_text",
-        "_waiting",
-        "replaced",
-    )
+        "_behind", "_carry", "_cumulative", "_escapes", "_free", "_head", "_on", "_presumed", "_quoted", "_size",
+        "_suspect", "_text", "_waiting", "replaced",
+    )  # fmt: skip
 
     def __init__(self, on: Callable[[Row], bool]) -> None:
         """`on` says whether a row's repair is switched on."""
         self._on = on
         self._carry = ""
         """Half a surrogate pair, kept for the next fragment."""
-        self._escapes = Escapes()
+        self._escapes: Escapes | None = None
+        """Follows the text where its escapes are to be mended."""
         self.replaced = False
         """Whether a first `{}` was nothing but a placeholder, and is not told."""
         self._presumed = ""
@@ -128,12 +118,17 @@ class Spelling:
     @property
     def amid(self) -> bool:
         """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
-        if self.waiting or self._carry or self._escapes.open or self._on(INVALID_ARGUMENTS):
+        if self.waiting or self._carry or self._on(INVALID_ARGUMENTS):
             return False
         odd = self._behind or self._quoted
         if odd is not None or self._free:
             return odd is None or odd.steady
         return self._cumulative is None and not self._text.ended and self._head.lstrip().startswith("{")
+
+    @property
+    def decided(self) -> bool:
+        """Whether no fragment waits any more, whatever comes."""
+        return not self.waiting and (self._behind is not None or self._cumulative is not None or self._free)
 
     def went_by(self, text: str, last: str) -> str:
         """Take fragments without brackets, joined; `last` is the last of them. What went on, had it to be mended."""
@@ -288,8 +283,9 @@ class Spelling:
 
     def _finished(self, text: str, judge: Judge) -> str:
         """Last touches on the text itself: no half characters, and, where asked for, valid escapes."""
-        if ODD.search(text) or self._escapes.open or self._on(INVALID_ARGUMENTS):
-            text = self._escapes.mended(text, judge, mend=self._on(INVALID_ARGUMENTS))
+        if self._on(INVALID_ARGUMENTS):
+            self._escapes = self._escapes or Escapes()
+            text = self._escapes.mended(text, judge)
         if self._carry:
             text, self._carry = self._carry + text, ""
         if text and "\ud800" <= text[-1] <= "\udbff" and self._behind is None:

@@ -63,6 +63,10 @@ class SseMender(Mender):
         del call
         return self._last is not None
 
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`."""
+        return not self.minds(call)
+
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`: the last event gets its blank line; half an event stays half."""
         last, self._last = self._last, None

@@ -1,0 +1,76 @@
+"""Whether a text is JSON, taken as a whole. Knows JSON only."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from toolstream_core.calls.scanner import JsonScanner
+
+
+def _refused(name: str) -> None:
+    """`NaN` and `Infinity` are no JSON."""
+    raise ValueError(name)
+
+
+_WHITE: Final = " \t\n\r"
+_AT_ONCE: Final = json.JSONDecoder(parse_constant=_refused, parse_int=str, parse_float=str).raw_decode
+"""Takes what the scanner takes, numbers of any length too, and is faster."""
+
+
+def end_at_once(text: str) -> int:
+    """Where the object ends that `text` begins with, if another one, or the same, ends `text`; else 0."""
+    if text[:1] != "{" or text[-1:] != "}":
+        return 0
+    return value_end(text, 0)
+
+
+def value_end(text: str, at: int) -> int:
+    """Where the JSON value ends that begins at `at`, 0 where none does."""
+    try:
+        return _AT_ONCE(text, at)[1]
+    except (ValueError, RecursionError):
+        return 0
+
+
+def is_json(text: str) -> bool:
+    """Whether `text` is one JSON value."""
+    if end_at_once(text) == len(text) > 0:
+        return True
+    scanner = JsonScanner()
+    return not text[scanner.feed(text) :].strip(_WHITE) and scanner.whole
+
+
+def paired(text: str) -> str:
+    """The text with halves of surrogate pairs that came in two fragments put together."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return text
+
+
+def meaning(text: str) -> str:
+    """The same for the same JSON, the text itself where it is none; comparing values would take `true` for `1`."""
+    try:
+        return json.dumps(json.loads(text), sort_keys=True)
+    except (ValueError, RecursionError):
+        return text
+
+
+def is_object(text: str) -> bool:
+    """Whether the text is a JSON object."""
+    return text.lstrip(_WHITE).startswith("{") and is_json(text)
+
+
+def unwrapped(text: str) -> str:
+    """The inner text where a JSON string holds an object: arguments encoded twice mean the object."""
+    if not text.lstrip(_WHITE).startswith('"'):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, str) and is_object(value) else text
