@@ -146,6 +146,8 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
         elif key == "arguments" and isinstance(inner, dict):  # an object where text belongs is its text
             yield key, mine, json.dumps(inner, separators=(",", ":"))
         else:
+            if key == "partial_json":  # what is no text there is said as the text of it
+                yield key, mine, json.dumps(inner, separators=(",", ":"))
             outer = {"via": mine.get("via")} if key == "tool_calls" else mine  # a choice's index is none of its calls'
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
 

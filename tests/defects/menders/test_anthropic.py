@@ -426,3 +426,22 @@ def test_text_behind_a_stop_makes_no_other_call_of_the_one_said_again() -> None:
     """Only arguments would."""
     body = HEAD + CALL + more(0, "\n", "text_delta") + start(0) + more(0, '{"a":1}') + stop(0) + DELTA + STOP
     assert seen(mended(body, HERE).out, HERE).calls == [("f", {"a": 1})]
+
+
+def test_arguments_that_are_an_object_may_be_a_placeholder_too() -> None:
+    """The client gets what follows alone."""
+    body = HEAD + start(0) + more(0, {}) + more(0, '{"a":') + more(0, "1}") + stop(0) + DELTA + STOP
+    assert said(mended(body, HERE).out) == '{"a":1}'
+
+
+def test_a_call_behind_the_stop_of_the_message_is_over_with_the_next() -> None:
+    """That one is no repetition."""
+    body = HEAD + CALL + DELTA + STOP + start(1) + STOP
+    assert mended(body, HERE).out.count(STOP) == 2
+    assert mended(HEAD + CALL + DELTA + STOP + STOP, HERE).out.count(STOP) == 1
+
+
+def test_a_call_that_comes_again_behind_our_own_stop_is_said_once() -> None:
+    """With all its arguments."""
+    body = HEAD + start(0) + more(0, '{"a":1}') + DELTA + start(0) + more(0, '{"a":1}') + stop(0) + STOP
+    assert said(mended(body, HERE).out) == '{"a":1}'

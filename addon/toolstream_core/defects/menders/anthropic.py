@@ -194,7 +194,7 @@ class AnthropicMender(OrderMender):
 
     def _start(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         before, at = self.last, self._by_index.get(index_of(payload))
-        if call is not None and at is not None and (at.open or at.closed_early) and at.call is call:
+        if call is not None and at is not None and at.call is call and at.begun:
             if not self.tell(REPEATED_START, self.number, "the block starts again", call) or adds(at.content, payload):
                 self._pass(event.frame, payload, at.moved_to_place(payload))
             return

@@ -67,6 +67,11 @@ class Block:
         """Arguments that its start said, and was made to leave to a delta."""
 
     @property
+    def begun(self) -> bool:
+        """Whether it is not over: open, or stopped by us alone and not whole as it came."""
+        return self.open or (self.closed_early and self.call is not None and not self.call.whole())
+
+    @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but its stop; of what is no call nobody can tell."""
         if self.call is None:

@@ -11,6 +11,7 @@ from toolstream_core.defects.menders.anthropic_ending import Endings
 from toolstream_core.defects.menders.anthropic_events import EventsMender, Payload, index_of, is_text, set_apart
 from toolstream_core.defects.menders.anthropic_waiting import Placeholder, Unsure, Waiting
 from toolstream_core.dialects import request
+from toolstream_core.model import ABSENT
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class BlocksMender(EventsMender):
     def _filled(self, event: Event, payload: Payload, block: Block) -> None:
         before, changed = self._placeholder, block.delta(payload)
         unsure = Unsure(event.frame, payload, block.told)
-        if not isinstance(look.get(payload, "delta", "partial_json"), str):
+        if look.get(payload, "delta", "partial_json") is ABSENT:
             block.settle()
         if before is not None and before.block is block and block.placeholder and len(before.deltas) < MAX_UNSURE:
             before.deltas.append(unsure)

@@ -49,11 +49,14 @@ class Endings:
         """Whether the provider reported an error."""
         self._reason: str | None = None
         self._over = False
+        self._blocks = 0
+        """How many had come by then."""
 
     def ending(self, payload: Payload, kind: str) -> Payload | None:
         """`message_delta` or `message_stop` as the client is to get it, what it lacks put; `None` where it has it."""
         if self._over and kind == "message_stop":
             gone = self._mender.tell(REPEATED_STOP, self._mender.number, "the message stops twice")
+            gone = gone and self._blocks == self._mender.count
             return None if gone and payload.get("type") == kind and payload.keys() <= _OF_A_STOP else payload
         said = look.get(payload, "delta", "stop_reason")
         reason = said if isinstance(said, str) and said else self._reason
@@ -61,7 +64,7 @@ class Endings:
             self._mender.let_go()
             self._mender.close_whole(failed=self.failed)
         if kind == "message_stop":
-            self._over = True
+            self._over, self._blocks = True, self._mender.count
             if self._reason is None:
                 self._finish("message_stop comes without a stop reason")
             return payload
