@@ -61,13 +61,15 @@ class AnthropicCalls(Calls):
         return None if call is None or call.closed else call
 
     def _elsewhere(self, index: Seen[int]) -> OpenCall | None:
-        """Where a delta of an index that was never started belongs: to the one open call, which is a guess.
+        """Where a delta of an index that was never started belongs: to the one open call that lacks some, a guess.
 
         Of several nobody can tell (claude-code "Content block not found").
         """
         if len(self._still_open) != 1 or (isinstance(index, int) and index >= NOBODYS):
             return None
         call = next(iter(self._still_open.values()))
+        if call.arguments.whole:
+            return None
         call.guessed = True
         return call
 

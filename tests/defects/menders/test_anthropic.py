@@ -368,7 +368,10 @@ def test_a_call_that_is_said_again_and_not_stopped_is_dropped() -> None:
     assert seen(mended(HEAD + CALL + again + DELTA + STOP, HERE).out, HERE).calls == [("f", {"a": 1})]
 
 
-@pytest.mark.parametrize("first", [start(0), start(0) + more(0, '{"a"') + stop(0)])
+MISTYPED = event("content_block_delta", index=0, delta={"type": 2, "partial_json": "{}"})
+
+
+@pytest.mark.parametrize("first", [start(0), start(0) + more(0, '{"a"') + stop(0), start(0) + MISTYPED + stop(0)])
 def test_a_call_that_was_said_before_in_part_is_not_dropped(first: bytes) -> None:
     """The whole one is the one that the client needs."""
     again = start(1, id="toolu_0") + more(1, "{}") + stop(1)
@@ -445,3 +448,16 @@ def test_a_call_that_comes_again_behind_our_own_stop_is_said_once() -> None:
     """With all its arguments."""
     body = HEAD + start(0) + more(0, '{"a":1}') + DELTA + start(0) + more(0, '{"a":1}') + stop(0) + STOP
     assert said(mended(body, HERE).out) == '{"a":1}'
+
+
+def test_a_usual_piece_amid_arguments_that_come_so_far_each_time_is_not_said_twice() -> None:
+    """What the client has is what the next ones go on from."""
+    pieces = ('{"_', '{"_pe', "r", '{"_person": 1}')
+    body = HEAD + start(0) + b"".join(more(0, piece) for piece in pieces) + stop(0) + DELTA + STOP
+    assert said(mended(body, HERE).out) == '{"_person": 1}'
+
+
+def test_a_stray_piece_is_not_put_behind_whole_arguments() -> None:
+    """The call would be broken by it."""
+    body = HEAD + start(0) + more(0, '{"a":1}') + more(1, "iro") + stop(0) + DELTA + STOP
+    assert indexes(mended(body, HERE).out, "content_block_delta") == [0, NOBODYS + 1]

@@ -48,8 +48,8 @@ class Block:
         """Whether it was stopped before its own stop came."""
         self.stop_owed = False
         """Whether its stop came before its arguments were whole, and is given when they are."""
-        self.late = False
-        """Whether arguments came behind its stop."""
+        self.late = self.mistyped = False
+        """Whether arguments came behind its stop; in a delta of another type, which not every client reads."""
         self.texts: list[Payload] = []
         """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
@@ -122,7 +122,7 @@ class Block:
 
     def says(self, name: str, means: str) -> bool:
         """Whether it is this very call, with arguments that mean this, and whole: else what says it again is better."""
-        if self.call is None or self.name != name or self.late:
+        if self.call is None or self.name != name or self.late or self.mistyped:
             return False
         if not self.call.whole(may_be_empty=self._mender.context.may_be_empty(name)):
             return False
@@ -153,6 +153,7 @@ class Block:
         delta = payload.get("delta")
         if not self.is_call or not isinstance(delta, dict) or "partial_json" not in delta:
             return changed
+        self.mistyped = self.mistyped or delta.get("type") != "input_json_delta"
         said = delta["partial_json"]
         if not isinstance(said, str):
             text = encoded(said).decode()
