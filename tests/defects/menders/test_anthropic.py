@@ -171,9 +171,10 @@ def test_arguments_behind_a_stop_go_on() -> None:
 
 
 def test_a_doubled_call_with_text_in_it_leaves_the_text() -> None:
-    """The call goes, the text does not."""
+    """The call goes, the text does not, and is told."""
     again = start(1, id="toolu_0") + more(1, "Hm.", "text_delta") + more(1, '{"a":1}') + stop(1)
-    out = mended(HEAD + CALL + again + DELTA + STOP, HERE).out
+    out, _ = went = mended(HEAD + CALL + again + DELTA + STOP, HERE)
+    assert set(went.told) == {"foreign-delta", "doubled-call"}
     assert out.count(b"tool_use") == 2
     assert said(out, "text") == "Hm."
 

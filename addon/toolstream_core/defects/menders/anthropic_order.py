@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.ending import OVERLAPPING_BLOCKS
+from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.defects.menders.anthropic_block import Block
 from toolstream_core.defects.menders.anthropic_blocks import BlocksMender
@@ -104,6 +105,8 @@ class OrderMender(BlocksMender):
         block.texts = [one.payload for one in queue.events if is_text(one.payload)]
         if not all(waited is queue.start or waited.fills(call) for waited in queue.events):
             return False
+        if block.texts:
+            self.tell(FOREIGN_DELTA, self.number, "text comes in a block that is a call", call)
         if not self.tell(DOUBLED_CALL, self.number, "the call was said before", call):
             return False
         self._doubled = queue
