@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_text import end_at_once, is_json, is_object, meaning, paired, unwrapped, value_end
+from toolstream_core.calls.json_text import end_at_once, is_json, is_object, meaning, paired, unwrapped, without
 from toolstream_core.calls.markup import is_markup
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
 
@@ -31,7 +31,6 @@ MAX_TEXT = 8 * 1024 * 1024
 _BLOCK = 256
 _PLACEHOLDER = re.compile(r'(?:\s*(?:\{\s*\}|"\{\s*\}"|null))+\s*(?=\S)')
 _WHITE = " \t\n\r"
-_SPACES = re.compile(r"\s*+")
 
 
 class ArgumentText:
@@ -104,6 +103,11 @@ class ArgumentText:
     def amid(self) -> bool:
         """Whether an object or array is open."""
         return self._scanner.depth > 0 and not self._scanner.ended
+
+    @property
+    def half(self) -> bool:
+        """Whether they are an object or array that is open, and nothing else."""
+        return self.amid and self.viable and self.whole_again is None
 
     @property
     def quoted(self) -> bool:
@@ -206,7 +210,7 @@ class ArgumentText:
         if not (self.spilled and self._scanner.whole and self._holds_object()):
             return joined, False
         said, again = joined[: self._end].strip(), joined[self._end :].strip()
-        rest, meant = _without(said, again), unwrapped(said)
+        rest, meant = without(said, again), unwrapped(said)
         if rest[:1] not in {"}", "]"} and is_markup(rest):
             return meant, True
         return (joined if rest == again and meant == said else meant + rest), False
@@ -269,21 +273,6 @@ class ArgumentText:
             self._end = self._size + end
         if not self.spilled:
             self.spilled = self._scanner.depth < 0 or bool(piece[end:].strip(_WHITE))
-
-
-def _without(said: str, again: str) -> str:
-    """What follows arguments, without those that are the same again."""
-    at, means = 0, ""
-    while at < len(again):
-        if again.startswith(said, at):
-            end = at + len(said)
-        else:
-            end = value_end(again, at)
-            means = means or meaning(said)
-            if not end or meaning(again[at:end]) != means:
-                break
-        at = _SPACES.match(again, end).end()  # type: ignore[union-attr]  # matches nothing too
-    return again[at:]
 
 
 def _read(text: str) -> str:

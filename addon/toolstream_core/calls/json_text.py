@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Final
 
 from toolstream_core.calls.scanner import JsonScanner
@@ -14,6 +15,7 @@ def _refused(name: str) -> None:
 
 
 _WHITE: Final = " \t\n\r"
+_SPACES: Final = re.compile(r"\s*+")
 _AT_ONCE: Final = json.JSONDecoder(parse_constant=_refused, parse_int=str, parse_float=str).raw_decode
 """Takes what the scanner takes, numbers of any length too, and is faster."""
 
@@ -22,10 +24,10 @@ def end_at_once(text: str) -> int:
     """Where the object ends that `text` begins with, if another one, or the same, ends `text`; else 0."""
     if text[:1] != "{" or text[-1:] != "}":
         return 0
-    return value_end(text, 0)
+    return _value_end(text, 0)
 
 
-def value_end(text: str, at: int) -> int:
+def _value_end(text: str, at: int) -> int:
     """Where the JSON value ends that begins at `at`, 0 where none does."""
     try:
         return _AT_ONCE(text, at)[1]
@@ -58,6 +60,21 @@ def meaning(text: str) -> str:
         return json.dumps(json.loads(text), sort_keys=True)
     except (ValueError, RecursionError):
         return text
+
+
+def without(said: str, again: str) -> str:
+    """What follows arguments, without those that are the same again."""
+    at, means = 0, ""
+    while at < len(again):
+        if again.startswith(said, at):
+            end = at + len(said)
+        else:
+            end = _value_end(again, at)
+            means = means or meaning(said)
+            if not end or meaning(again[at:end]) != means:
+                break
+        at = _SPACES.match(again, end).end()  # type: ignore[union-attr]  # matches nothing too
+    return again[at:]
 
 
 def is_object(text: str) -> bool:

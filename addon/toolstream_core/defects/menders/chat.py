@@ -220,6 +220,7 @@ class ChatMender(Mender):
             self._ending.heard(event, known)
             return (event.frame,)
         placeholders.waits(known)
+        known.choice.unfinished.touch(known)
         self._queue.append(Waiting(event, [Part(fragment, known, told, 0)]))
         return self._departures.of(self._queue)
 

@@ -44,6 +44,7 @@ class Arguments:
 
     def went_by(self, known: KnownCall, passed: Passed) -> None:
         """Take the arguments of events that went by."""
+        known.choice.unfinished.touch(known)
         if passed.text:
             known.spelling.went_by(passed.text, passed.last)
         for number, piece in enumerate(passed.pieces, passed.first):

@@ -190,6 +190,7 @@ class KnownCall:
     def decide(self) -> None:
         """A first `{}` or `null` does not stand for anything that follows."""
         null, self.null = self.null, None
+        self.choice.unfinished.touch(self)
         if null is not None and self.spelling.placeholder and self.judge(NULL_ARGUMENTS, "the arguments are null"):
             null.text = ""
         self.spelling.settle(self.judge)

@@ -73,7 +73,8 @@ class Endings:
     def heard(self, event: Event, known: KnownCall) -> None:
         """A fragment came: the turn was not over then, whatever an earlier finish said."""
         self.last = event.frame.number
-        if known in known.choice.shortened:
+        known.choice.unfinished.touch(known)
+        if id(known) in known.choice.shortened:
             self._mender.tell(CUT_OFF_CALL, self.last, "the answer's end was said amid the arguments", known.call)
         if known.choice.finish is not None:
             known.choice.resumed = True
@@ -97,7 +98,7 @@ class Endings:
                 continue
             choice = self._mender.choice(finish.choice)
             made = OURS.get(finish.reason, finish.reason) in _MADE
-            if waits and made and (choice.finish is None or choice.resumed) and choice.unfinished():
+            if waits and made and (choice.finish is None or choice.resumed) and choice.unfinished:
                 waiting.early.add(choice)
             else:
                 choice.settle()
@@ -164,17 +165,16 @@ class Endings:
 
     def honest(self, choice: Choice, reason: str) -> str:
         """The reason, or `length` where it says that calls were made and one is half."""
-        half = [known for known in choice.unfinished() if known.half] if reason in _MADE else []
-        if not half or not self._mender.mends(CUT_OFF_CALL):
-            return reason
-        choice.shortened = half
-        return "length"
+        if reason in _MADE and choice.unfinished.any_half and self._mender.mends(CUT_OFF_CALL):
+            reason, choice.shortened = "length", choice.unfinished.half
+        return reason
 
     def kept_back(self, choice: Choice, number: int, waiting: Waiting | None = None) -> list[Frame]:
         """Arguments that waited for what would make sense of them, and never came: they go on as they came."""
         out: list[Frame] = []
         for known in choice.keeping.values():
             rest = known.spelling.rest(whole=known.call.whole())
+            choice.unfinished.touch(known)
             here = _parts(known, waiting)
             if rest and here and not known.told:
                 here[-1].told.text += rest
@@ -189,12 +189,11 @@ class Endings:
         out: list[Frame] = []
         if self._mender.failed or (waiting and waiting.said.error) or any(map(is_cut, choice.said)):
             return out
-        for known in [known for known in choice.unfinished() if not (known.said or known.doubled)]:
+        for known in choice.unfinished.silent():
             if not known.call.name or not self._owes(known, number):
                 continue
             known.said = True
-            here = _parts(known, waiting)
-            if here:
+            if here := _parts(known, waiting):
                 here[-1].told.text = "{}"
             elif known.told:
                 out.append(self._more(known, "{}", number))
@@ -205,10 +204,11 @@ class Endings:
         mender, call = self._mender, known.call
         if known.spelling.owes:
             return True
-        if not (call.arguments.empty or known.says_null) or any(one.half for one in known.choice.unfinished()):
+        if not (call.arguments.empty or known.says_null) or known.choice.unfinished.any_half:
             return False
         if not mender.context.may_be_empty(known.tool):
             self._lost.append((known, number))
+            known.choice.unfinished.lost(known)
             return False
         return mender.tell(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call)
 

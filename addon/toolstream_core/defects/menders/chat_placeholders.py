@@ -43,6 +43,7 @@ def heard(fragment: Fragment, known: KnownCall, *, waited: bool) -> None:
             if waited and known.spelling.replaced:
                 other.event = known.event
                 other.spelling.presume(other.judge)
+                choice.unfinished.touch(other)
                 choice.keeping[id(other)] = other
             else:
                 other.decide()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.menders.chat_twins import Twins
+from toolstream_core.defects.menders.chat_unfinished import Unfinished
 
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat_call import KnownCall
@@ -31,8 +32,7 @@ class Choice:
         self.keeping: dict[int, KnownCall] = {}
         """By `id`: calls of which some arguments may have been kept back."""
         self.unsettled: list[KnownCall] = []
-        self._open: list[KnownCall] = []
-        """Calls that may not be whole yet."""
+        self.unfinished = Unfinished()
         self.finish: str | None = None
         """The finish reason that the client has."""
         self.finish_event = self.held_event = 0
@@ -42,8 +42,8 @@ class Choice:
         """Whether a finish went on a second time when there was no call yet."""
         self.said: set[str] = set()
         """Every finish reason that came."""
-        self.shortened: list[KnownCall] = []
-        """Calls that were half where the client was told `length` for their sake."""
+        self.shortened: frozenset[int] = frozenset()
+        """By `id`, the calls that were half where the client was told `length` for their sake."""
         self.held: str | None = None
         """A finish reason that came too early and is still owed."""
 
@@ -51,7 +51,7 @@ class Choice:
         """A call opens."""
         self.known.append(known)
         self.unsettled.append(known)
-        self._open.append(known)
+        self.unfinished.touch(known)
 
     def take(self, index: int, known: KnownCall) -> None:
         """An index is a call's from now on."""
@@ -66,11 +66,6 @@ class Choice:
         self.placeholders.clear()
         self.doubtful.clear()
 
-    def unfinished(self) -> list[KnownCall]:
-        """The calls that lack a part, so far: costs no more than there are, and what has come since it was asked."""
-        self._open = [known for known in self._open if not (known.over and known.whole)]
-        return self._open
-
     @property
     def calls(self) -> bool:
         """Whether it has any call; an entry of nothing is none."""
@@ -79,7 +74,7 @@ class Choice:
     @property
     def whole(self) -> bool:
         """Whether it has calls, and all are whole where the answer has said how it finished."""
-        return self.calls and all(known.whole for known in self.unfinished())
+        return self.calls and not self.unfinished.any_lacking
 
 
 class Part:

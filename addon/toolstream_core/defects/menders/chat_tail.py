@@ -59,7 +59,7 @@ class Tail:
     def cuts(self) -> bool:
         """Whether `[DONE]` is kept back: a call lacks a part, and nobody has said how the answer finished."""
         open_choices = [choice for choice in self._mender.choices.values() if choice.finish is None]
-        lacks = any(self._lacks(known) for choice in open_choices for known in choice.unfinished())
+        lacks = any(self._lacks(known) for choice in open_choices for known in choice.unfinished)
         return lacks and not self._mender.failed and self._mender.mends(CUT_OFF_CALL)
 
     def kept_back(self) -> list[Frame]:
@@ -107,7 +107,7 @@ class Tail:
 
     def _opened_behind(self, choice: Choice) -> bool:
         """Whether a call came behind a finish that was held, and has nothing: the finish does not speak of it."""
-        empty = [known for known in choice.unfinished() if known.call.arguments.empty and known.call.name]
+        empty = [known for known in choice.unfinished if known.call.arguments.empty and known.call.name]
         return not self._mender.over and any(next(iter(known.call.runs)) > choice.held_event for known in empty)
 
     def _is_finished(self, choice: Choice, number: int) -> bool:
