@@ -20,11 +20,15 @@ RAW = HEAD + b'"a"}}]}}]}\n\n'
         (RAW.replace(b'"id":"",', b""), Way(before=HEAD.replace(b'"id":"",', b""))),
         (RAW.replace(b"}}]}}]}", b"},1]}"), Way(behind=b"},1]}\n\n")),
         (RAW.replace(b'"a"', b'"b"'), None),
-        (RAW.replace(b'"id":"",', b"").replace(b"}}]}}]}", b"},1]}"), None),
+        (
+            RAW.replace(b'"id":"",', b"").replace(b"}}]}}]}", b"},1]}"),
+            Way(HEAD.replace(b'"id":"",', b""), b"},1]}\n\n"),
+        ),
+        (RAW.replace(b"}}]}}]}", b'},"a"]}').replace(b'"id":"",', b""), None),
     ],
 )
 def test_ways(out: bytes, way: Way | None) -> None:
-    """A frame passes, or changes before its arguments, or behind them; else nothing is learned."""
+    """A frame passes, or changes before its arguments, or behind them, or both; else nothing is learned."""
     likeness = Likeness(next(dialect.read for dialect in DIALECTS if dialect.name == "openai-chat"))
     for _ in range(2):
         likeness.read(Frame(RAW, 0, RAW[6:-2]))

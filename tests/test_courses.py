@@ -49,6 +49,12 @@ PIECES = st.sampled_from(
         "\ude00",
         "{",
         "}",
+        "x{y}",
+        "f(a[0])",
+        " {z",
+        "}]",
+        "\\u00e9[",
+        '\\"}',
         '"',
         '"}',
         "[",
@@ -100,25 +106,33 @@ TEXTS = st.sampled_from(
     ]
 )
 NO_EVENTS = Runs()
-ODDITIES = st.sampled_from(["", "empty id", "known id", "null id", "no number", "same number", "number last"])
+ODDITIES = st.sampled_from(["", "empty id", "known id", "null id", "no number", "same number", "number last", "spaces"])
 
 
-def block(payload: Payload, name: str = "", *, escaped: bool = False) -> bytes:
-    """An SSE event; `escaped`: with all but ASCII in escapes."""
-    data = json.dumps(payload, separators=(",", ":"), ensure_ascii=escaped).encode("utf-8", "backslashreplace")
+def block(payload: Payload, name: str = "", *, escaped: bool = False, spaces: str = "") -> bytes:
+    """An SSE event; `escaped`: with all but ASCII in escapes; `spaces`: what stands behind commas and colons."""
+    separators = f",{spaces}", f":{spaces}"
+    data = json.dumps(payload, separators=separators, ensure_ascii=escaped).encode("utf-8", "backslashreplace")
     return (f"event: {name}\n".encode() if name else b"") + b"data: " + data + b"\n\n"
 
 
 def chat(texts: Sequence[str], pieces: Sequence[str], oddity: str) -> Iterator[bytes]:
     """Text, and one call."""
-    identities: dict[str, Payload] = {"empty id": {"id": ""}, "known id": {"id": "c1"}, "null id": {"id": None}}
+    empty: Payload = {"id": ""}
+    identities: dict[str, Payload] = {
+        "empty id": empty,
+        "known id": {"id": "c1"},
+        "null id": {"id": None},
+        "spaces": empty,
+    }
+    spaces = " " if oddity == "spaces" else ""
     identity = identities.get(oddity, {})
 
     def delta(said: Payload, finish: str | None = None, padding: str = "") -> bytes:
         choice = {"index": 0, "delta": said, "finish_reason": finish}
         head: Payload = {"id": "x", "object": "chat.completion.chunk", "choices": [choice]}
-        padded = {**head, "obfuscation": padding} if finish is None else head
-        return block(padded, escaped=oddity in {"known id", "same number"})
+        padded = {**head, "obfuscation": padding} if finish is None and not spaces else head
+        return block(padded, escaped=oddity in {"known id", "same number"}, spaces=spaces)
 
     for at, text in enumerate(texts):
         yield delta({"content": text}, padding="ab"[: at % 3])
@@ -305,10 +319,11 @@ def test_a_markup_is_found_however_it_is_cut(path: str, row: str, size: int) -> 
 @pytest.mark.parametrize("oddity", ["", "number last"])
 @pytest.mark.parametrize("path", sorted(STREAMS))
 @pytest.mark.parametrize("settings", [Settings(), Settings(SAFE)])
+@pytest.mark.parametrize("piece", ["b", 'if (a[0]) { f(\\"b\\"); }\\n'])
 def test_long_calls_and_texts_are_hardly_parsed(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str, oddity: str, arrival: str
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, path: str, oddity: str, arrival: str, piece: str
 ) -> None:
-    """Of a thousand fragments and a thousand words a few are looked at one by one."""
+    """Of a thousand fragments, of code too, and a thousand words a few are looked at one by one."""
     read: list[int] = []
     ordinary = Likeness.read
 
@@ -317,19 +332,21 @@ def test_long_calls_and_texts_are_hardly_parsed(
         return ordinary(self, frame)
 
     monkeypatch.setattr(Likeness, "read", counted)
-    chunks = list(STREAMS[path](["word "] * 1000, ['{"a":"', *["b"] * 1000, '"}'], oddity))
+    chunks = list(STREAMS[path](["word "] * 1000, ['{"a":"', *[piece] * 1000, '"}'], oddity))
     out, record = run(path, chunks if arrival == "one by one" else [b"".join(chunks)], settings)
     assert out == b"".join(chunks)
     assert record is not None
-    assert record.calls[0].arguments == f'{{"a":"{"b" * 1000}"}}'
+    assert record.calls[0].arguments == f'{{"a":"{piece * 1000}"}}'
     assert record.events == len(chunks)
     assert len(read) < 40
 
 
 @pytest.mark.parametrize("watched", [False, True])
 @pytest.mark.parametrize("settings", [Settings(), Settings(SAFE)])
+@pytest.mark.parametrize("oddity", ["empty id", "spaces"])
+@pytest.mark.parametrize("piece", ["b", "f(a[0]) {"])
 def test_a_long_call_that_is_rewritten_is_hardly_parsed(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, *, watched: bool
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, piece: str, oddity: str, *, watched: bool
 ) -> None:
     """Each fragment is told and mended all the same."""
     read: list[int] = []
@@ -342,11 +359,11 @@ def test_a_long_call_that_is_rewritten_is_hardly_parsed(
     monkeypatch.setattr(Likeness, "read", counted)
     path = "/v1/chat/completions"
     ear = Ear()
-    stream = list(chat([], ['{"a":"', *["b"] * 1000, '"}'], "empty id"))
+    stream = list(chat([], ['{"a":"', *[piece] * 1000, '"}'], oddity))
     _, record = run(path, stream, settings, watched=watched, ear=ear)
     assert sum(isinstance(one, Mended) for one in ear.told) == (1002 if watched and settings.repairs else 0)
     assert record is not None
-    assert record.calls[0].arguments == f'{{"a":"{"b" * 1000}"}}'
+    assert record.calls[0].arguments == f'{{"a":"{piece * 1000}"}}'
     assert record.mended == (1002 if settings.repairs else 0)
     assert len(read) < 12
 

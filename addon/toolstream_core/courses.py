@@ -34,6 +34,7 @@ class Courses:
         self._marks = plan.marks
         self._observers = plan.observers
         self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
+        self._brackets = plan.brackets
         self._told = plan.told
         self._watched = plan.watched
         self._each = any(observer.each for observer in plan.observers)
@@ -132,6 +133,7 @@ class Courses:
             observer.went_by(course.call, passed)
         for chain in self._chains:
             chain.went_by(course.call, passed)
+        course.look()
 
     def hand_on_quiet(self) -> None:
         """Let everybody know of the text that went by."""
@@ -159,7 +161,7 @@ class Courses:
         if course is not None and course.goes(like, way, call, frame.raw, odd=odd):
             self._course = course
         elif seen == self._seen:
-            self._course = Course(like, way, call, frame.raw, odd=odd)
+            self._course = Course(like, way, call, frame.raw, odd=odd, brackets=self._brackets)
 
     def _takes_any(self, call: OpenCall) -> bool:
         """Whether the next event may go by, whatever it says of the call's arguments."""
@@ -220,4 +222,4 @@ def courses_through_faults(framer: SseFramer, likeness: Likeness, plan: Plan) ->
     """The courses of frames through the faults that break them; `likeness` reads the healthy stream."""
     if plan.faults is None or plan.watched:
         return None
-    return Courses(framer, likeness, Plan(stages=plan.faults, told=plan.faults.told), never)
+    return Courses(framer, likeness, Plan(stages=plan.faults, told=plan.faults.told, brackets=False), never)

@@ -44,6 +44,8 @@ class Plan:
     such events may go by without them."""
     marks: Callable[[bytes], bool] = unmarked
     """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
+    brackets: bool = True
+    """Whether brackets within a string of the arguments may go by like other text."""
     watched: bool = False
     """Whether somebody wants to be told of single events."""
     changes: Callable[[], Sequence[Mended]] = tuple
