@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolstream_core.body import Body
@@ -255,6 +255,7 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
     return [*chunks, data]
 
 
+@example("/v1/responses", [], ['{"a":1}'] * 4 + ['"}'], "", [], False, "", "prefilled-arguments")
 @given(
     path=st.sampled_from(sorted(STREAMS)),
     texts=st.lists(TEXTS, max_size=16),

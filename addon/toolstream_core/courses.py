@@ -108,8 +108,11 @@ class Courses:
     def _goes(self, course: Course, raw: bytes, at: int, match: Match, number: int) -> bytes | None:
         """Let a frame go the course; what goes on in its place, `None` where it passes.
 
-        Where events are watched, observers are told of it as ever; stages are not.
+        Where events are watched, observers are told of it as ever; stages are not. What is handed on at once has
+        numbers in a row, which frames that a fault made of one event have not.
         """
+        if course.tokens and number != course.first + len(course.tokens):
+            self.hand_on()
         new = course.take(raw, at, match, number)
         if self._watched:
             change, frame = self._change, raw[at : match[2]]
