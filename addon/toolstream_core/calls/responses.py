@@ -156,6 +156,8 @@ def _other_call(call: OpenCall, fragment: Fragment) -> bool:
         return False
     if _names_another(call, fragment):
         return True
+    if fragment.phase is Phase.CLOSE and _closes_piece(call, fragment):
+        return False
     return call.arguments.whole and _contradicts(call, fragment)
 
 

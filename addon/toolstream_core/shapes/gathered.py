@@ -32,8 +32,8 @@ class _Waiting(NamedTuple):
 class Gathered(Stage):
     """Holds the events of a call, and what follows them, until the call is whole; its arguments come in one delta.
 
-    The events of a call that never becomes whole do not go on, and the places of what follows move up: clients put
-    items into a list by their place.
+    The events of a call that never becomes whole do not go on, nor does one that closed it before it was. The places
+    of what follows move up: clients put items into a list by their place.
     """
 
     place: str
@@ -50,6 +50,8 @@ class Gathered(Stage):
         """Those of them that are closed and said nothing: how the turn ends tells whether they were cut off."""
         self._settled: set[int] = set()
         self._left_out: dict[int, OpenCall] = {}
+        self._halves: set[int] = set()
+        """Numbers of events that close a call whose arguments are half: more may come, in items of their own."""
         self._gaps: list[int] = []
         """Places that do not exist for the client."""
 
@@ -120,8 +122,10 @@ class Gathered(Stage):
             self._settled.add(key)
         elif phase is Phase.CLOSE:
             status = self.status(event.frame.json)
-            if status == "incomplete" or not is_whole(call, over=True):
+            if status == "incomplete":
                 self._leave_out(call)
+            elif not is_whole(call, over=True):
+                self._halves.add(event.frame.number)
             elif status == "completed":
                 self._settled.add(key)
             else:
@@ -160,7 +164,8 @@ class Gathered(Stage):
                 out += self._in_one(call)
             else:
                 self._held -= len(self._waiting.pop(0).event.frame.raw)
-                out.append(self._moved(event.frame))
+                if event.frame.number not in self._halves:
+                    out.append(self._moved(event.frame))
         return out
 
     def _take_out(self, call: OpenCall, *, deltas: bool = False) -> list[_Waiting]:
