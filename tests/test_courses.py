@@ -256,6 +256,7 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
 
 
 @example("/v1/responses", [], ['{"a":1}'] * 4 + ['"}'], "", [], False, "", "prefilled-arguments")
+@example("/v1/chat/completions", [], ['"', '{\\"', "a", '\\":\\"', "", "", "a", '"}'], "", [], True, "", "")
 @given(
     path=st.sampled_from(sorted(STREAMS)),
     texts=st.lists(TEXTS, max_size=16),

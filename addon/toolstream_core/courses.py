@@ -151,6 +151,8 @@ class Courses:
         self.hush.on = not self._each and self._is_lull(event, out)
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
+        if not event.said.fragments or not event.said.fragments[0].arguments:
+            return  # An empty fragment shows no way of others.
         way, heard = way_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
         # A frame that was written anew, and came out as it was, need not do so with other spaces in it.
         anew = way == ALIKE and out[0] is not frame
