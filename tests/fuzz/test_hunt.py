@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 PARTS = 8
 CASES = 150
 """Of each part."""
-HELD = ("text-goes-out", "text-stays-before-calls", "complete-is-honest")
-"""Laws that none of these streams breaks; the others are the hunt's."""
+STILL_BROKEN = {
+    "no-call-lost": "fixed:1:146: one id and name says two whole objects, the second without an index",
+    "nothing-made-whole": "fixed:5:145: a piece with the index null in quotes, and an event glued to the one before",
+}
+HELD = tuple(law for law in LAWS if law not in STILL_BROKEN)
+"""Laws that none of these streams breaks."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))
