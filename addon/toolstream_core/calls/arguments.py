@@ -249,16 +249,14 @@ class ArgumentText:
     def _note_whole(self, piece: str) -> None:
         if piece[0] not in "{ \t\r\n" or not piece.lstrip().startswith("{"):
             return
-        if self._may_restart(piece) and (
-            piece == self.whole_again or (piece.rstrip().endswith("}") and is_json(piece))
-        ):
+        if self._may_restart(piece) and (piece == self.whole_again or _is_whole(piece)):
             self.whole_again = piece
         elif self.ended:
             self.whole_again = None
 
     def _is_all_so_far(self, piece: str) -> bool:
         """Whether a fragment carries what came before it too, and is whole by that."""
-        return self._size > 0 and piece.rstrip().endswith("}") and piece.startswith(self.text()) and is_json(piece)
+        return self._size > 0 and _is_whole(piece) and piece.startswith(self.text())
 
     def _may_restart(self, piece: str) -> bool:
         """Whether an object that begins here cannot lie inside the one that is open."""

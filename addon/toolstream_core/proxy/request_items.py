@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -70,21 +69,19 @@ def _function(item: dict[str, Json], arguments: str) -> dict[str, Json]:
 
 def _items(text: str) -> Iterator[Item]:
     """The objects of the request's `input`, a list. Raises `ValueError` where the text is no JSON object."""
-    scan = json.JSONDecoder(strict=False).raw_decode
     at = _behind(text, 0, "{")
     while text[at] == '"':
-        key, at = scan(text, at)
+        key, at = numbers.first(text, at)
         at = _behind(text, at, ":")
         if key == "input" and text[at] == "[":
             yield from _elements(text, at)
-        at = _next(text, scan(text, at)[1])
+        at = _next(text, numbers.first(text, at)[1])
 
 
 def _elements(text: str, at: int) -> Iterator[Item]:
     at = _behind(text, at, "[")
     while text[at] != "]":
-        _, end = json.JSONDecoder(strict=False).raw_decode(text, at)
-        item = numbers.loads(text[at:end])
+        item, end = numbers.first(text, at)
         if isinstance(item, dict):
             yield at, end, item
         at = _next(text, end)

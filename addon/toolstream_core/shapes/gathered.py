@@ -77,6 +77,7 @@ class Gathered(Stage):
         self._held += len(event.frame.raw)
         if self._held > MAX_HELD:
             self._settled.update(self._open)
+            self._halves.clear()
         return self._gone()
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
