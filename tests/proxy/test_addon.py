@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 from mitmproxy import exceptions
+from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons
 
 from tests.conftest import ROOT
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.proxy.addon import ToolstreamAddon
+from toolstream_core.record import Sink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mitmproxy import http
+
+    from toolstream_core.record import Record
 
 
 @pytest.fixture
@@ -83,6 +87,33 @@ def test_levels(addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.C
     assert flow.response.stream is True
     addon[0].response(flow)
     assert capsys.readouterr().out == ""
+
+
+class Kept(Sink):
+    """Keeps the records it is told."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def ended(self, record: Record) -> None:
+        self.records.append(record)
+
+
+def test_listeners_are_told_of_each_answer() -> None:
+    """Also where nothing is printed; a gate that is there from the start stays when faults come and go."""
+    kept, flow = Kept(), llm_flow()
+    addon = ToolstreamAddon(lambda watch: [kept] if watch.flow is flow else [], gated=True)
+    with taddons.context(Proxyserver(), NextLayer(), addon) as context:
+        context.configure(addon, toolstream_log="off")
+        addon.running()
+        play(addon, flow, CHUNK, DONE)
+        assert [call.name for record in kept.records for call in record.calls] == ["ls"]
+        first = context.master.addons.get("toolstream-gate")
+        context.configure(addon, toolstream_fault=["cut"])
+        context.configure(addon, toolstream_fault=[])
+        assert first is not None
+        assert context.master.addons.get("toolstream-gate") is first
+        addon.done()
 
 
 def test_filter(addon: tuple[ToolstreamAddon, taddons.context]) -> None:

@@ -20,7 +20,7 @@ from toolstream_core.proxy import gate
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
-from toolstream_core.proxy.options import CHANGES, LEVELS, OURS, declare, malformed, speed_of
+from toolstream_core.proxy.options import CHANGES, LEVELS, declare, malformed, refuse_misspelt, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.request_ids import answer_ids, restore
@@ -29,16 +29,18 @@ from toolstream_core.proxy.watch import Watch, exchange_of, request_json
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
-from toolstream_core.settings import NOTHING, SettingsError, Words, nearest
+from toolstream_core.settings import NOTHING, SettingsError, Words
 from toolstream_core.settings import settings as settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from mitmproxy.addonmanager import Loader
 
     from toolstream_core.dialects import Dialect
     from toolstream_core.record import Sink
+
+    type Listeners = Callable[[Watch], Sequence[Sink]]
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +50,13 @@ _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", 
 class ToolstreamAddon:
     """Shows how LLM providers say their tool calls, as the streams pass."""
 
-    def __init__(self) -> None:
-        """Nothing is on until mitmproxy has read the options."""
+    def __init__(self, listeners: Listeners | None = None, *, gated: bool = False) -> None:
+        """Nothing is on until mitmproxy has read the options.
+
+        `listeners` gives further sinks for each answer; every LLM's answer is watched then. With `gated`, a change
+        of options also reaches the connections that are open already.
+        """
+        self._listeners = listeners
         self._filter: flowfilter.TFilter | None = None
         self._watches: dict[str, Watch] = {}
         self._streams = 0
@@ -61,7 +68,7 @@ class ToolstreamAddon:
         self._codings = Codings()
         self._settings = NOTHING
         self._ids = Ids()
-        self._timing = Timing(self._closed)
+        self._timing = Timing(self._closed, always=gated)
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
@@ -82,7 +89,7 @@ class ToolstreamAddon:
             logger.error("Addon error: %s", error)  # noqa: TRY400 - one line, in mitmproxy's words
 
     def _configure(self, updated: set[str]) -> None:
-        _refuse_misspelt(ctx.options.deferred)
+        refuse_misspelt(ctx.options.deferred)
         if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
             message = f"toolstream_log: {ctx.options.toolstream_log!r} is none of {', '.join(LEVELS)}"
             raise exceptions.OptionsError(message)
@@ -192,7 +199,8 @@ class ToolstreamAddon:
             watch.tell_end()
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
-        if ctx.options.toolstream_log == "off" and self._jsonl is None and not self._settings.rewrites:
+        told = ctx.options.toolstream_log != "off" or self._jsonl is not None or self._listeners is not None
+        if not told and not self._settings.rewrites:
             return False
         return self._filtered(flow)
 
@@ -201,7 +209,7 @@ class ToolstreamAddon:
 
     def _sinks(self, watch: Watch, dialect: Dialect) -> Sequence[Sink]:
         self._streams += 1
-        sinks: list[Sink] = []
+        sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
         level = ctx.options.toolstream_log
         model = asked_model(watch.exchange.request)
         elapsed = watch.elapsed if watch.flow.live else None
@@ -289,12 +297,3 @@ class ToolstreamAddon:
             raise exceptions.OptionsError(f"toolstream_provider: {error}") from error
         if self._provider is not None:
             ctx.options.update(**OPTIONS)
-
-
-def _refuse_misspelt(unknown: Iterable[str]) -> None:
-    """Refuse options of ours that do not exist; mitmproxy keeps quiet about what no addon has declared."""
-    for name in unknown:
-        if name.startswith("toolstream_"):
-            likely = nearest(name, OURS)
-            message = f"{likely}there is no option {name}; toolstream has {', '.join(OURS)}"
-            raise exceptions.OptionsError(message)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from mitmproxy.exceptions import OptionsError
 
+from toolstream_core.settings import nearest
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mitmproxy.addonmanager import Loader
     from mitmproxy.options import Options
@@ -102,3 +104,12 @@ def malformed(options: Options) -> Iterator[str]:
                 options.set(*([f"{name}={text}" for text in texts] or [name]))
             except OptionsError as error:
                 yield f"{name}: {error}"
+
+
+def refuse_misspelt(unknown: Iterable[str]) -> None:
+    """Refuse options of ours that do not exist; mitmproxy keeps quiet about what no addon has declared."""
+    for name in unknown:
+        if name.startswith("toolstream_"):
+            likely = nearest(name, OURS)
+            message = f"{likely}there is no option {name}; toolstream has {', '.join(OURS)}"
+            raise OptionsError(message)

@@ -44,9 +44,13 @@ _ALT = re.compile(r"[?&]alt=sse(?=&|$)")
 class Timing:
     """The passages of the answers that are on their way."""
 
-    def __init__(self, closed: Callable[[str], object]) -> None:
-        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its answer is over."""
+    def __init__(self, closed: Callable[[str], object], *, always: bool = False) -> None:
+        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its answer is over.
+
+        With `always` the gate is there from the start: it then has every connection, whatever is switched on later.
+        """
         self._closed = closed
+        self._always = always
         self._settings = NOTHING
         self._speed = 0.0
         self._passages: dict[str, WatchedPassage] = {}
@@ -193,7 +197,7 @@ class Timing:
     def _install(self) -> None:
         """Have a gate while something needs it."""
         timed = any(one.row.make is not None for one, _, _ in self._settings.transit)
-        needed = bool(timed or self._speed or self._settings.destream or self._settings.repairs & LIVE)
+        needed = bool(self._always or timed or self._speed or self._settings.destream or self._settings.repairs & LIVE)
         if needed and self._gate is None:
             lack = missing()
             if lack is None:
