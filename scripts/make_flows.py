@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes flows/ from the wire texts in scripts/flowsrc/. Knows mitmproxy's flow files and nothing of ours.
+"""Writes flows/ from the wire texts in scripts/flowsrc/. Knows mitmproxy's flow files, and our form of expectations.
 
     scripts/make_flows.py           write what has changed
     scripts/make_flows.py --check   write nothing; tell the difference and exit 1 where there is one
@@ -25,12 +25,14 @@ from mitmproxy.exceptions import FlowReadException
 from mitmproxy.io import FlowReader, FlowWriter
 
 from flowsrc.wiretext import Source, Turn, read_source
+from toolstream_core.fixtures.expectation import dumps, loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 SOURCES = Path(__file__).resolve().parent / "flowsrc"
 TARGET = Path(__file__).resolve().parents[1] / "flows"
+EXPECT_VERSION = 1
 CHUNKS_VERSION = 1
 """Of `flow.metadata["toolstream"]`: `{"version": 1, "chunks": [[ms since the first byte, bytes], …]}`."""
 
@@ -120,8 +122,8 @@ def flow_file(source: Source) -> bytes:
 
 def expect_file(source: Source) -> bytes:
     """What has to be read from it, in the same order."""
-    expected = [turn.expected for turn in source.turns]
-    return (json.dumps(expected, ensure_ascii=False, indent=2) + "\n").encode()
+    document = {"version": EXPECT_VERSION, "answers": [turn.expected for turn in source.turns]}
+    return dumps(loads(json.dumps(document), source.name)).encode()
 
 
 def readme(sources: list[Source]) -> bytes:

@@ -54,6 +54,8 @@ UNMIRRORED = {
     "cli/list.py": "tests/cli/test_catalogue.py",
     "cli/fault.py": "tests/cli/test_rewriting.py",
     "cli/repair.py": "tests/cli/test_rewriting.py",
+    "fixtures/error.py": "tests/fixtures/test_expectation.py",
+    "fixtures/expectation/": "tests/fixtures/test_expectation.py",
     "sources/rewrite.py": "tests/cli/test_rewriting.py",
 }
 

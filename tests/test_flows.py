@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader
 
 import make_flows
-from toolstream_core.fixtures import Fixture, load
+from toolstream_core.fixtures import load
+from toolstream_core.fixtures.expectation import differences, expect_path, expectation_of, read_expectation
 from toolstream_core.fixtures.read import chunks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FLOWS = Path(__file__).resolve().parents[1] / "flows"
 FILES = sorted(FLOWS.glob("*.flow"))
@@ -27,29 +23,6 @@ def flows_of(path: Path) -> list[http.HTTPFlow]:
     with path.open("rb") as file:
         flows = list(FlowReader(file).stream())
     return [flow for flow in flows if isinstance(flow, http.HTTPFlow)]
-
-
-def said(fixture: Fixture) -> Mapping[str, Any]:
-    """What was read, in the words of `.expect.json`."""
-    record = fixture.record
-    calls = [
-        {
-            "choice": call.choice,
-            "position": call.position,
-            "kind": call.kind,
-            "id": call.id,
-            "name": call.name,
-            "arguments": call.arguments,
-        }
-        for call in record.calls
-    ]
-    return {
-        "dialect": record.dialect,
-        "model": record.model,
-        "calls": calls,
-        "finish": record.finish,
-        "events": record.events,
-    }
 
 
 def test_there_is_a_flow_for_every_source_and_no_other() -> None:
@@ -78,10 +51,10 @@ def test_drift_is_told_by_file_and_field(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_flow_reads_as_its_expectation_says(path: Path) -> None:
-    """Calls, finish reasons, model, protocol, number of events: as written down by hand."""
+    """Calls, findings, finish reasons, model, protocol, number of events: as written down by hand."""
     fixtures = load(path)
     assert len(fixtures) == len(flows_of(path))
-    assert [said(one) for one in fixtures] == json.loads(path.with_suffix(".expect.json").read_text())
+    assert differences(read_expectation(expect_path(path)), expectation_of(fixtures)) == []
     assert all(call.complete and not call.guessed for one in fixtures for call in one.record.calls)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from toolstream_core.body import read_body
 from toolstream_core.defects.rows import ROWS
 from toolstream_core.dialects import DIALECTS
+from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
 from toolstream_core.model import Exchange, Kind, Phase, Severity
 from toolstream_core.report import jsonform
 from toolstream_core.report.jsonl import JsonLines
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-INSPECT, JSONL = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in ("inspect", "jsonl"))
-SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL], ids=["inspect", "jsonl"])
+FLOWS = DOCS.parent / "flows"
+NAMES = ("inspect", "jsonl", "expect")
+INSPECT, JSONL, EXPECT = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in NAMES)
+SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL, EXPECT], ids=NAMES)
 DOCUMENT = jsonschema.Draft202012Validator(INSPECT)
 LINE = jsonschema.Draft202012Validator(JSONL)
 HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-chat"}
@@ -79,6 +83,25 @@ def test_both_schemas_say_the_same_of_a_record() -> None:
     """Each file stands alone, so the record is in both."""
     for name, said in INSPECT["$defs"].items():
         assert JSONL["$defs"][name] == said
+
+
+def test_an_expectation_describes_its_keys_as_the_record_does() -> None:
+    """A key has one meaning; the reader of expectations knows the same keys."""
+    for name, noun in (("answer", ExpectedAnswer), ("call", ExpectedCall), ("finding", ExpectedFinding)):
+        said = EXPECT["$defs"][name]
+        assert list(said["properties"]) == [one.name for one in fields(noun)]
+        assert said["required"] == [one.name for one in fields(noun) if one.default is MISSING]
+        defaults = {key: value["default"] for key, value in said["properties"].items() if "default" in value}
+        assert defaults == {one.name: one.default for one in fields(noun) if one.default is not MISSING}
+    assert EXPECT["$defs"]["dialect"] == INSPECT["$defs"]["dialect"]
+    assert EXPECT["$defs"]["call"]["properties"]["kind"] == INSPECT["$defs"]["call"]["properties"]["kind"]
+
+
+@pytest.mark.parametrize("path", sorted(FLOWS.glob("*.expect.json")), ids=lambda path: path.name)
+def test_saved_expectations_are_as_the_schema_says(path: Path) -> None:
+    """All that this project has."""
+    document = json.loads(path.read_text())
+    assert [error.message for error in jsonschema.Draft202012Validator(EXPECT).iter_errors(document)] == []
 
 
 def test_what_is_enumerated_is_what_there_is() -> None:

@@ -54,7 +54,7 @@ def recorded(name: str) -> Wire:
     """A saved flow, and what somebody has written down that it means."""
     exchanges = saved(name)
     first, last = exchanges[0], exchanges[-1]
-    expected = json.loads((FLOWS / f"{name}.expect.json").read_text())[0]["calls"]
+    expected = json.loads((FLOWS / f"{name}.expect.json").read_text())["answers"][0]["calls"]
     calls = tuple((call["id"], call["name"], json.loads(call["arguments"])) for call in expected)
     pieces = tuple(chunk.data for chunk in first.chunks)
     return Wire(first.path, first.request, pieces, calls, tuple(chunk.data for chunk in last.chunks))

@@ -115,6 +115,16 @@ def test_who_asks_for_a_stream_is_not_given_a_whole_answer() -> None:
     assert Provider([streamed, whole]).choose(replace(whole.asked)) is whole
 
 
+def test_an_http_error_comes_behind_all_other_answers() -> None:
+    """It can be given in any form."""
+    whole = load(FLOWS / "openrouter-no-deltas.flow")[1]
+    failed = replace(whole, status=429)
+    assert Provider([failed]).choose(ASKED) is failed
+    assert Provider([failed, saved("far", model="claude")]).choose(ASKED) is not failed
+    flow = flow_for({"model": "m", "messages": [], "stream": True})
+    assert answered(Provider([failed]), flow).status_code == 429
+
+
 def test_another_protocol_never_fits() -> None:
     """Whatever else does."""
     assert Provider(load(FLOWS / "anthropic-single.flow")).choose(ASKED) is None

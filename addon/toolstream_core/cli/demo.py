@@ -122,8 +122,10 @@ def _play(scene: Scene, proxy: Mitmdump, paint: Paint) -> bool:
 
 
 def _expected(flow: str) -> list[tuple[str, Any]]:
-    streams = json.loads((flows_dir() / f"{flow}.expect.json").read_text(encoding="utf-8"))
-    return [(call["name"], json.loads(call["arguments"])) for call in streams[0]["calls"]]
+    from toolstream_core.fixtures.expectation import read_expectation
+
+    first = read_expectation(flows_dir() / f"{flow}.expect.json").answers[0]
+    return [(call.name, json.loads(call.arguments)) for call in first.calls]
 
 
 def _told(proxy: Mitmdump, seen: int) -> list[str]:

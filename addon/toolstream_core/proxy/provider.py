@@ -12,6 +12,7 @@ from mitmproxy import http
 from toolstream_core.dialects import asked
 from toolstream_core.dialects.asked import Asked, Form
 from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load, table_of
+from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.proxy.completion import assemble, form_of
 from toolstream_core.proxy.replies import models, names_of, nothing_saved
 from toolstream_core.wire.frame import parse
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 # Which saved answer fits a request best, the first difference counting:
 #
-# 1. the protocol must be the same, and who asks for a stream can only be given what was streamed;
+# 1. the protocol must be the same, and who asks for a stream can only be given what was streamed, or an HTTP
+#    error, which comes behind everything else;
 # 2. model: the same, as asked for or as answered; the same but for vendor, date or tag (`gpt-4.1-mini`,
 #    `openai/gpt-4.1-mini`, `gpt-4.1-mini-2025-04-14`); the same family (`gpt`); any;
 # 3. turn, counted in tool results: the same, else the nearest lower, else the nearest higher;
@@ -81,17 +83,19 @@ class Provider:
 
     def choose(self, wanted: Asked) -> Fixture | None:
         """The fixture that fits best."""
-        fitting = [
-            one
-            for one in self._fixtures
-            if one.asked.dialect == wanted.dialect and (one.record.streamed or wanted.form is Form.WHOLE)
-        ]
+        fitting = [one for one in self._fixtures if one.asked.dialect == wanted.dialect and _can_say(one, wanted.form)]
         return min(fitting, key=lambda one: _distance(one, wanted), default=None)
+
+
+def _can_say(fixture: Fixture, form: Form) -> bool:
+    """Whether an answer can be given in `form`; an HTTP error is the same in all."""
+    return fixture.record.streamed or form is Form.WHOLE or fixture.status >= BAD_STATUS
 
 
 def _distance(fixture: Fixture, wanted: Asked) -> tuple[int | bool, ...]:
     later = wanted.results - fixture.asked.results
     return (
+        fixture.status >= BAD_STATUS,
         _model_distance(names_of(fixture), wanted.model),
         later < 0,
         abs(later),
@@ -139,7 +143,7 @@ def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form) -> None:
 
 def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None]:
     """The body in the form asked for, and its content type where that is not the recorded one."""
-    if form_of(fixture) is form:
+    if form_of(fixture) is form or fixture.status >= BAD_STATUS:
         return fixture.chunks, None
     if form is Form.WHOLE:
         return [Chunk(0, _compact(assemble(fixture)))], _TYPES[form]
