@@ -28,13 +28,14 @@ def test_there_is_a_gate_only_while_something_needs_it() -> None:
         clock.run()
         assert gates(context) == 0
         for wanted, speed, needed in (
-            (TIMED, 0.0, 1),
-            (Settings(), 0.0, 0),
+            (TIMED, None, 1),
+            (Settings(), None, 0),
+            (Settings(), 0.0, 1),
             (Settings(), 1.0, 1),
-            (settings(Words(repair=["empty-id"])), 0.0, 0),
-            (settings(Words(repair=["safe"])), 0.0, 1),
-            (settings(Words(shape=["destream"])), 0.0, 1),
-            (settings(Words(fault=["http-error"])), 0.0, 0),
+            (settings(Words(repair=["empty-id"])), None, 0),
+            (settings(Words(repair=["safe"])), None, 1),
+            (settings(Words(shape=["destream"])), None, 1),
+            (settings(Words(fault=["http-error"])), None, 0),
         ):
             clock.configure(wanted, speed)
             assert gates(context) == needed
@@ -47,7 +48,7 @@ def test_another_mitmproxy(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCa
         monkeypatch.delattr(HttpLayer, "make_stream")
     with taddons.context(NextLayer()) as context, caplog.at_level(logging.ERROR, timing.__name__):
         clock = Timing(lambda _: None)
-        clock.configure(TIMED, 0.0)
+        clock.configure(TIMED, None)
         clock.run()
         clock.configure(TIMED, 1.0)
         assert gates(context) == (0 if lack else 1)

@@ -22,6 +22,7 @@ from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
 from toolstream_core.proxy.options import CHANGES, LEVELS, declare, malformed, refuse_misspelt, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
+from toolstream_core.proxy.provided import breaks
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.request_ids import answer_ids, restore
 from toolstream_core.proxy.timing import Timing
@@ -103,7 +104,7 @@ class ToolstreamAddon:
             self._configure_changes()
         if updated & (CHANGES | {"toolstream_provider", "toolstream_speed"}):
             speed = speed_of(ctx.options.toolstream_speed)
-            self._timing.configure(self._settings, speed if self._provider is not None else 0.0)
+            self._timing.configure(self._settings, speed if self._provider is not None else None)
 
     def running(self) -> None:
         """Find out where lines go, once mitmproxy's own addons are there."""
@@ -139,7 +140,7 @@ class ToolstreamAddon:
         request = request_json(flow.request)
         if not (streamed or claimed or looks_like_llm(request)):
             return
-        passing = streamed or (claimed and wants_stream(flow.request.path, request))
+        passing = streamed or (claimed and wants_stream(flow.request.path, request)) or breaks(flow)
         self._bodies += 1
         settings = self._settings if passing and self._codings.reads(flow.response) else NOTHING
         faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
@@ -160,13 +161,14 @@ class ToolstreamAddon:
         self._timing.forget(flow)
         if watch is None or watch.over:
             if watch is not None:
-                watch.tell_end()
+                watch.close()
             return
         assert flow.response is not None
         out: list[bytes] = []
         if flow.response.raw_content:
             out += pieces(watch.stream(flow.response.raw_content))
         out += pieces(watch.stream(b""))
+        watch.close()
         if watch.rewrites:
             flow.response.raw_content = b"".join(out)
             flow.response.headers.pop("transfer-encoding", None)
@@ -178,13 +180,13 @@ class ToolstreamAddon:
         self._timing.forget(flow)
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
-            watch.tell_end()
+            watch.close()
 
     def done(self) -> None:
         """Tell what is left."""
         for watch in self._watches.values():
             watch.finish(broken="the proxy was stopped")
-            watch.tell_end()
+            watch.close()
         self._watches.clear()
         if self._out is not None:
             self._out.flush()
@@ -196,13 +198,12 @@ class ToolstreamAddon:
         """The answer's passage is over."""
         watch = self._watches.pop(flow_id, None)
         if watch is not None:
-            watch.tell_end()
+            watch.finish(broken="Client disconnected.")  # nothing, where the end was seen
+            watch.close()
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
         told = ctx.options.toolstream_log != "off" or self._jsonl is not None or self._listeners is not None
-        if not told and not self._settings.rewrites:
-            return False
-        return self._filtered(flow)
+        return (told or self._settings.rewrites) and self._filtered(flow)
 
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))

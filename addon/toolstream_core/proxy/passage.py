@@ -7,6 +7,7 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
+from toolstream_core.proxy.provided import Provided
 from toolstream_core.proxy.steps import Break, End
 from toolstream_core.transit import Ask, Cut, Finish, Hold, How, Place, Send, Wait
 
@@ -37,13 +38,13 @@ class WatchedPassage:
         self,
         watch: Watch,
         pace: Pace | None = None,
-        saved: Sequence[Chunk] | None = None,
-        speed: float = 1.0,
+        saved: Provided | None = None,
+        speed: float = 0.0,
         closed: Callable[[], None] = lambda: None,
         again: Callable[[Ask], Coroutine[Any, Any, bytes]] | None = None,
         fetch: Callable[[WatchedPassage], Coroutine[Any, Any, Sequence[Chunk]]] | None = None,
     ) -> None:
-        """`pace` has the faults, `saved` the chunks of an answer that goes in its own time, `speed` times as fast.
+        """`pace` has the faults, `saved` an answer that goes in its own time, `speed` times as fast, at once if 0.
 
         `closed` is called when the answer is over; `again` gives what goes in the place of the finish of an answer
         whose calls never came. `fetch` gives the chunks of an answer that is not there yet.
@@ -51,8 +52,10 @@ class WatchedPassage:
         self.paced = pace is not None or saved is not None or fetch is not None
         self.step: Step = None
         self._watch = watch
+        self._told = watch.told_by_passage() if pace or fetch or (saved and watch.rewrites) else None
         self._pace = pace
-        self._saved = deque(saved or ())
+        chunks, self._broken = saved or Provided((), None)
+        self._saved = deque(chunks)
         self.provided = saved is not None or fetch is not None
         """Whether the body comes from saved chunks, and not from the piece that is offered."""
         self._providing = False
@@ -74,8 +77,7 @@ class WatchedPassage:
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
         """Set when there is no more reason to wait, or something has come that was waited for."""
-        self._waited = False
-        self._last = False
+        self._waited = self._last = False
 
     def offer_headers(self) -> None:
         """As `Passage`."""
@@ -97,6 +99,12 @@ class WatchedPassage:
 
     def advance(self) -> bool:
         """As `Passage`."""
+        ready = self._advance()
+        if self._told is not None and ready and isinstance(self.step, bytes) and self.step:
+            self._told(self.step)
+        return ready
+
+    def _advance(self) -> bool:
         self.step = None
         if self._gone.is_set():
             self._queue.clear()
@@ -232,12 +240,10 @@ class WatchedPassage:
             self._begun = _now()
         if not self._saved:
             self._providing = False
-            for piece in self._watch.through(b""):
-                self._say(piece)
-            self._say_last()
+            self._end_provided()
             return bool(self._queue)
         chunk = self._saved[0]
-        due = self._begun + chunk.after / 1000 / self._speed
+        due = self._begun + (chunk.after / 1000 / self._speed if self._speed else 0.0)
         if due > _now():
             self._due = due
             return True
@@ -248,6 +254,16 @@ class WatchedPassage:
         for piece in self._watch.through(chunk.data) if chunk.data else ():
             self._say(piece)
         return True
+
+    def _end_provided(self) -> None:
+        """End a provided answer as it was recorded: in order, or as a break, where no repair mends that."""
+        if self._broken is not None and not self._watch.forgives(self._broken):
+            how = How.RESET if self._watch.flow.request.is_http2 else How.CLOSE
+            self._queue.append(Cut(how, self._broken))
+            return
+        for piece in self._watch.through(b""):
+            self._say(piece)
+        self._say_last()
 
     def _say(self, piece: bytes) -> None:
         """Let a piece go by way of the faults; `b""` is the end."""

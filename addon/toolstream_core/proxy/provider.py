@@ -11,9 +11,10 @@ from mitmproxy import http
 
 from toolstream_core.dialects import asked
 from toolstream_core.dialects.asked import Asked, Form
-from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load, table_of
+from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load
 from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.proxy.completion import assemble, form_of
+from toolstream_core.proxy.provided import note
 from toolstream_core.proxy.replies import models, names_of, nothing_saved
 from toolstream_core.wire.frame import parse
 
@@ -129,7 +130,9 @@ def _tool_distance(fixture: Fixture, offered: frozenset[str]) -> int:
 def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form) -> None:
     chunks, kind = _rendered(fixture, form)
     kept = [(name, value) for name, value in fixture.headers if name.lower() not in _NOT_REPEATED]
-    response = http.Response.make(fixture.status, b"".join(chunk.data for chunk in chunks))
+    # A break needs a body to break off, though no byte of it goes.
+    body = b"".join(chunk.data for chunk in chunks) or (b" " if fixture.broken is not None else b"")
+    response = http.Response.make(fixture.status, body)
     length = response.headers["content-length"]
     response.headers = http.Headers(kept)
     response.headers["content-length"] = length
@@ -137,14 +140,17 @@ def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form) -> None:
         response.headers["content-type"] = kind
     flow.response = response
     flow.comment = f"answered from {fixture.source}"
-    # Like a flow that was recorded, so that it can be told and saved like one.
-    flow.metadata["toolstream"] = table_of(chunks)
+    sized = any(name.lower() == b"content-length" for name, _ in fixture.headers)
+    if len(chunks) != 1 or fixture.broken is not None or not sized:
+        note(flow, chunks, fixture.broken)
 
 
 def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None]:
     """The body in the form asked for, and its content type where that is not the recorded one."""
     if form_of(fixture) is form or fixture.status >= BAD_STATUS:
         return fixture.chunks, None
+    if fixture.broken is not None:
+        return [], _TYPES.get(form)  # half an answer has no other form
     if form is Form.WHOLE:
         return [Chunk(0, _compact(assemble(fixture)))], _TYPES[form]
     pieces = [_compact(payload) for payload in fixture.payloads if isinstance(payload, dict)]

@@ -22,10 +22,10 @@ from toolstream_core.pace import Drawn, Pace, drawn
 from toolstream_core.proxy import gate
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.passage import ASKING, FETCHING, WatchedPassage
+from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.watch import request_json
 from toolstream_core.settings import NOTHING
 from toolstream_core.transit.errors import error_body, error_event
-from toolstream_core.wire import look
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -52,7 +52,7 @@ class Timing:
         self._closed = closed
         self._always = always
         self._settings = NOTHING
-        self._speed = 0.0
+        self._speed: float | None = None
         self._passages: dict[str, WatchedPassage] = {}
         self._gate: Gate | None = None
         self._running = self._told = False
@@ -60,8 +60,8 @@ class Timing:
         self._fetching: dict[str, str] = {}
         """Dialects of the answers that are going to be asked for without a stream."""
 
-    def configure(self, settings: Settings, speed: float) -> None:
-        """What is to be done; `speed` is 0 where saved answers come at once, or there are none."""
+    def configure(self, settings: Settings, speed: float | None) -> None:
+        """What is to be done; `speed` is 0 where saved answers come at once, `None` where there are none."""
         self._settings, self._speed = settings, speed
         # mitmproxy may take connections before it says that it is running.
         if self._running or ctx.master.addons.get("nextlayer") is not None:
@@ -107,9 +107,9 @@ class Timing:
 
     def begin(self, flow: http.HTTPFlow, watch: Watch, faults: Drawn) -> bool:
         """Give an answer a passage where it needs one; whether it comes in its own time from saved chunks."""
-        saved = _saved(flow) if self._speed else None
+        saved = provided(flow) if self._speed is not None else None
         fetched = self._fetching.pop(flow.id, None)
-        wanted = bool(faults or saved or fetched or self._settings.repairs & LIVE)
+        wanted = bool(faults or saved is not None or fetched or self._settings.repairs & LIVE)
         if self._gate is None or not wanted or not self._gate.has(flow):
             return False
         asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites
@@ -119,7 +119,7 @@ class Timing:
             watch,
             pace,
             saved,
-            self._speed or 1.0,
+            self._speed or 0.0,
             lambda: self._close(flow.id),
             lambda ask: self._ask(flow, watch, ask),
             None if fetched is None else lambda passage: self._fetch(flow, watch, fetched, passage),
@@ -169,6 +169,9 @@ class Timing:
             why = watch.hide(_why(error, FETCHING))
             logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, why)
             answer = http.Response.make(502, json.dumps(error_body(dialect, 502)), {"content-type": "application/json"})
+        sent = flow.request.copy()
+        sent.content, sent.path = wanted, path
+        watch.fetched(answer, sent)
         content = content_of(answer)
         events = destream.streamed(dialect, parse(content), watch.exchange.request)
         if events:
@@ -197,7 +200,12 @@ class Timing:
     def _install(self) -> None:
         """Have a gate while something needs it."""
         timed = any(one.row.make is not None for one, _, _ in self._settings.transit)
-        needed = bool(self._always or timed or self._speed or self._settings.destream or self._settings.repairs & LIVE)
+        needed = (
+            self._always
+            or timed
+            or self._speed is not None
+            or bool(self._settings.destream or self._settings.repairs & LIVE)
+        )
         if needed and self._gate is None:
             lack = missing()
             if lack is None:
@@ -218,16 +226,3 @@ class Timing:
 def _why(error: Exception, patience: float) -> str:
     """Why no answer came that could be used."""
     return f"timed out, nothing came within {patience:g} s" if isinstance(error, TimeoutError) else str(error)
-
-
-def _saved(flow: http.HTTPFlow) -> list[Chunk] | None:
-    """The chunks of an answer that a provider of ours has set, `None` of any other."""
-    table = look.items(look.get(flow.metadata, "toolstream", "chunks"))
-    if flow.response is None or not table or not flow.response.raw_content:
-        return None
-    chunks: list[Chunk] = []
-    at = 0
-    for after, size in table:
-        chunks.append(Chunk(after, flow.response.raw_content[at : at + size]))
-        at += size
-    return chunks

@@ -142,6 +142,17 @@ class Watch:
             except Exception as error:  # noqa: BLE001 - telling must not break what is told
                 self.failed(error)
 
+    def close(self) -> None:
+        """The flow is over for the client too."""
+        self.tell_end()
+
+    def told_by_passage(self) -> Callable[[bytes], None] | None:
+        """What a passage, which decides on it, is to call with each piece that the client gets; nobody, if `None`."""
+        return None
+
+    def fetched(self, response: http.Response, request: http.Request) -> None:
+        """Take the answer that this one is made of, and what was asked for it."""
+
     @property
     def reader(self) -> Reader | None:
         """What gathers the record, and is told of what is done behind this; `None` where it is no LLM's answer."""

@@ -1,0 +1,48 @@
+"""What a saved answer becomes on its way: chunks with their times, and how it broke. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.fixtures import Chunk, table_of
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mitmproxy import http
+
+_KEY = "toolstream"
+
+
+class Provided(NamedTuple):
+    """An answer that was saved."""
+
+    chunks: Sequence[Chunk]
+    broken: str | None
+    """How its connection broke behind the last chunk, where it did."""
+
+
+def note(flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None) -> None:
+    """Note in a flow how its answer is to come, as in a flow that was captured."""
+    flow.metadata[_KEY] = {**table_of(chunks), **({} if broken is None else {"broken": broken})}
+
+
+def provided(flow: http.HTTPFlow) -> Provided | None:
+    """How the answer that a provider of ours has set is to come; `None` of any other."""
+    noted = flow.metadata.get(_KEY)
+    if flow.response is None or flow.response.raw_content is None or noted is None:
+        return None
+    chunks: list[Chunk] = []
+    at = 0
+    for after, size in look.items(look.get(noted, "chunks")):
+        chunks.append(Chunk(after, flow.response.raw_content[at : at + size]))
+        at += size
+    broken = look.text(look.get(noted, "broken"))
+    return Provided(chunks, broken if isinstance(broken, str) else None)
+
+
+def breaks(flow: http.HTTPFlow) -> bool:
+    """Whether an answer is a saved one that breaks off."""
+    saved = provided(flow)
+    return saved is not None and saved.broken is not None

@@ -1,0 +1,127 @@
+"""Saved answers come as they were recorded: cut where they were cut, broken where they broke, errors as errors."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from mitmproxy import flow as flows
+from mitmproxy import http
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import tflow
+
+from tests.e2e.harness import samples
+from tests.e2e.harness.client import BrokenOffError, Way
+from tests.e2e.harness.proxies import Proxies, client
+from toolstream_core.proxy.provider import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from tests.e2e.harness.client import Reply
+    from tests.e2e.harness.samples import Sample
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
+CHAT = samples.openai_chat("call_1", "Bern")
+LIMITED = samples.anthropic("call_1", "Bern")
+"""Of another protocol: an error answers only where no answer would."""
+PIECES = (CHAT.pieces[0][:30], CHAT.pieces[0][30:] + CHAT.pieces[1], *CHAT.pieces[2:])
+BROKE = "peer closed connection without sending complete message body"
+LIMIT = json.dumps({"error": {"message": "slow down", "type": "rate_limit_error"}}).encode()
+
+
+def saved(
+    model: str, pieces: Sequence[bytes], sample: Sample = CHAT, *, broken: str | None = None, **headers: str
+) -> http.HTTPFlow:
+    """A flow as a capture keeps it, its pieces 30 ms apart."""
+    flow = tflow.tflow()
+    body = json.dumps({**sample.request, "model": model}).encode()
+    flow.request = http.Request.make("POST", f"https://llm.invalid{sample.path}", body)
+    kept = {name.replace("_", "-"): value for name, value in {"content_type": "text/event-stream", **headers}.items()}
+    flow.response = http.Response.make(200 if sample is CHAT else 429, b"".join(pieces), kept)
+    del flow.response.headers["content-length"]
+    table = [[30 * number, len(piece)] for number, piece in enumerate(pieces)]
+    flow.metadata["toolstream"] = {"version": 1, "chunks": table, **({"broken": broken} if broken else {})}
+    flow.error = flows.Error(broken) if broken else None
+    return flow
+
+
+SAVED = (
+    saved("whole", PIECES),
+    saved("half", PIECES[:3], broken=BROKE),
+    saved("nothing", (), broken=BROKE),
+    saved("limited", (LIMIT,), LIMITED, content_type="application/json", retry_after="7"),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The saved flows."""
+    path = tmp_path_factory.mktemp("saved") / "all.flow"
+    with path.open("wb") as file:
+        for flow in SAVED:
+            FlowWriter(file).add(flow)
+    return path
+
+
+@pytest.fixture(scope="module")
+def at_once(proxies: Proxies, folder: Path) -> Mitmdump:
+    """A proxy that answers from them without waiting."""
+    return proxies.get(toolstream_provider=str(folder), toolstream_speed="0", **OPTIONS)
+
+
+@contextlib.contextmanager
+def asked(proxy: Mitmdump, version: str, model: str, sample: Sample = CHAT, **more: object) -> Iterator[Reply]:
+    """The answer to a request for a model."""
+    body = json.dumps({**sample.request, "model": model, **more}).encode()
+    with client(version, Way(443, proxy.port, proxy.ca, tls=True)) as peer:
+        yield peer.request(sample.path, body, {"content-type": "application/json"})
+
+
+@VERSIONS
+def test_cuts_are_those_of_the_recording(at_once: Mitmdump, version: str) -> None:
+    """A chunk, or a DATA frame, for each, also where all come at once."""
+    with asked(at_once, version, "whole") as reply:
+        assert tuple(iter(reply.piece, b"")) == PIECES
+
+
+@VERSIONS
+@pytest.mark.parametrize("pieces", [PIECES[:3], ()], ids=["half", "nothing"])
+def test_a_break_is_a_break(at_once: Mitmdump, version: str, pieces: tuple[bytes, ...]) -> None:
+    """Behind the chunks that came, as they came; the client sees that it is none of the ends."""
+    with asked(at_once, version, "half" if pieces else "nothing") as reply:
+        assert tuple(reply.piece() for _ in pieces) == pieces
+        with pytest.raises(BrokenOffError):
+            reply.piece()
+
+
+@VERSIONS
+def test_half_an_answer_is_none_without_a_stream(at_once: Mitmdump, version: str) -> None:
+    """Nothing is made up for its rest."""
+    with asked(at_once, version, "half", stream=False) as reply, pytest.raises(BrokenOffError):
+        reply.piece()
+
+
+@VERSIONS
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_error_is_as_it_was(at_once: Mitmdump, version: str, stream: bool) -> None:
+    """Status, headers and body."""
+    with asked(at_once, version, "limited", LIMITED, stream=stream) as reply:
+        assert (reply.status, reply.headers["retry-after"], reply.rest()) == (429, "7", LIMIT)
+        assert reply.headers["content-type"] == "application/json"
+
+
+def test_a_break_comes_when_it_came(proxies: Proxies, folder: Path) -> None:
+    """Its chunks hold their times; repairs find nothing to end cleanly."""
+    proxy = proxies.get(toolstream_provider=str(folder), toolstream_repair="safe", **OPTIONS)
+    begun = time.monotonic()
+    with asked(proxy, "h1", "half") as reply, pytest.raises(BrokenOffError):
+        reply.rest()
+    assert 0.06 <= time.monotonic() - begun < 2

@@ -1,0 +1,37 @@
+"""What a saved answer becomes on its way."""
+
+from __future__ import annotations
+
+from mitmproxy.test import tflow
+
+from tests.proxy.flows import CHUNK, DONE, llm_flow
+from toolstream_core.fixtures import Chunk
+from toolstream_core.proxy.provided import breaks, note, provided
+
+CHUNKS = [Chunk(0, CHUNK), Chunk(12, DONE)]
+
+
+def test_what_was_noted_is_read_back() -> None:
+    """The chunks with their times, and how it broke."""
+    flow = llm_flow(body=CHUNK + DONE)
+    for broken in (None, "peer closed"):
+        note(flow, CHUNKS, broken)
+        assert provided(flow) == (CHUNKS, broken)
+        assert breaks(flow) == (broken is not None)
+
+
+def test_a_break_before_the_first_byte() -> None:
+    """There is an answer, without any chunk."""
+    flow = llm_flow(body=b"")
+    note(flow, [], "peer closed")
+    assert provided(flow) == ([], "peer closed")
+
+
+def test_live_answers_are_not_provided() -> None:
+    """One that nobody has noted; a saved one that mitmproxy plays again, whose body is still to come."""
+    assert provided(llm_flow(body=CHUNK)) is None
+    assert provided(tflow.tflow()) is None
+    again = llm_flow()
+    note(again, CHUNKS, "peer closed")
+    assert provided(again) is None
+    assert not breaks(again)
