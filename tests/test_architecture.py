@@ -20,7 +20,7 @@ LAYERS = (
     "wire, model, redact ← calls ← dialects ← defects, shapes, faults, transit, clients"
     " ← chain, plan, intake, pipeline, likeness, hush, course, courses, rewriting, verdict, record, settings, body"
     ", pace, recovery, destream"
-    " ← report, fixtures, sources ← proxy, cli, pytest_plugin"
+    " ← report, fixtures, sources ← proxy, testing, cli, pytest_plugin"
 )
 # Who alone may import these at all.
 CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
@@ -56,6 +56,9 @@ UNMIRRORED = {
     "cli/repair.py": "tests/cli/test_rewriting.py",
     "fixtures/error.py": "tests/fixtures/test_expectation.py",
     "fixtures/expectation/": "tests/fixtures/test_expectation.py",
+    "cli/serve.py": "tests/cli/test_serving.py",
+    "cli/run.py": "tests/cli/test_serving.py",
+    "proxy/worker/": "tests/testing/test_session.py",
     "sources/rewrite.py": "tests/cli/test_rewriting.py",
 }
 

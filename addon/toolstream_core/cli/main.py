@@ -20,10 +20,15 @@ COMMANDS: Final = {
     "fault": "fault",
     "list": "list",
     "explain": "explain",
+    "serve": "serve",
+    "run": "run",
     "demo": "demo",
     "addon-path": "addon_path",
 }
 """Each command and its module, which has `add_parser(subparsers)` and `run(args) -> int`."""
+
+TAKE_A_COMMAND: Final = frozenset({"run", "shrink"})
+"""What stands behind the first `--` of these is a command line of its own, `args.command_line`."""
 
 USAGE: Final = 2
 INTERRUPTED: Final = 130
@@ -36,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _encode_anything()
     try:
-        args = _parser(words).parse_args(words)
+        mine, command = _split(words)
+        args = _parser(words).parse_args(mine, argparse.Namespace(command_line=command))
         code: int = args.run(args)
         _flush()
     except SystemExit as end:
@@ -51,6 +57,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"toolstream: {error}", file=sys.stderr)
         return USAGE
     return code
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words for us, and those of the command that we are to run."""
+    if words and words[0] in TAKE_A_COMMAND and "--" in words:
+        at = words.index("--")
+        return words[:at], words[at + 1 :]
+    return words, []
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -1,0 +1,150 @@
+"""What clients sent and what they were answered, kept for who started the proxy. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.fixtures import content_of
+from toolstream_core.proxy.gate import AGAIN
+from toolstream_core.record import Sink
+from toolstream_core.redact import HIDDEN, is_secret_header
+from toolstream_core.report.jsonform import record_object
+from toolstream_core.report.text import EndLines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.proxy.watch import Watch
+    from toolstream_core.record import Record
+
+MAX_LINES = 2000
+"""Lines of the log that are kept."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One request and its answer."""
+
+    request: dict[str, Any]
+    sinks: int = 0
+    """How many readers of the answer have not yet seen its end."""
+    over: bool = False
+    answer: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """For the reply."""
+        return {"request": self.request, "over": self.over, **self.answer}
+
+
+class Ledger:
+    """The addon before all others: a request is kept as its client sent it."""
+
+    name = "toolstream-ledger"
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self.entries: dict[str, Entry] = {}
+        self.log: list[str] = []
+        self.last = Closing(self)
+        """The addon behind all others."""
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Keep it, but for its credentials."""
+        if AGAIN in flow.metadata:
+            return
+        headers = [
+            [name, HIDDEN if is_secret_header(name) else value]
+            for name, value in flow.request.headers.items(multi=True)
+        ]
+        self.entries[flow.id] = Entry(
+            {
+                "number": len(self.entries),
+                "method": flow.request.method,
+                "url": flow.request.pretty_url,
+                "path": flow.request.path,
+                "headers": headers,
+                "body": content_of(flow.request).decode("utf-8", "replace"),
+            }
+        )
+
+    def listeners(self, watch: Watch) -> Sequence[Sink]:
+        """What reads the answer of a request that is kept."""
+        entry = self.entries.get(watch.flow.id)
+        if entry is None:
+            return ()
+        entry.sinks += 1
+        lines = EndLines(self.line, f"#{entry.request['number'] + 1} {watch.exchange.host}", hide=watch.hide)
+        return (lines, Answer(entry, watch))
+
+    def line(self, text: str) -> None:
+        """Keep a line of the log."""
+        if len(self.log) < MAX_LINES:
+            self.log.append(text)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether any answer is still on its way."""
+        return any(not entry.over for entry in self.entries.values())
+
+
+class Answer(Sink):
+    """Keeps the record of one answer."""
+
+    def __init__(self, entry: Entry, watch: Watch) -> None:
+        """`entry` gets the record, without the request's secrets."""
+        self._entry = entry
+        self._hide = watch.hide
+
+    def ended(self, record: Record) -> None:
+        """The answer is over."""
+        self._entry.answer["record"] = record_object(record, self._hide)
+        self._entry.sinks -= 1
+        self._entry.over = True
+
+
+class Closing:
+    """The addon behind all others: it sees how each flow went."""
+
+    name = "toolstream-closing"
+
+    def __init__(self, ledger: Ledger) -> None:
+        """What it sees is kept in `ledger`."""
+        self._ledger = ledger
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """The answer is whole; where somebody reads it, it is over when that is."""
+        entry = self._ledger.entries.get(flow.id)
+        if entry is not None and flow.response is not None:
+            self._note(entry, flow)
+            entry.over = entry.over or entry.sinks == 0
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """The connection broke."""
+        entry = self._ledger.entries.get(flow.id)
+        if entry is not None:
+            self._note(entry, flow)
+            entry.answer["broken"] = flow.error.msg if flow.error else "connection lost"
+            entry.over = True
+
+    def _note(self, entry: Entry, flow: http.HTTPFlow) -> None:
+        entry.answer["comment"] = flow.comment
+        entry.answer["replay"] = flow.metadata.get("toolstream_replay")
+        if flow.response is not None:
+            entry.answer["status"] = flow.response.status_code
+
+
+class LogKeeper(logging.Handler):
+    """Keeps what mitmproxy and the addon log as warnings and errors."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """From level WARNING on."""
+        super().__init__(logging.WARNING)
+        self.ledger = ledger
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep its message."""
+        self.ledger.line(record.getMessage())

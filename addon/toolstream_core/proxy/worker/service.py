@@ -1,0 +1,169 @@
+"""The worker's orders: start, reset, configure, tell, stop. Knows mitmproxy's master and its addons."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy import exceptions, options
+from mitmproxy.addons import core, disable_h2c, next_layer, proxyserver, termlog, tlsconfig, upstream_auth
+from mitmproxy.master import Master
+
+from toolstream_core.proxy.addon import ToolstreamAddon
+from toolstream_core.proxy.gate import Gate
+from toolstream_core.proxy.options import OURS
+from toolstream_core.proxy.worker.guard import Guard, Network
+from toolstream_core.proxy.worker.ledger import Ledger, LogKeeper
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from toolstream_core.proxy.worker.channel import Channel
+
+HOST = "127.0.0.1"
+SETTLING = 0.5
+"""Seconds that answers which are still on their way are waited for, before what there is is told."""
+_TURN = 0.005
+
+
+def serve(channel: Channel) -> None:
+    """Carry out orders until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this decides what Ctrl-C ends
+    asyncio.run(_serve(channel))
+
+
+async def _serve(channel: Channel) -> None:
+    channel.listen()
+    first = await channel.order()
+    if first is None:
+        return
+    try:
+        service = Service(first)
+        port = await service.start()
+    except (exceptions.OptionsError, OSError, KeyError, ServiceError) as error:
+        channel.reply({"error": _one_line(error)})
+        return
+    channel.reply({"port": port})
+    await service.work(channel)
+
+
+class ServiceError(RuntimeError):
+    """The proxy cannot listen; the message says why."""
+
+
+class Service:
+    """A proxy, and what is asked of it."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        """`order`: `port`, `set` (as of `--set`), `network`, `keep` (whether requests and answers are to be told)."""
+        self._keep = bool(order["keep"])
+        self._network = Network(order["network"])
+        self._wanted: list[str] = order["set"]
+        base = options.Options(listen_host=HOST, listen_port=order["port"], confdir=order["confdir"])
+        self._master = Master(base)
+        self._server = proxyserver.Proxyserver()
+        self._ours: list[object] = []
+        self._ledger = Ledger()
+        self._log = LogKeeper(self._ledger)
+        self._orders: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
+            "reset": self._reset,
+            "configure": self._configure,
+            "tell": self._tell,
+        }
+
+    async def start(self) -> int:
+        """Listen; the port. Raises `OptionsError` for a wrong option, `ServiceError` where the port is taken."""
+        self._master.addons.add(
+            core.Core(),
+            disable_h2c.DisableH2C(),
+            self._server,
+            next_layer.NextLayer(),
+            tlsconfig.TlsConfig(),
+            upstream_auth.UpstreamAuth(),
+        )
+        logging.getLogger().addHandler(self._log)
+        self._add_ours()
+        self._master.options.set(*self._wanted)
+        if not await self._server.setup_servers():
+            port = self._master.options.listen_port
+            why = f"port {port} is taken; name another, or 0 for any that is free" if port else self._ledger.log[-1]
+            raise ServiceError(f"the proxy cannot listen on {HOST}: {why}")
+        self._master.addons.add(termlog.TermLog())
+        self._master.options.update(termlog_verbosity="warn")
+        await self._master.running()
+        return self._server.listen_addrs()[0][1]
+
+    async def work(self, channel: Channel) -> None:
+        """Carry out orders one after the other; the end of them, or SIGTERM, is the proxy's end."""
+        stopped = asyncio.ensure_future(self._until_terminated())
+        while True:
+            waiting = asyncio.ensure_future(channel.order())
+            await asyncio.wait({waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            order = waiting.result() if waiting.done() else None
+            if order is None:
+                break
+            channel.reply(await self._carry_out(order))
+        stopped.cancel()
+        await self._master.done()
+
+    async def _carry_out(self, order: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return {"done": await self._orders[order["do"]](order)}
+        except (exceptions.OptionsError, KeyError) as error:
+            return {"error": _one_line(error)}
+
+    async def _reset(self, order: dict[str, Any]) -> None:
+        """As if newly started, with other options: no connection, no state, nothing kept."""
+        await self._close_clients()
+        self._master.options.update(**{name: self._master.options.default(name) for name in OURS})
+        for addon in [*reversed(self._ours), self._master.addons.get(Gate.name)]:
+            self._master.addons.remove(addon)
+        self._ledger = self._log.ledger = Ledger()
+        self._add_ours()
+        self._network = Network(order["network"])
+        self._master.options.set(*order["set"])
+
+    async def _configure(self, order: dict[str, Any]) -> None:
+        self._master.options.set(*order["set"])
+
+    async def _tell(self, order: dict[str, Any]) -> dict[str, Any]:
+        """What was asked and answered, once nothing is on its way any more, or after a while."""
+        del order
+        await _settle(lambda: not self._ledger.waiting)
+        return {"exchanges": [one.as_json() for one in self._ledger.entries.values()], "log": self._ledger.log}
+
+    def _add_ours(self) -> None:
+        addon = ToolstreamAddon(self._ledger.listeners if self._keep else None, gated=True)
+        first: list[object] = [self._ledger] if self._keep else []
+        last: list[object] = [self._ledger.last] if self._keep else []
+        self._ours = [*first, addon, Guard(self._network), *last]
+        self._master.addons.add(*self._ours)
+        addon.configure(set(self._master.options.keys()))
+        addon.running()
+
+    async def _close_clients(self) -> None:
+        """End all connections of clients: nothing of an earlier test goes on."""
+        for handler in list(self._server.connections.values()):
+            transport = handler.transports.get(handler.client)
+            if transport is not None and transport.writer is not None:
+                transport.writer.close()
+        await _settle(lambda: not self._server.connections)
+
+    async def _until_terminated(self) -> None:
+        ended = asyncio.Event()
+        with contextlib.suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+        await ended.wait()
+
+
+async def _settle(done: Callable[[], bool]) -> None:
+    end = asyncio.get_running_loop().time() + SETTLING
+    while not done() and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110 - mitmproxy has no event for it
+        await asyncio.sleep(_TURN)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

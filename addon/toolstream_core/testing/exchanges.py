@@ -1,0 +1,180 @@
+"""Requests and answers as the proxy saw them: what a client asked, and what it was sent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.dialects import asked
+from toolstream_core.dialects.history import history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolstream_core.dialects.history import EchoedCall, History, ToolResult
+    from toolstream_core.model import Json
+
+
+class _Entry:
+    """Lets `entry["name"]` be said for `entry.name`, as in the JSON of reports."""
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def keys(self) -> Iterator[str]:
+        """The fields' names."""
+        return (one.name for one in fields(self))  # type: ignore[arg-type]  # subclasses are dataclasses
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentCall(_Entry):
+    """A call that a client was sent, as the stream meant it."""
+
+    choice: int
+    position: int
+    """Among the calls of its answer's choice."""
+    kind: str
+    """`function`, `custom` (free text), `server` (the provider runs it)."""
+    id: str
+    name: str
+    arguments: str
+    """As text; `input` is what it says."""
+    complete: bool
+    """Whether all of it came."""
+    events: tuple[int, ...]
+    """The numbers of the events that said it."""
+
+    @cached_property
+    def input(self) -> Json:
+        """The arguments as JSON; the text itself where it is not JSON. No arguments are `{}`."""
+        try:
+            return json.loads(self.arguments) if self.arguments else {}
+        except ValueError:
+            return self.arguments
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundDefect(_Entry):
+    """What was wrong with an answer, where it shows."""
+
+    code: str
+    name: str
+    severity: str
+    """`error`, `warning`, `note`."""
+    event: int
+    call: int | None
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentRequest(_Entry):
+    """What a client asked."""
+
+    number: int
+    """Counted from 0 since the last reset, other requests than an LLM's too."""
+    method: str
+    url: str
+    path: str
+    headers: Mapping[str, str] = field(repr=False)
+    """By lower-case name; the values of credentials are left out."""
+    text: str = field(repr=False)
+    """The body as text."""
+
+    @cached_property
+    def json(self) -> Json:
+        """The body as JSON, `None` where it is not JSON."""
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            return None
+
+    @cached_property
+    def protocol(self) -> str | None:
+        """`openai-chat`, …; `None` where it asks no LLM."""
+        wanted = asked.read(self.path, self.json) if self.method == "POST" else None
+        return wanted.dialect if wanted else None
+
+    @property
+    def model(self) -> str | None:
+        """The model that it asks for."""
+        return asked.model_of(self.path, self.json)
+
+    @cached_property
+    def history(self) -> History:
+        """The conversation so far, as far as it concerns tools."""
+        return history(self.json)
+
+    @property
+    def calls(self) -> tuple[EchoedCall, ...]:
+        """The assistant's calls that it says again."""
+        return self.history.calls
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The results of tools that it brings."""
+        return self.history.results
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """A request and its answer."""
+
+    request: SentRequest
+    over: bool
+    """Whether the answer has ended."""
+    status: int | None
+    calls: tuple[SentCall, ...]
+    findings: tuple[FoundDefect, ...]
+    finish: tuple[str, ...]
+    broken: str | None
+    """How the answer broke, where it did."""
+    source: str
+    """The saved flow that answered, `PATH#N`; `""` where none did."""
+    replay: Json
+    """Whether the request was the one that was recorded."""
+
+
+def exchange_of(said: Mapping[str, Any]) -> Exchange:
+    """Read what the proxy tells of one."""
+    record: Mapping[str, Any] = said.get("record") or {}
+    told = said["request"]
+    comment = str(said.get("comment") or "")
+    return Exchange(
+        request=SentRequest(
+            number=told["number"],
+            method=told["method"],
+            url=told["url"],
+            path=told["path"],
+            headers={name.lower(): value for name, value in told["headers"]},
+            text=told["body"],
+        ),
+        over=said["over"],
+        status=said.get("status"),
+        calls=tuple(_call(call) for call in record.get("calls", ())),
+        findings=tuple(_finding(finding) for finding in record.get("findings", ())),
+        finish=tuple(record.get("finish", ())),
+        broken=record.get("broken") or said.get("broken"),
+        source=_source(comment),
+        replay=said.get("replay"),
+    )
+
+
+_ANSWERED = "answered from "
+
+
+def _source(comment: str) -> str:
+    return comment.partition(_ANSWERED)[2].partition("\n")[0] if _ANSWERED in comment else ""
+
+
+def _call(call: Mapping[str, Any]) -> SentCall:
+    chosen = {one.name: call[one.name] for one in fields(SentCall)}
+    return SentCall(**{**chosen, "events": tuple(call["events"])})
+
+
+def _finding(finding: Mapping[str, Any]) -> FoundDefect:
+    return FoundDefect(**{one.name: finding[one.name] for one in fields(FoundDefect)})

@@ -1,0 +1,72 @@
+"""What requests of each protocol say back of calls and results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolstream_core.dialects.history import EchoedCall, History, ToolResult, history
+
+CALL, RESULT = EchoedCall("c1", "ls", '{"p":1}'), ToolResult("c1", "", "done")
+CHAT = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": '{"p":1}'}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "done"}]},
+]
+RESPONSES = [
+    {"role": "user", "content": [{"type": "input_text", "text": "go"}]},
+    {"type": "function_call", "call_id": "c1", "id": "fc_1", "name": "ls", "arguments": '{"p":1}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "done"},
+]
+ANTHROPIC = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "ls", "input": {"p": 1}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "done"}]},
+]
+GEMINI = [
+    {"role": "user", "parts": [{"text": "go"}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {"p": 1}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "done"}}}]},
+]
+OLLAMA = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "ls", "arguments": {"p": 1}}}]},
+    {"role": "tool", "tool_name": "ls", "content": "done"},
+]
+
+
+@pytest.mark.parametrize(
+    ("request_", "call", "result"),
+    [
+        ({"messages": CHAT}, CALL, RESULT),
+        ({"input": RESPONSES}, CALL, RESULT),
+        ({"messages": ANTHROPIC}, CALL, RESULT),
+        ({"contents": GEMINI}, EchoedCall("", "ls", '{"p":1}'), ToolResult("", "ls", '{"output":"done"}')),
+        ({"messages": OLLAMA}, EchoedCall("", "ls", '{"p":1}'), ToolResult("", "ls", "done")),
+    ],
+)
+def test_each_protocol(request_: dict[str, Any], call: EchoedCall, result: ToolResult) -> None:
+    """A call and its result, and the text of the user."""
+    assert history(request_) == History((call,), (result,), ("go",), continues=False)
+
+
+def test_other_forms() -> None:
+    """Custom tools, the legacy `function_call`, results without their calls, and what is not a conversation."""
+    custom = {"type": "custom_tool_call", "call_id": "c2", "name": "patch", "input": "*** Begin"}
+    assert history({"input": [custom]}).calls == (EchoedCall("c2", "patch", "*** Begin"),)
+    legacy = {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}}
+    answer = {"role": "function", "name": "ls", "content": "x"}
+    assert history({"messages": [legacy, answer]}).calls == (EchoedCall("", "ls", "{}"),)
+    assert history({"messages": [legacy, answer]}).results == (ToolResult("", "ls", "x"),)
+    assert history({"previous_response_id": "resp_1", "input": RESPONSES[2:]}).continues
+    assert history({"input": [{"type": "item_reference", "id": "fc_1"}]}).continues
+    odd: Any
+    for odd in (
+        None,
+        [],
+        {"messages": "x"},
+        {"messages": [None, {"tool_calls": 2, "content": 3}]},
+        {"input": 1},
+    ):
+        assert history(odd).calls == ()

@@ -1,0 +1,35 @@
+"""The variables by which clients find a proxy."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolstream_core.testing.environment import PATHS, REMOVED, base_url, provider_variables, proxy_variables
+
+URL = "http://127.0.0.1:4711"
+
+
+def test_every_client_is_led_to_the_proxy() -> None:
+    """Proxies in both cases, no exception for any host, the certificate for each library."""
+    variables = proxy_variables(URL, "/ca.pem")
+    for name in ("http_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        assert variables[name] == URL
+    assert variables["NO_PROXY"] == variables["no_proxy"] == ""
+    for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE"):
+        assert variables[name] == "/ca.pem"
+
+
+def test_base_urls_are_as_each_client_wants_them() -> None:
+    """OpenAI's ends with /v1, the others' do not; keys are there and are none."""
+    variables = provider_variables(URL)
+    assert variables["OPENAI_BASE_URL"] == base_url(URL, "openai-responses") == f"{URL}/v1"
+    assert variables["ANTHROPIC_BASE_URL"] == variables["GOOGLE_GEMINI_BASE_URL"] == variables["OLLAMA_HOST"] == URL
+    assert variables["OPENAI_API_KEY"] == variables["ANTHROPIC_API_KEY"] == "toolstream-offline"
+    assert not variables.keys() & set(REMOVED)
+
+
+def test_a_protocol_that_there_is_not() -> None:
+    """Those that there are, are named."""
+    with pytest.raises(ValueError, match="openai-responses"):
+        base_url(URL, "grpc")
+    assert set(PATHS) == {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}

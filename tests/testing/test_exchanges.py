@@ -1,0 +1,68 @@
+"""What the proxy tells of requests and answers, as objects."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from toolstream_core.testing.exchanges import exchange_of
+
+CALL = {"choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": '{"p":1}'}
+TOLD: dict[str, Any] = {
+    "request": {
+        "number": 0,
+        "method": "POST",
+        "url": "https://h.example/v1/chat/completions?k=1",
+        "path": "/v1/chat/completions?k=1",
+        "headers": [["X-A", "1"]],
+        "body": json.dumps({"model": "m", "messages": [{"role": "tool", "tool_call_id": "c0", "content": "r"}]}),
+    },
+    "over": True,
+    "status": 200,
+    "comment": "answered from flows/a.flow#2",
+    "replay": None,
+    "record": {
+        "calls": [{**CALL, "complete": True, "guessed": False, "events": [1, 2]}],
+        "findings": [
+            {
+                "code": "TS102",
+                "name": "empty-id",
+                "severity": "warning",
+                "event": 3,
+                "call": 0,
+                "message": "m",
+                "repair": None,
+            }
+        ],
+        "finish": ["tool_calls"],
+        "broken": None,
+    },
+}
+
+
+def test_an_exchange() -> None:
+    """Everything by attribute, and by the names of the reports' JSON."""
+    exchange = exchange_of(TOLD)
+    assert (exchange.request.protocol, exchange.request.model, exchange.request.headers) == (
+        "openai-chat",
+        "m",
+        {"x-a": "1"},
+    )
+    assert exchange.request.results[0].text == "r"
+    assert exchange.source == "flows/a.flow#2"
+    [call], [finding] = exchange.calls, exchange.findings
+    assert (call.input, call.events, call["name"], dict(call)["id"]) == ({"p": 1}, (1, 2), "ls", "c1")
+    assert (finding.name, finding["event"]) == ("empty-id", 3)
+    with pytest.raises(KeyError):
+        call["nothing"]
+
+
+def test_an_exchange_without_an_answer() -> None:
+    """What is no LLM's has no protocol; arguments that are not JSON are their text."""
+    bare = {"request": {**TOLD["request"], "method": "GET", "body": "<x>"}, "over": False}
+    exchange = exchange_of(bare)
+    assert (exchange.request.protocol, exchange.request.json, exchange.calls, exchange.status) == (None, None, (), None)
+    odd = {**TOLD, "record": {"calls": [{**CALL, "arguments": '{"p"', "complete": False, "events": []}]}}
+    assert exchange_of(odd).calls[0].input == '{"p"'
