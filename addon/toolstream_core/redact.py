@@ -1,10 +1,12 @@
-"""Keeps secrets out of everything that is told or kept. Knows what secrets look like."""
+"""Keeps secrets out of everything that is told while it runs."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
+
+from toolstream_core.secret_shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,18 +15,11 @@ HIDDEN = "[redacted]"
 MIN_SECRET = 8
 """Characters below which nothing counts as a secret."""
 
-# Shapes as published by their issuers: OpenAI and Anthropic `sk-…`, Google `AIza…`, GitHub `ghp_…`, Slack `xoxb-…`,
-# AWS `AKIA…`, Groq `gsk_…`, xAI `xai-…`, Hugging Face `hf_…`, JSON web tokens, and whatever follows `Bearer`.
 _SHAPES = re.compile(
-    r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{12,}"
-    r"|\b(?:gsk|hf|ghp|gho|ghu|ghs|ghr|github_pat|xox[abprs])[-_][A-Za-z0-9_-]{16,}"
-    r"|\bxai-[A-Za-z0-9]{16,}"
-    r"|\bAIza[0-9A-Za-z_-]{30,}"
-    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
-    r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}"
+    "|".join(rf"(?<![A-Za-z0-9]){re.escape(shape.prefix)}{shape.rest}" for shape in SHAPES)
+    + r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}"
 )
-_HINTS = ("sk-", "rk-", "pk-", "gsk_", "hf_", "gh", "xox", "xai-", "AIza", "AKIA", "ASIA", "eyJ", "earer ")
+_HINTS = ("earer ", "_mmk", *sorted({shape.prefix for shape in SHAPES if shape.prefix}))
 _HEADER = re.compile(r"auth|api-?key|token|secret|cookie|signature|credential|password", re.IGNORECASE)
 _QUERY = re.compile(r"key|token|secret|sig|auth|password|credential", re.IGNORECASE)
 

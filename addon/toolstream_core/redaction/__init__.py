@@ -1,0 +1,17 @@
+"""Redaction of everything that is kept: a secret is overwritten in place by as many `*`."""
+
+from toolstream_core.redaction.body import BodyRedactor, redacted_body
+from toolstream_core.redaction.known import known_secrets
+from toolstream_core.redaction.parts import redacted_fields, redacted_path, redacted_text
+from toolstream_core.redaction.settings import Redaction, TextMode
+
+__all__ = [
+    "BodyRedactor",
+    "Redaction",
+    "TextMode",
+    "known_secrets",
+    "redacted_body",
+    "redacted_fields",
+    "redacted_path",
+    "redacted_text",
+]

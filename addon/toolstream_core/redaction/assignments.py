@@ -1,0 +1,122 @@
+"""`name=value` in any text: queries, forms, shell commands, source, JSON in strings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.redaction.names import Sensitivity, field_sensitivity, parameter_sensitivity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+type Span = tuple[int, int]
+
+# A piece of every name that counts.
+_STEMS: Final = (
+    b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"cred", b"session", b"sessid", b"signature",
+    b"bearer", b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"csrf", b"xsrf", b"connection_string",
+)  # fmt: skip
+_SHORT_PARAMETER: Final = re.compile(rb"(?<=[?&])(?:sig|sid|pat|hmac|uid|otp)=", re.IGNORECASE)
+_NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.\-]*\Z")
+_NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
+_LONGEST_NAME: Final = 64
+_BETWEEN: Final = re.compile(
+    rb"""(?P<quote>\\*["'`])?\]?\s{0,8}(?P<sign>=>|:=|\?=|={1,3}|:{1,3}=?|%3[Dd]|,\s{0,8}\\*["']value\\*["']\s?:|>|\|\||,)\s{0,8}"""
+    rb"""(?P<open>\\*["'`])?(?:(?:Bearer|Basic|Token|Digest|ApiKey|Bot)(?:\s+|%20|\+))?""",
+    re.IGNORECASE,
+)
+_FLAG: Final = re.compile(rb"""\s{1,4}(?P<open>\\*["'])?""")
+_QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
+_BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
+_PLACEHOLDER: Final = re.compile(
+    rb"(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
+    rb"|your[_-].*|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
+    rb"|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
+    re.IGNORECASE,
+)
+_RANDOM_LENGTH: Final = 12
+_SHORT_LENGTH: Final = 6
+_BITS: Final = 3.0
+
+
+def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_sensitivity) -> Iterator[Span]:
+    """Where the values of secret names stand."""
+    lowered = text.lower()
+    done = -1
+    for at in sorted({hit for stem in _STEMS for hit in _hits(lowered, stem)}):
+        if at < done:
+            continue
+        name_start = at - len(_NAME_BEFORE.search(text, max(0, at - _LONGEST_NAME), at)[0])  # type: ignore[index]
+        name_end = _NAME_AFTER.match(text, at).end()  # type: ignore[union-attr]
+        done = name_end
+        if span := _value(text, name_start, name_end, sensitivity):
+            yield span
+    for found in _SHORT_PARAMETER.finditer(text):
+        if (value := _BARE.match(text, found.end())) and not is_placeholder(value[0]):
+            yield value.span()
+
+
+def _hits(text: bytes, stem: bytes) -> Iterator[int]:
+    at = text.find(stem)
+    while at >= 0:
+        yield at
+        at = text.find(stem, at + len(stem))
+
+
+def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensitivity]) -> Span | None:
+    name = text[start:end].decode("ascii").lstrip("-.")
+    in_query = text[start - 1 : start] in {b"?", b"&"} and text[end : end + 1] == b"="
+    level = parameter_sensitivity(name) if in_query else sensitivity(name)
+    if level is Sensitivity.NONE or len(name) > _LONGEST_NAME:
+        return None
+    between = _BETWEEN.match(text, end)
+    if between is None and text.startswith(b"--", start):
+        between = _FLAG.match(text, end)
+    if between is None:
+        return None
+    value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
+    if value is None or is_placeholder(value[0]):
+        return None
+    sure = in_query or bool(between["open"])
+    return value.span() if counts_as_secret(value[0], level, sure=sure) else None
+
+
+def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
+    """Whether the value of such a name is hidden; `sure` where it is known to be a value, as in JSON or a query."""
+    if is_placeholder(value):
+        return False
+    if level is Sensitivity.STRONG and sure:
+        return True
+    if b" " in value:
+        return False
+    if level is Sensitivity.IDENTITY:
+        return sure and len(value) >= _SHORT_LENGTH // 2
+    if level is Sensitivity.STRONG:
+        return len(value) >= _SHORT_LENGTH and (_has_digit(value) or looks_random(value))
+    return looks_random(value)
+
+
+def is_placeholder(value: bytes) -> bool:
+    """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`."""
+    return _PLACEHOLDER.fullmatch(value.strip()) is not None
+
+
+def looks_random(value: bytes) -> bool:
+    """Whether a word looks drawn by chance: long, with a digit or with as many different characters as that needs."""
+    if len(value) < _RANDOM_LENGTH or b" " in value:
+        return False
+    if value.isdigit():
+        return True
+    return (_has_digit(value) and any(65 <= byte | 32 <= 122 for byte in value)) or _entropy(value) >= _BITS + 1  # noqa: PLR2004
+
+
+def _has_digit(value: bytes) -> bool:
+    return any(48 <= byte <= 57 for byte in value)  # noqa: PLR2004
+
+
+def _entropy(value: bytes) -> float:
+    """Bits a byte."""
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())

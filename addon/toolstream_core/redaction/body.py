@@ -1,0 +1,127 @@
+"""A body without its secrets: streamed, in bounded memory, byte for byte as long as it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.redaction.assignments import counts_as_secret
+from toolstream_core.redaction.channels import Channels
+from toolstream_core.redaction.escapes import Edit, beside_escapes
+from toolstream_core.redaction.finder import SecretFinder, filled
+from toolstream_core.redaction.leaves import leaves
+from toolstream_core.redaction.settings import Redaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.redaction.leaves import Leaf
+    from toolstream_core.redaction.names import Sensitivity
+
+WINDOW: Final = 1 << 20
+"""Bytes that are looked at together."""
+KEPT: Final = 1 << 18
+"""Of these, how many are looked at again with what follows."""
+_TAIL: Final = 4096
+"""Bytes before the window that what stands in it may have begun in."""
+_PLAIN: Final = Redaction()
+
+
+class BodyRedactor:
+    """Redacts a body as it comes. What it gives is, in total, as many bytes as it was fed, however these were cut.
+
+    `known` are secrets that the request carried (`known_secrets`).
+    """
+
+    def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
+        """For one body."""
+        self._finder = SecretFinder(redaction, known)
+        self._channels = Channels(self._finder)
+        self._held = bytearray()
+        self._before = b""
+        self._open_key: bytes | None = None
+        self._levels: dict[bytes, Sensitivity] = {}
+
+    def feed(self, data: bytes) -> bytes:
+        """What is ready of all that was fed; a window of bounded size is held back."""
+        self._held += data
+        ready: list[bytes] = []
+        at = 0
+        while len(self._held) - at >= WINDOW:
+            clean = self._look(bytes(self._held[at : at + WINDOW]), last=False)
+            at += len(clean)
+            ready.append(clean)
+        del self._held[:at]
+        return b"".join(ready)
+
+    def finish(self) -> bytes:
+        """The rest."""
+        clean = self._look(bytes(self._held), last=True)
+        self._held.clear()
+        return clean
+
+    def _look(self, window: bytes, *, last: bool) -> bytes:
+        """The part of a window that can go, redacted."""
+        found = list(leaves(window, self._open_key))
+        flushed, open_key = (len(window), None) if last else _cut(window, found)
+        clean = bytearray(window)
+        for edit in self._edits(window, found, flushed):
+            clean[edit.at : edit.at + len(edit.data)] = edit.data
+        self._before = (self._before + window[:flushed])[-_TAIL:]
+        self._open_key = open_key
+        return bytes(clean[:flushed])
+
+    def _edits(self, window: bytes, found: Sequence[Leaf], flushed: int) -> Iterator[Edit]:
+        shift = len(self._before)
+        for edit in self._finder.edits(self._before + window, depth=_AS_IT_STANDS):
+            if (end := edit.at + len(edit.data)) > shift:
+                low = max(edit.at, shift)
+                yield Edit(low - shift, edit.data[low - edit.at : end - edit.at])
+        yield from self._named(window, found)
+        yield from self._channels.edits(window, found, flushed)
+
+    def _named(self, window: bytes, found: Sequence[Leaf]) -> Iterator[Edit]:
+        """Values that are secrets by their field's name."""
+        for leaf in found:
+            level = self._levels.get(leaf.key)
+            if level is None:
+                level = self._finder.sensitivity(leaf.key[:128].decode("latin-1"))
+                self._levels[leaf.key] = level
+                if len(self._levels) > _NAMES:
+                    self._levels.clear()
+            if level and counts_as_secret(window[leaf.start : leaf.end], level, sure=True):
+                for start, end in beside_escapes(window, leaf.start, leaf.end):
+                    yield Edit(start, filled(window[start:end]))
+
+
+_AS_IT_STANDS: Final = 99
+_NAMES: Final = 4096
+
+
+def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:
+    """Where the part ends that can go: behind an event, else before a string, else inside it, and of which key."""
+    limit = len(window) - KEPT
+    line = window.rfind(b"\n", limit - KEPT, limit) + 1
+    if line:
+        return line, None
+    for leaf in reversed(found):
+        if leaf.outset < limit:
+            if leaf.end < limit:
+                return limit, None
+            if leaf.outset > limit - KEPT:
+                return leaf.outset, None
+            return _between_characters(window, limit), leaf.key
+    return limit, None
+
+
+def _between_characters(window: bytes, limit: int) -> int:
+    """A place where neither an escape nor a character is cut."""
+    for at in range(limit, limit - 64, -1):
+        if window[at] & 0xC0 != 0x80 and b"\\" not in window[at - 12 : at]:  # noqa: PLR2004
+            return at
+    return limit
+
+
+def redacted_body(data: bytes, redaction: Redaction = _PLAIN, known: Sequence[str] = ()) -> bytes:
+    """A whole body, redacted, as many bytes long."""
+    redactor = BodyRedactor(redaction, known)
+    return redactor.feed(data) + redactor.finish()

@@ -1,0 +1,187 @@
+"""Where secrets stand in a text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.redaction.assignments import assignments, is_placeholder
+from toolstream_core.redaction.escapes import Edit, Unescaped, beside_escapes
+from toolstream_core.redaction.known import forms
+from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
+from toolstream_core.secret_shapes import SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.redaction.settings import Redaction
+
+RUN: Final = 16
+"""Characters in a row without which no key is written."""
+
+_RUN_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/="
+_TO_RUNS: Final = bytes(120 if byte in _RUN_BYTES else 32 for byte in range(256))
+_A_RUN: Final = b"x" * RUN
+_RUN_END: Final = re.compile(rb"[A-Za-z0-9_\-+/=]*+")
+_SHAPE: Final = re.compile(
+    "|".join(rf"(?<![A-Za-z0-9]){re.escape(shape.prefix)}{shape.rest}" for shape in SHAPES).encode()
+)
+_PREFIX: Final = re.compile(
+    (
+        r"(?<![A-Za-z0-9])(?:"
+        + "|".join(sorted({re.escape(shape.prefix) for shape in SHAPES if shape.prefix}))
+        + r"|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)"
+    ).encode()
+)
+_BEFORE: Final = 32
+"""How far left of a run its prefix may begin."""
+_REMEMBERED: Final = 4096
+_LONGEST_REMEMBERED: Final = 256
+_SCHEME: Final = re.compile(rb"(?:bearer|basic)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", re.IGNORECASE)
+_URL_USER: Final = re.compile(rb"://([^\s/?#@\"'<>\\]{1,256})@")
+_PEM: Final = re.compile(
+    rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----(.{0,16384}?)(?:-----END[ A-Z0-9_-]{0,60}-----|\Z)",
+    re.DOTALL,
+)
+_PEM_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
+_ARN: Final = re.compile(rb"arn:aws[a-z-]{0,12}:[a-z0-9-]{0,40}:[a-z0-9-]{0,30}:([0-9]{12})(?![0-9])")
+_AWS_SECRET: Final = re.compile(rb"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_NEAR: Final = 400
+_DEEPEST: Final = 4
+
+type Span = tuple[int, int]
+
+
+class Found(NamedTuple):
+    """One secret in a text."""
+
+    start: int
+    end: int
+    kind: str
+    """As `SecretShape.kind`, or `known`, `named`, `credentials-in-url`, …"""
+
+
+class SecretFinder:
+    """Finds secrets in texts of any kind. What was looked at once is remembered, as ids come again in every event."""
+
+    def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
+        """`known` are values that are secret wherever they show."""
+        self._known = forms(known)
+        self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
+        self._names = frozenset(map(normal, redaction.names))
+        self._harmless: set[bytes] = set()
+
+    def sensitivity(self, name: str) -> Sensitivity:
+        """Of a JSON field or a variable, with the names of the user."""
+        return Sensitivity.STRONG if normal(name) in self._names else field_sensitivity(name)
+
+    def edits(self, text: bytes, depth: int = 0) -> Iterator[Edit]:
+        """What overwrites all secrets in a text, also those behind escapes of JSON in JSON."""
+        escaped = b"\\" in text
+        for found in self.find(text):
+            for start, end in beside_escapes(text, found.start, found.end) if escaped else [(found.start, found.end)]:
+                yield Edit(start, filled(text[start:end]))
+        if escaped and depth < _DEEPEST:
+            plain = Unescaped(text)
+            for edit in self.edits(plain.text, depth + 1):
+                yield from plain.on_raw(edit)
+
+    def find(self, text: bytes) -> Iterator[Found]:
+        """The secrets that stand in a text as they are."""
+        yield from self._runs(text)
+        yield from (Found(*span, "named") for span in assignments(text, self.sensitivity))
+        for span in self._named_by_user(text):
+            yield Found(*span, "named")
+        for span in _marked(text):
+            yield Found(*span, "credentials")
+        for form in self._known:
+            yield from (Found(at, at + len(form), "known") for at in _all(text, form))
+        for pattern in self._patterns:
+            yield from (Found(*match.span(), "pattern") for match in pattern.finditer(text) if match[0])
+
+    def _runs(self, text: bytes) -> Iterator[Found]:
+        """By shape: only where enough characters of keys stand in a row."""
+        classes = text.translate(_TO_RUNS)
+        at = classes.find(_A_RUN)
+        while at >= 0:
+            end = _RUN_END.match(text, at).end()  # type: ignore[union-attr]
+            start = max(0, at - _BEFORE)
+            whole = text[start:end]
+            if whole not in self._harmless:
+                found = list(_shapes(text, start, end))
+                yield from found
+                if not found and len(whole) <= _LONGEST_REMEMBERED and end < len(text):
+                    self._remember(whole)
+            at = classes.find(_A_RUN, end)
+
+    def _remember(self, text: bytes) -> None:
+        if len(self._harmless) >= _REMEMBERED:
+            self._harmless.clear()
+        self._harmless.add(text)
+
+    def _named_by_user(self, text: bytes) -> Iterator[Span]:
+        if not self._names:
+            return
+        for name in self._names:
+            pattern = rb"(?<![a-z0-9])" + name.replace("_", "[_-]?").encode()
+            pattern += rb"""\\*["']?\s*[=:]\s*\\*(?:["']([^"'\\\r\n]+)|([^\s"'&;,\\]+))"""
+            for found in re.finditer(pattern, text, re.IGNORECASE):
+                group = 1 if found[1] else 2
+                if not is_placeholder(found[group]):
+                    yield found.span(group)
+
+
+def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:
+    at = start
+    while prefix := _PREFIX.search(text, at, end):
+        if found := _SHAPE.match(text, prefix.start()):
+            if b"*" not in found[0]:
+                yield Found(found.start(), found.end(), _kind(found[0]))
+                if found[0][:4] in {b"AKIA", b"ASIA"}:
+                    yield from _aws_secrets(text, found.start())
+            at = found.end()
+        else:
+            at = prefix.start() + 1
+
+
+def _kind(secret: bytes) -> str:
+    return next(shape.kind for shape in SHAPES if secret.startswith(shape.prefix.encode()) and shape.prefix)
+
+
+def _aws_secrets(text: bytes, at: int) -> Iterator[Found]:
+    """The secret key beside its id, which has no shape but its length."""
+    for found in _AWS_SECRET.finditer(text, max(0, at - _NEAR), at + _NEAR):
+        if re.search(rb"[0-9/+]", found[0]) and re.search(rb"[A-Z]", found[0]) and re.search(rb"[a-z]", found[0]):
+            yield Found(found.start(), found.end(), "aws-secret-key")
+
+
+def _marked(text: bytes) -> Iterator[Span]:
+    """What stands behind a word or a sign that says it is a credential."""
+    lowered = text.lower()
+    if b"bearer" in lowered or b"basic" in lowered:
+        yield from (match.span(1) for match in _SCHEME.finditer(text) if _is_credential(match[1]))
+    if b"://" in text:
+        yield from (match.span(1) for match in _URL_USER.finditer(text) if not is_placeholder(match[1]))
+    if b"PRIVATE KEY" in text:
+        for block in _PEM.finditer(text):
+            lines = _PEM_LINE.finditer(text, *block.span(1))
+            yield from (line.span() for line in lines if not is_placeholder(line[0]))
+    if b"arn:aws" in text:
+        yield from (match.span(1) for match in _ARN.finditer(text) if not is_placeholder(match[1]))
+
+
+def _is_credential(word: bytes) -> bool:
+    """Whether what follows `Bearer` is no ordinary word."""
+    return not is_placeholder(word) and (re.search(rb"[0-9_~+/=]|[a-z][A-Z]", word) is not None or len(word) >= RUN)
+
+
+def _all(text: bytes, part: bytes) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def filled(secret: bytes) -> bytes:
+    """As many `*`; a number stays a number."""
+    return (b"1" if secret.isdigit() else b"*") * len(secret)

@@ -1,0 +1,40 @@
+"""Strings of JSON found by their quotes: in any protocol, also where the JSON is broken or cut."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_INSIDE: Final = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
+# A string, and what stands behind it where it is a key; a string that a line cuts off counts too.
+_LEAF: Final = re.compile(rb'"(' + _INSIDE + rb')"(\s*+:\s*+(?:"(' + _INSIDE + rb')"?+)?+)?+')
+_REST: Final = re.compile(_INSIDE)
+
+
+class Leaf(NamedTuple):
+    """A string, without its quotes."""
+
+    key: bytes
+    """Of the field; empty in an array."""
+    start: int
+    end: int
+    outset: int
+    """Where its key begins, or its own quote."""
+
+
+def leaves(text: bytes, open_key: bytes | None = None) -> Iterator[Leaf]:
+    """The strings that are values, in order; with `open_key` the text begins inside the value of that key."""
+    at = 0
+    if open_key is not None:
+        at = _REST.match(text).end()  # type: ignore[union-attr]
+        yield Leaf(open_key, 0, at, 0)
+        at += 1
+    for found in _LEAF.finditer(text, at):
+        start, end = found.span(3)
+        if start >= 0:
+            yield Leaf(found[1], start, end, found.start())
+        elif found[2] is None:
+            yield Leaf(b"", *found.span(1), found.start())

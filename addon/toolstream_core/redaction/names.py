@@ -1,0 +1,101 @@
+"""Names whose values are secrets: of headers, parameters, JSON fields and variables."""
+
+from __future__ import annotations
+
+import enum
+import re
+from functools import lru_cache
+from typing import Final
+
+
+class Sensitivity(enum.IntEnum):
+    """How much a name says of its value."""
+
+    NONE = 0
+    IDENTITY = 1
+    """Names a person, an organisation or an account: a value that looks like an id is hidden."""
+    WEAK = 2
+    """Ordinary things are called so, too: a value that looks random is hidden."""
+    STRONG = 3
+    """Whatever the value is."""
+
+
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_STRONG: Final = re.compile(
+    r"(?:.*_)?(?:api_?key|apikey\d*|secret|secrets?_?key|secret_access_key|access_key|accesskey|private_?key|priv_key"
+    r"|(?:subscription|functions?|signing|encryption|master|account|shared_access|storage|service|admin|license|webhook"
+    r"|auth|host|deploy|ssh|hmac)_key"
+    r"|(?:client|app|consumer|shared|webhook|signing|jwt|oauth)_?secret|passw(?:or)?ds?|passwd|pwd|passphrase|passcode"
+    r"|(?:access|refresh|id|auth|bearer|session|security|csrf|xsrf|api|oauth|user|bot|app|personal|private|service"
+    r"|identity|web_identity|xsrf|delegation|master|device|admin|github|gitlab|hf|slack|npm)_?token"
+    r"|personal_access_token|accesstoken|bearer|authorization|authentication|authkey|auth_data|auth"
+    r"|cookies?|cookie2|credentials?|jwt|session_?key|sessionid|sessid|connection_string|csrf)"
+    r"(?:_(?:value|base64|b64|raw|prod|production|dev|staging|test|old|new|\d+))?"
+)
+_WEAK: Final = re.compile(
+    r"(?:.*_)?(?:key|token|session|session_id|sid|pass|cred|creds|pat|sig|assertion|nonce|otp)\d*"
+)
+_IDENTITY: Final = re.compile(
+    r"(?:.*_)?(?:(?:end_)?user(?:_?(?:id|uuid|identifier|email|project))?|safety_identifier|uid"
+    r"|org(?:anization|anisation)?(?:_?(?:id|uuid))?|project(?:_?(?:id|uuid|number))?|account(?:_?(?:id|uuid|number))?"
+    r"|(?:workspace|tenant|customer|subscription|team|member|billing|device)_?id)"
+)
+# Names that end like a secret's and are none.
+_HARMLESS: Final = re.compile(
+    r"(?:.*_)?(?:(?:prompt_)?cache_key|(?:primary|foreign|sort|partition|public|idempotency|row|dict|map|object|group"
+    r"|parent|translation|i18n|arg|registry|hot|shortcut|reasoning|stop|start|end|eos|bos|pad|unk|sep|mask|special"
+    r"|first|last|next|previous)_(?:key|token))"
+)
+# In a query or a form, where single words are names of credentials.
+_PARAMETERS: Final = frozenset(
+    {"key", "token", "sig", "signature", "session", "pass", "sid", "x_amz_signature", "ticket"}
+    | {"x_amz_security_token", "x_amz_credential", "x_goog_signature", "x_goog_credential", "awsaccesskeyid", "hmac"}
+)
+_HEADER_WORDS: Final = re.compile(
+    r"(?:^|_)(?:auth|authorization|authentication|api_?key|apikey|secret|cookie2?|credentials?|password|passwd|jwt|key"
+    r"|token|signature|session|assertion)(?:_|$)"
+)
+_HEADER_IDENTITIES: Final = re.compile(
+    r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace)(?:_(?:id|uuid|email|name"
+    r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|^x_real_ip$|^cf_connecting_ip$|^from$"
+)
+_HARMLESS_HEADERS: Final = frozenset({"idempotency_key", "x_idempotency_key", "www_authenticate", "sec_token_binding"})
+
+
+@lru_cache(maxsize=4096)
+def normal(name: str) -> str:
+    """`X-Api-Key`, `xApiKey` and `x_api_key` are one name."""
+    return re.sub(r"[^a-z0-9]+", "_", _CAMEL.sub("_", name).lower()).strip("_")
+
+
+@lru_cache(maxsize=4096)
+def field_sensitivity(name: str) -> Sensitivity:
+    """Of a JSON field or a variable."""
+    plain = normal(name)
+    if _HARMLESS.fullmatch(plain):
+        return Sensitivity.NONE
+    if _STRONG.fullmatch(plain):
+        return Sensitivity.STRONG
+    if _WEAK.fullmatch(plain):
+        return Sensitivity.WEAK
+    return Sensitivity.IDENTITY if _IDENTITY.fullmatch(plain) else Sensitivity.NONE
+
+
+@lru_cache(maxsize=4096)
+def parameter_sensitivity(name: str) -> Sensitivity:
+    """Of a parameter in a query or a form."""
+    plain = normal(name)
+    if plain in _PARAMETERS or plain.endswith(("_key", "_token", "_signature", "_sig")):
+        return Sensitivity.NONE if _HARMLESS.fullmatch(plain) else Sensitivity.STRONG
+    return field_sensitivity(name)
+
+
+@lru_cache(maxsize=4096)
+def header_sensitivity(name: str) -> Sensitivity:
+    """Of a header or a trailer."""
+    plain = normal(name)
+    if plain in _HARMLESS_HEADERS:
+        return Sensitivity.NONE
+    if _HEADER_WORDS.search(plain) or _HEADER_IDENTITIES.search(plain):
+        return Sensitivity.STRONG
+    return Sensitivity.STRONG if field_sensitivity(name) is Sensitivity.STRONG else Sensitivity.NONE

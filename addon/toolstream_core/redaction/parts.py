@@ -1,0 +1,78 @@
+"""What stands around a body, redacted: headers, paths, short texts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote_plus
+
+from toolstream_core.redaction.body import redacted_body
+from toolstream_core.redaction.finder import filled
+from toolstream_core.redaction.names import Sensitivity, header_sensitivity, normal, parameter_sensitivity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.redaction.settings import Redaction
+
+_PARAMETER: Final = re.compile(r"(?<=[?&;#])([^=&;?#]+)=([^&;#]*)")
+_COOKIES: Final = frozenset({"cookie", "set-cookie", "cookie2", "set-cookie2"})
+_COOKIE: Final = re.compile(rb"(^|;\s*)(?:([^=;]+)(=))?([^;]+)")
+_COOKIE_ATTRIBUTES: Final = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite", b"priority"})
+_COOKIE_FLAGS: Final = frozenset({b"secure", b"httponly", b"partitioned"})
+_SCHEME: Final = re.compile(
+    rb"(\s*(?:Bearer|Basic|Token|Digest|ApiKey|Key|AWS4-HMAC-SHA256)\s+)?(.*)", re.DOTALL | re.IGNORECASE
+)
+
+
+def redacted_fields(
+    fields: Iterable[tuple[bytes, bytes]], redaction: Redaction, known: Sequence[str] = ()
+) -> tuple[tuple[bytes, bytes], ...]:
+    """Headers or trailers: a secret one keeps its name, its scheme and its length."""
+    return tuple((name, _value(name, value, redaction, known)) for name, value in fields)
+
+
+def _value(name: bytes, value: bytes, redaction: Redaction, known: Sequence[str]) -> bytes:
+    plain = name.decode("latin-1").lower()
+    if plain in _COOKIES:
+        return _COOKIE.sub(_without_cookie, value)
+    named = normal(plain) in {normal(one) for one in redaction.names}
+    if named or header_sensitivity(plain) is Sensitivity.STRONG:
+        found = _SCHEME.fullmatch(value)
+        assert found is not None
+        return (found[1] or b"") + _starred(found[2])
+    return redacted_body(value, redaction_of_secrets(redaction), known)
+
+
+def _starred(secret: bytes) -> bytes:
+    return filled(secret) if not secret.isdigit() else b"*" * len(secret)
+
+
+def _without_cookie(found: re.Match[bytes]) -> bytes:
+    name = found[2] or b""
+    if name.strip().lower() in _COOKIE_ATTRIBUTES or (not name and found[4].strip().lower() in _COOKIE_FLAGS):
+        return found[0]
+    return found[1] + name + (found[3] or b"") + b"*" * len(found[4])
+
+
+def redacted_path(path: str, redaction: Redaction, known: Sequence[str] = ()) -> str:
+    """A path with its query."""
+    names = {normal(one) for one in redaction.names}
+
+    def hide(found: re.Match[str]) -> str:
+        name = unquote_plus(found[1])
+        secret = normal(name) in names or parameter_sensitivity(name) is Sensitivity.STRONG
+        return f"{found[1]}={'*' * len(found[2])}" if secret else found[0]
+
+    return redacted_text(_PARAMETER.sub(hide, path), redaction, known)
+
+
+def redacted_text(text: str, redaction: Redaction, known: Sequence[str] = ()) -> str:
+    """Comments, messages of errors."""
+    data = redacted_body(text.encode("utf-8", "surrogateescape"), redaction_of_secrets(redaction), known)
+    return data.decode("utf-8", "surrogateescape")
+
+
+def redaction_of_secrets(redaction: Redaction) -> Redaction:
+    """The same without the text mode, which is for bodies."""
+    return type(redaction)(names=redaction.names, patterns=redaction.patterns)

@@ -1,0 +1,36 @@
+"""What redaction is asked to do."""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+
+
+class TextMode(enum.StrEnum):
+    """What becomes of chat text."""
+
+    KEEP = "keep"
+    MASK = "mask"
+    """Letters become `x`, digits `1`."""
+    SHAPE = "shape"
+    """Filler with the same case, word lengths and bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """How a kept flow is redacted. Raises `ValueError` for a pattern that is no regular expression."""
+
+    text: TextMode = TextMode.KEEP
+    names: tuple[str, ...] = ()
+    """Further names of headers, parameters and fields whose values are secret; case, `-` and `_` do not matter."""
+    patterns: tuple[str, ...] = ()
+    """Further regular expressions; whatever they match is secret."""
+
+    def __post_init__(self) -> None:
+        """Check the patterns, so that a wrong one is told before the first flow comes."""
+        for pattern in self.patterns:
+            try:
+                re.compile(pattern.encode())
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error

@@ -1,0 +1,148 @@
+"""What secrets look like, as their issuers publish it: the one table for logs, captures, fixtures and reports."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class SecretShape(NamedTuple):
+    """One kind of credential that can be told by its text alone."""
+
+    kind: str
+    """For people: `openai-key`."""
+    prefix: str
+    """What it begins with, to the letter."""
+    rest: str
+    """A regular expression for what follows, without groups that capture."""
+
+
+_WORD: Final = r"[A-Za-z0-9_-]"
+# Prefixes such as `sk-` also begin ordinary names: a key has a digit, or a long run without a dash.
+_RANDOM: Final = rf"(?={_WORD}*[0-9]|{_WORD}*[A-Za-z0-9]{{16}})"
+_HEX: Final = "[0-9a-fA-F]"
+
+SHAPES: Final = (
+    # Providers of language models and what stands around them.
+    SecretShape("openai-key", "sk-", rf"{_RANDOM}{_WORD}{{12,}}"),
+    SecretShape("openai-session", "sess-", r"[A-Za-z0-9]{24,}"),
+    SecretShape("key", "rk-", rf"{_RANDOM}{_WORD}{{16,}}"),
+    SecretShape("key", "pk-", rf"{_RANDOM}{_WORD}{{16,}}"),
+    SecretShape("cerebras-key", "csk-", r"[A-Za-z0-9]{24,}"),
+    SecretShape("google-key", "AIza", rf"{_WORD}{{30,}}"),
+    SecretShape("google-token", "ya29.", r"[A-Za-z0-9_.-]{20,}"),
+    SecretShape("google-refresh-token", "1//0", rf"{_WORD}{{20,}}"),
+    SecretShape("google-oauth-secret", "GOCSPX-", rf"{_WORD}{{20,}}"),
+    SecretShape("groq-key", "gsk_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("xai-key", "xai-", r"[A-Za-z0-9]{16,}"),
+    SecretShape("huggingface-token", "hf_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("huggingface-token", "api_org_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("replicate-token", "r8_", r"[A-Za-z0-9]{20,}"),
+    SecretShape("perplexity-key", "pplx-", r"[A-Za-z0-9]{20,}"),
+    SecretShape("fireworks-key", "fw_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("together-key", "tgp_v1_", rf"{_WORD}{{20,}}"),
+    SecretShape("nvidia-key", "nvapi-", rf"{_WORD}{{20,}}"),
+    SecretShape("anyscale-key", "esecret_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("voyage-key", "pa-", rf"{_RANDOM}{_WORD}{{30,}}"),
+    SecretShape("langsmith-key", "lsv2_", r"(?:pt|sk)_[A-Za-z0-9_]{20,}"),
+    SecretShape("tavily-key", "tvly-", rf"{_WORD}{{16,}}"),
+    SecretShape("firecrawl-key", "fc-", rf"{_HEX}{{32}}"),
+    SecretShape("jina-key", "jina_", rf"{_WORD}{{32,}}"),
+    SecretShape("pinecone-key", "pcsk_", rf"{_WORD}{{20,}}"),
+    SecretShape("sandbox-key", "e2b_", rf"{_HEX}{{32,}}"),
+    SecretShape("wandb-key", "wandb_v1_", rf"{_WORD}{{20,}}"),
+    SecretShape("openai-organization", "org-", rf"{_RANDOM}[A-Za-z0-9]{{16,}}"),
+    SecretShape("openai-project", "proj_", rf"{_RANDOM}[A-Za-z0-9]{{16,}}"),
+    SecretShape("openai-user", "user-", rf"{_RANDOM}[A-Za-z0-9]{{16,}}"),
+    # Clouds.
+    SecretShape("aws-key-id", "AKIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    SecretShape("aws-key-id", "ASIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    SecretShape("aws-key-id", "ABIA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    SecretShape("aws-key-id", "ACCA", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    SecretShape("aws-key-id", "A3T", r"[A-Z0-9]{17}(?![0-9A-Za-z])"),
+    SecretShape("bedrock-key", "ABSK", r"[A-Za-z0-9+/]{60,}={0,2}"),
+    SecretShape("bedrock-key", "bedrock-api-key-", r"[A-Za-z0-9+/=_-]{16,}"),
+    SecretShape("aws-session-token", "IQoJb3JpZ2lu", r"[A-Za-z0-9+/=_-]{20,}"),
+    SecretShape("aws-session-token", "FwoGZXIv", r"[A-Za-z0-9+/=_-]{20,}"),
+    SecretShape("databricks-token", "dapi", rf"{_HEX}{{32}}(?:-[0-9])?"),
+    SecretShape("digitalocean-token", "dop_v1_", rf"{_HEX}{{40,}}"),
+    SecretShape("digitalocean-token", "doo_v1_", rf"{_HEX}{{40,}}"),
+    SecretShape("digitalocean-token", "dor_v1_", rf"{_HEX}{{40,}}"),
+    SecretShape("vault-token", "hvs.", rf"{_WORD}{{20,}}"),
+    SecretShape("vault-token", "hvb.", rf"{_WORD}{{20,}}"),
+    SecretShape("vault-token", "s.", r"[A-Za-z0-9]{24}(?![A-Za-z0-9_.-])"),
+    SecretShape("pulumi-token", "pul-", rf"{_HEX}{{40}}"),
+    SecretShape("heroku-key", "HRKU-", rf"{_WORD}{{30,}}"),
+    SecretShape("flyio-token", "fo1_", rf"{_WORD}{{30,}}"),
+    SecretShape("flyio-token", "fm1", r"[ar]_[A-Za-z0-9+/]{40,}={0,3}"),
+    SecretShape("flyio-token", "fm2_", r"[A-Za-z0-9+/]{40,}={0,3}"),
+    SecretShape("planetscale-secret", "pscale_", r"(?:tkn|oauth|pw)_[A-Za-z0-9=._-]{30,}"),
+    SecretShape("supabase-token", "sbp_", rf"{_HEX}{{40}}"),
+    SecretShape("doppler-token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{30,}"),
+    SecretShape("artifactory-key", "AKCp", r"[A-Za-z0-9]{60,}"),
+    SecretShape("artifactory-token", "cmVmdGtu", r"[A-Za-z0-9]{50,}"),
+    SecretShape("alibaba-key-id", "LTAI", r"[A-Za-z0-9]{16,}"),
+    SecretShape("openshift-token", "sha256~", rf"{_WORD}{{40,}}"),
+    SecretShape("grafana-token", "glsa_", r"[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
+    SecretShape("grafana-token", "glc_", r"[A-Za-z0-9+/]{30,}={0,3}"),
+    SecretShape("dynatrace-token", "dt0c01.", r"[A-Za-z0-9]{20,}\.[A-Za-z0-9]{60,}"),
+    SecretShape("newrelic-key", "NRAK-", r"[A-Za-z0-9]{24,}"),
+    SecretShape("newrelic-key", "NRII-", rf"{_WORD}{{30,}}"),
+    SecretShape("newrelic-key", "NRJS-", rf"{_HEX}{{16,}}"),
+    SecretShape("sentry-token", "sntrys_", r"[A-Za-z0-9+/=_-]{60,}"),
+    SecretShape("sentry-token", "sntryu_", rf"{_HEX}{{40,}}"),
+    # Code, packages, chat, payment.
+    SecretShape("github-token", "ghp_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("github-token", "gho_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("github-token", "ghu_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("github-token", "ghs_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("github-token", "ghr_", r"[A-Za-z0-9]{16,}"),
+    SecretShape("github-token", "github_pat_", r"[A-Za-z0-9_]{20,}"),
+    SecretShape("gitlab-token", "gl", r"(?:pat|dt|ptt|rt|cbt|ft|imt|agent|soat|ffct|wt|oas)-[A-Za-z0-9_=.-]{16,}"),
+    SecretShape("gitlab-token", "GR1348941", rf"{_WORD}{{20,}}"),
+    SecretShape("gitlab-session", "_gitlab_session=", rf"{_HEX}{{32}}"),
+    SecretShape("atlassian-token", "ATATT3", r"[A-Za-z0-9_=-]{40,}"),
+    SecretShape("npm-token", "npm_", r"[A-Za-z0-9]{30,}"),
+    SecretShape("pypi-token", "pypi-", rf"{_RANDOM}{_WORD}{{40,}}"),
+    SecretShape("rubygems-key", "rubygems_", rf"{_HEX}{{40,}}"),
+    SecretShape("clojars-token", "CLOJARS_", r"[A-Za-z0-9]{40,}"),
+    SecretShape("slack-token", "xox", r"[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}"),
+    SecretShape("slack-token", "xapp-", rf"{_WORD}{{20,}}"),
+    SecretShape("slack-token", "xwfp-", rf"{_WORD}{{20,}}"),
+    SecretShape("slack-webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[A-Za-z0-9+/_-]{30,}"),
+    SecretShape("teams-webhook", ".webhook.office.com/webhookb2/", r"[A-Za-z0-9@/-]{60,}"),
+    SecretShape("stripe-key", "sk_", r"(?:live|test|prod)_[A-Za-z0-9]{10,}"),
+    SecretShape("stripe-key", "rk_", r"(?:live|test|prod)_[A-Za-z0-9]{10,}"),
+    SecretShape("stripe-webhook-secret", "whsec_", r"[A-Za-z0-9+/=]{24,}"),
+    SecretShape("clickhouse-key", "4b1d", r"[A-Za-z0-9]{38}(?![A-Za-z0-9])"),
+    SecretShape("square-token", "sq0", r"(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}"),
+    SecretShape("square-token", "EAAA", rf"{_WORD}{{40,}}"),
+    SecretShape("facebook-token", "EAA", r"(?:M|C)[A-Za-z0-9]{60,}"),
+    SecretShape("shopify-token", "shp", rf"(?:at|ca|pa|ss)_{_HEX}{{32}}"),
+    SecretShape("twilio-key", "SK", r"[0-9a-fA-F]{32}(?![0-9A-Za-z])"),
+    SecretShape("sendgrid-key", "SG.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_.=-]{16,}"),
+    SecretShape("sendgrid-key", "SG.", r"[A-Za-z0-9_.=-]{60,}"),
+    SecretShape("sendinblue-key", "xkeysib-", rf"{_HEX}{{64}}-[A-Za-z0-9]{{16}}"),
+    SecretShape("mailgun-key", "key-", rf"{_HEX}{{32}}(?![0-9A-Za-z])"),
+    SecretShape("mailgun-key", "pubkey-", rf"{_HEX}{{32}}(?![0-9A-Za-z])"),
+    SecretShape("linear-key", "lin_api_", r"[A-Za-z0-9]{30,}"),
+    SecretShape("notion-token", "ntn_", r"[A-Za-z0-9]{30,}"),
+    SecretShape("notion-token", "secret_", r"[A-Za-z0-9]{32,}"),
+    SecretShape("postman-key", "PMAK-", rf"{_HEX}{{24}}-{_HEX}{{34}}"),
+    SecretShape("prefect-key", "pnu_", r"[A-Za-z0-9]{30,}"),
+    SecretShape("readme-key", "rdme_", r"[A-Za-z0-9]{40,}"),
+    SecretShape("frameio-token", "fio-u-", rf"{_WORD}{{40,}}"),
+    SecretShape("duffel-token", "duffel_", r"(?:test|live)_[A-Za-z0-9_=-]{40,}"),
+    SecretShape("easypost-key", "EZ", r"[AT]K[A-Za-z0-9]{50,}"),
+    SecretShape("flutterwave-key", "FLW", r"(?:PUBK|SECK)_TEST-[A-Za-z0-9]{12,}(?:-X)?"),
+    SecretShape("flutterwave-key", "FLWSECK", r"(?:_LIVE)?-[A-Za-z0-9]{12,}(?:-X)?"),
+    SecretShape("shippo-token", "shippo_", rf"(?:live|test)_{_HEX}{{40}}"),
+    SecretShape("typeform-token", "tfp_", r"[A-Za-z0-9_.=-]{40,}"),
+    SecretShape("adobe-secret", "p8e-", r"[A-Za-z0-9]{32}"),
+    SecretShape("age-secret-key", "AGE-SECRET-KEY-1", r"[0-9A-Za-z]{40,}"),
+    SecretShape("1password-key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
+    SecretShape("1password-token", "ops_eyJ", r"[A-Za-z0-9+/_-]{100,}={0,3}"),
+    SecretShape("maxmind-key", "", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    SecretShape("json-web-token", "eyJ", r"(?:[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){1,4}\.?|[A-Za-z0-9_-]{17,}\.?)"),
+    SecretShape("json-web-token", "ZXlK", r"[A-Za-z0-9_/+-]{60,}={0,2}"),
+)
+"""Shapes of one prefix stand in order: the first that fits counts."""
