@@ -59,6 +59,7 @@ UNMIRRORED = {
     "cli/serve.py": "tests/cli/test_serving.py",
     "cli/run.py": "tests/cli/test_serving.py",
     "proxy/worker/": "tests/testing/test_session.py",
+    "fixtures/matching/": "tests/fixtures/test_matching.py",
     "sources/rewrite.py": "tests/cli/test_rewriting.py",
     "redaction/": "tests/redaction/test_body.py",
     "secret_shapes.py": "tests/redaction/test_body.py",
