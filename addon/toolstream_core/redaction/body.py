@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WINDOW: Final = 1 << 20
 """Bytes that are looked at together."""
-KEPT: Final = 1 << 18
+KEPT: Final = 1 << 17
 """Of these, how many are looked at again with what follows."""
 _TAIL: Final = 4096
 """Bytes before the window that what stands in it may have begun in."""
@@ -72,10 +72,10 @@ class BodyRedactor:
 
     def _edits(self, window: bytes, found: Sequence[Leaf], flushed: int) -> Iterator[Edit]:
         shift = len(self._before)
-        for edit in self._finder.edits(self._before + window, depth=_AS_IT_STANDS):
-            if (end := edit.at + len(edit.data)) > shift:
-                low = max(edit.at, shift)
-                yield Edit(low - shift, edit.data[low - edit.at : end - edit.at])
+        text = self._before + window
+        for secret in self._finder.find_by_themselves(text):
+            for start, end in beside_escapes(text, max(secret.start, shift), secret.end):
+                yield Edit(start - shift, filled(text[start:end]))
         yield from self._named(window, found)
         yield from self._channels.edits(window, found, flushed)
 
@@ -93,7 +93,6 @@ class BodyRedactor:
                     yield Edit(start, filled(window[start:end]))
 
 
-_AS_IT_STANDS: Final = 99
 _NAMES: Final = 4096
 
 

@@ -19,10 +19,18 @@ _TAIL: Final = 8192
 _MOST: Final = 256
 _REPEATED: Final = 16
 """Bytes from which on a value that comes again is no piece of a longer one."""
-_ADDRESS: Final = re.compile(rb'"(?:\w*index|item_id|call_id|tool_call_id|toolUseId)"\s*+:\s*+"?([\w.:-]++)')
-
-type Address = tuple[int, bytes]
-"""How leaves are joined, and of which call they are."""
+# Each begins with what a search in C looks for first.
+_ADDRESSES: Final = (
+    re.compile(rb'index"\s*+:\s*+([0-9]++)'),
+    re.compile(rb'_id"\s*+:\s*+"([^"\\\r\n]*+)'),
+    re.compile(rb'UseId"\s*+:\s*+"([^"\\\r\n]*+)'),
+)
+# Lines that hold nothing but JSON, or nothing: their strings are looked at one by one.
+_JSON_LINES: Final = re.compile(
+    rb"""(?:(?:(?:data:\ ?)?[ \t]*+(?:\{"|\[\{|["}\],]|[\[{]?\r?(?=\n|\Z))|event:\ ?[\w.-]*+\r?(?=\n))[^\n]*+(?:\n|\Z))*+"""
+)
+_LINE: Final = re.compile(rb"[^\n]*+\n?+")
+_LINES: Final[tuple[Address, bytes]] = ((-1, b""), b"")
 
 
 class Channel:
@@ -34,8 +42,14 @@ class Channel:
         self._size = len(tail)
         self._starts: list[int] = []
         self._leaves: list[tuple[int, Unescaped | None]] = []
-        self._escaped = False
         self._last = b""
+
+    def add_line(self, text: bytes, at: int) -> None:
+        """A line that is no JSON, which stands at `at`."""
+        self._starts.append(self._size)
+        self._leaves.append((at, None))
+        self._parts.append(text)
+        self._size += len(text)
 
     def add(self, text: bytes, at: int) -> None:
         """A leaf's raw text, which stands at `at`."""
@@ -45,7 +59,6 @@ class Channel:
         plain = None
         if b"\\" in text:
             plain = Unescaped(text)
-            self._escaped = True
             text = plain.text
         self._starts.append(self._size)
         self._leaves.append((at, plain))
@@ -54,9 +67,6 @@ class Channel:
 
     def edits(self, finder: SecretFinder) -> Iterator[Edit]:
         """What overwrites the secrets, where the leaves stand."""
-        if not self._escaped and len(self._leaves) + bool(self._parts[0]) == 1:
-            # Looked at as it stands.
-            return
         for edit in finder.edits(b"".join(self._parts), depth=1):
             yield from self._on_leaves(edit)
 
@@ -99,6 +109,9 @@ class Channels:
                 if channel is None:
                     channel = open_[name] = Channel(self._tails.get(name, b""))
                 channel.add(text[leaf.start : leaf.end], leaf.start)
+        lines = open_[_LINES] = Channel(self._tails.get(_LINES, b""))
+        for at, line in _other_lines(text):
+            lines.add_line(line, at)
         edits = [edit for channel in open_.values() for edit in channel.edits(self._finder)]
         self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
         return edits
@@ -113,15 +126,24 @@ class Channels:
     def _groupings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
         """Each way to say which leaves belong together: by key alone, and by what the events say of their calls."""
         yield [(0, b"")] * len(found)
-        marks = [(match.start(), match[1]) for match in _ADDRESS.finditer(text)]
-        if len({value for _, value in marks}) < 2:  # noqa: PLR2004
+        if all(len(set(address.findall(text))) < 2 for address in _ADDRESSES):  # noqa: PLR2004
             return
+        marks = sorted((match.start(), match[1]) for address in _ADDRESSES for match in address.finditer(text))
         places = [at for at, _ in marks]
         values = [b"", *(value for _, value in marks), b""]
         after = [bisect_left(places, leaf.start) for leaf in found]
         yield [(1, values[at]) for at in after]
         yield [(2, values[at + 1]) for at in after]
         yield [(3, address) for address in _of_lines(text, found, marks)]
+
+
+def _other_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines that are no JSON, and where they stand."""
+    at = _JSON_LINES.match(text).end()  # type: ignore[union-attr]
+    while at < len(text):
+        line = _LINE.match(text, at)[0]  # type: ignore[index]
+        yield at, line
+        at = _JSON_LINES.match(text, at + len(line)).end()  # type: ignore[union-attr]
 
 
 def _of_lines(text: bytes, found: Sequence[Leaf], marks: Sequence[tuple[int, bytes]]) -> Iterator[bytes]:

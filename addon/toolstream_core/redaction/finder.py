@@ -88,12 +88,16 @@ class SecretFinder:
 
     def find(self, text: bytes) -> Iterator[Found]:
         """The secrets that stand in a text as they are."""
-        yield from self._runs(text)
+        yield from self.find_by_themselves(text)
         yield from (Found(*span, "named") for span in assignments(text, self.sensitivity))
         for span in self._named_by_user(text):
             yield Found(*span, "named")
         for span in _marked(text):
             yield Found(*span, "credentials")
+
+    def find_by_themselves(self, text: bytes) -> Iterator[Found]:
+        """Those that need no word before them: known ones, patterns, shapes of keys."""
+        yield from self._runs(text)
         for form in self._known:
             yield from (Found(at, at + len(form), "known") for at in _all(text, form))
         for pattern in self._patterns:

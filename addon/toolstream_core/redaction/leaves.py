@@ -9,8 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _INSIDE: Final = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
+# Fields that never carry a piece of a text; passed over in C, as each event has several of them.
+_NO_TEXT: Final = rb"id|object|model|type|role|finish_reason|system_fingerprint|service_tier|provider|event|status"
+_PASSED: Final = (
+    rb'(?:[^"]*+(?:"[^"\\\r\n]*+"\s*+:\s*+(?=[^"\s])|"(?:' + _NO_TEXT + rb')"\s*+:\s*+"[^"\\\r\n]*+"))*+[^"]*+'
+)
 # A string, and what stands behind it where it is a key; a string that a line cuts off counts too.
-_LEAF: Final = re.compile(rb'"(' + _INSIDE + rb')"(\s*+:\s*+(?:"(' + _INSIDE + rb')"?+)?+)?+')
+_LEAF: Final = re.compile(_PASSED + rb'"(' + _INSIDE + rb')(?:"(\s*+:\s*+(?:"(' + _INSIDE + rb')"?+)?+)?+)?+')
 _REST: Final = re.compile(_INSIDE)
 
 
@@ -32,9 +37,11 @@ def leaves(text: bytes, open_key: bytes | None = None) -> Iterator[Leaf]:
         at = _REST.match(text).end()  # type: ignore[union-attr]
         yield Leaf(open_key, 0, at, 0)
         at += 1
-    for found in _LEAF.finditer(text, at):
+    # Not searched for, but matched: where nothing more is found, that is told once.
+    while found := _LEAF.match(text, at):
+        outset, at = found.start(1) - 1, found.end()
         start, end = found.span(3)
         if start >= 0:
-            yield Leaf(found[1], start, end, found.start())
+            yield Leaf(found[1], start, end, outset)
         elif found[2] is None:
-            yield Leaf(b"", *found.span(1), found.start())
+            yield Leaf(b"", *found.span(1), outset)
