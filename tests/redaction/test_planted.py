@@ -214,10 +214,11 @@ def said(body: bytes) -> str:
     events = [json.loads(line.rstrip("],\r")) for line in re.findall(r"(?m)^(?:data: |\[)?(\{.*)$", plain)]
     said = [piece_of(event) for event in events]
     everything = [plain, *("".join(piece for at, piece in said if at == index) for index in (0, 1))]
-    for text in everything[1:]:
+    for text in everything[1:3]:
+        everything.append(text)
         for _ in range(4):
-            text = re.sub(r"\\u00([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text).replace("\\", "")
-            everything.append(text)
+            plain = re.sub(r"\\u00([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), everything[-1])
+            everything.append(plain.replace("\\", ""))
     return "\n".join(everything)
 
 

@@ -27,9 +27,13 @@ _ADDRESSES: Final = (
 )
 # Lines that hold nothing but JSON, or nothing: their strings are looked at one by one.
 _JSON_LINES: Final = re.compile(
-    rb"""(?:(?:(?:data:\ ?)?[ \t]*+(?:\{"|\[\{|["}\],]|[\[{]?\r?(?=\n|\Z))|event:\ ?[\w.-]*+\r?(?=\n))[^\n]*+(?:\n|\Z))*+"""
+    rb"""(?:(?:(?:data:\ ?)?[ \t]*+(?:\{"|\[\{|["}\],]|[\[{]?\r?(?=\n|\Z))|event:\ ?[\w.-]*+\r?(?=\n))"""
+    rb"[^\n]*+(?:\n|\Z))*+"
 )
 _LINE: Final = re.compile(rb"[^\n]*+\n?+")
+type Address = tuple[int, bytes]
+"""How leaves are joined, and of which call they are."""
+
 _LINES: Final[tuple[Address, bytes]] = ((-1, b""), b"")
 
 
