@@ -20,7 +20,7 @@ LAYERS = (
     "wire, model, redact, redaction, secret_shapes ← calls ← dialects ← defects, shapes, faults, transit, clients"
     " ← chain, plan, intake, pipeline, likeness, hush, course, courses, rewriting, verdict, record, settings, body"
     ", pace, recovery, destream"
-    " ← report, fixtures, sources ← proxy, testing, cli, pytest_plugin"
+    " ← report, fixtures, shrinking, sources ← proxy, testing, cli, pytest_plugin"
 )
 # Who alone may import these at all.
 CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
@@ -59,7 +59,11 @@ UNMIRRORED = {
     "cli/serve.py": "tests/cli/test_serving.py",
     "cli/run.py": "tests/cli/test_serving.py",
     "proxy/worker/": "tests/testing/test_session.py",
-    "fixtures/matching/": "tests/fixtures/test_matching.py",
+    "shrinking/": "tests/shrinking/test_minimal.py",
+    "cli/command_oracle.py": "tests/cli/test_shrink.py",
+    "cli/reproduction.py": "tests/cli/test_shrink.py",
+    "fixtures/answers.py": "tests/cli/test_shrink.py",
+    "fixtures/atomic.py": "tests/cli/test_shrink.py",
     "sources/rewrite.py": "tests/cli/test_rewriting.py",
     "redaction/": "tests/redaction/test_body.py",
     "secret_shapes.py": "tests/redaction/test_body.py",

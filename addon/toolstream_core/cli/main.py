@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "explain": "explain",
     "serve": "serve",
     "run": "run",
+    "shrink": "shrink",
     "demo": "demo",
     "addon-path": "addon_path",
 }

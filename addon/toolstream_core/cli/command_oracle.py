@@ -1,0 +1,99 @@
+"""The oracle of a command: it is run behind a proxy that answers from the candidate, and fails where the bug shows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.testing import ProxySession, Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from toolstream_core.shrinking.candidate import Candidate
+    from toolstream_core.shrinking.law import Oracle
+
+_NOT_STARTED = (126, 127)
+"""What a shell ends with where it cannot start a command."""
+
+
+class CommandError(ValueError):
+    """The command cannot be run; the message says why."""
+
+
+class Tries(NamedTuple):
+    """How a command is run."""
+
+    command: Sequence[str]
+    timeout: float
+    """Seconds; a command that takes longer is stopped and shows nothing."""
+    repeat: int = 1
+    """Runs that all have to fail."""
+    jobs: int = 1
+
+
+class _Seat(NamedTuple):
+    """A proxy, and the file that it answers from."""
+
+    session: ProxySession
+    flow: Path
+
+
+@contextlib.contextmanager
+def command_oracle(tries: Tries, flow_bytes: Callable[[Candidate], bytes]) -> Iterator[Oracle]:
+    """An oracle that may be asked from as many threads as there are jobs. Raises `CommandError` when asked."""
+    seats: queue.SimpleQueue[_Seat] = queue.SimpleQueue()
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolstream-shrink-")))
+        for number in range(tries.jobs):
+            flow = folder / f"{number}.flow"
+            session = ProxySession()
+            stack.callback(session.stop)
+            seats.put(_Seat(session, flow))
+
+        def oracle(candidate: Candidate) -> bool:
+            seat = seats.get()
+            try:
+                seat.flow.write_bytes(flow_bytes(candidate))
+                return all(_fails(tries, seat) for _ in range(tries.repeat))
+            finally:
+                seats.put(seat)
+
+        yield oracle
+
+
+def _fails(tries: Tries, seat: _Seat) -> bool:
+    seat.session.reset(Setup(flows=(seat.flow,), speed=0, network="loopback"))
+    try:
+        process = subprocess.Popen(
+            tries.command,
+            env=seat.session.child_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CommandError(f"{tries.command[0]} cannot be run: {error.strerror}") from error
+    try:
+        code = process.wait(tries.timeout)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        _end(process)
+    if code in _NOT_STARTED:
+        raise CommandError(f"the command ended with {code}: a shell did not find it, or may not run it")
+    return code != 0
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Stop the command and all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

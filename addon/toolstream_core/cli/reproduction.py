@@ -1,0 +1,56 @@
+"""A flow file as a candidate of the search, and candidates as flow files. Knows both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Exchange
+from toolstream_core.shrinking.candidate import turn
+from toolstream_core.shrinking.pieces import Timed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolstream_core.fixtures import Fixture
+    from toolstream_core.shrinking.candidate import Candidate, Turn
+
+
+class Reproduction:
+    """The answers in a flow file, without secrets."""
+
+    def __init__(self, path: Path) -> None:
+        """Read them. Raises `FixtureError`."""
+        from toolstream_core.fixtures.answers import read_answers
+
+        answers = read_answers(path)
+        self._flows = {one.number: one.flow for one in answers}
+        self.original: Candidate = tuple(_turn(one.number, one.fixture) for one in answers)
+
+    def flow_bytes(self, candidate: Candidate) -> bytes:
+        """A candidate as a flow file."""
+        from toolstream_core.fixtures.answers import flow_bytes, with_answer
+
+        return flow_bytes(with_answer(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
+
+    def write(self, candidate: Candidate, path: Path) -> None:
+        """Write a candidate as a fixture, with its expectation beside it."""
+        from toolstream_core.fixtures.answers import fixtures_in
+        from toolstream_core.fixtures.atomic import write_atomic
+        from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
+
+        data = self.flow_bytes(candidate)
+        write_atomic(path, data)
+        write_atomic(expect_path(path), dumps(expectation_of(fixtures_in(data, str(path)))).encode())
+
+
+def _turn(number: int, fixture: Fixture) -> Turn:
+    types = (value for name, value in fixture.headers if name.lower() == b"content-type")
+    exchange = Exchange(
+        source=fixture.source,
+        host=fixture.host,
+        path=fixture.path,
+        content_type=next(types, b"").decode("latin-1"),
+        status=fixture.status,
+        request=fixture.request,
+    )
+    return turn(number, exchange, (Timed(*chunk) for chunk in fixture.chunks), fixture.broken)

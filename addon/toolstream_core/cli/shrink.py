@@ -1,0 +1,195 @@
+"""`toolstream shrink`: the smallest reproduction of a bug, as a fixture. Knows the options."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolstream_core.cli.reproduction import Reproduction
+from toolstream_core.defects.rows import ROWS, UnknownDefectError, named
+from toolstream_core.report.paint import word
+from toolstream_core.shrinking.candidate import digest, events, size
+from toolstream_core.shrinking.law import Law, Reader, shows
+from toolstream_core.shrinking.passes import passes
+from toolstream_core.shrinking.search import Search
+from toolstream_core.shrinking.tried import StateError, Tried
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from toolstream_core.shrinking.candidate import Candidate
+    from toolstream_core.shrinking.law import Oracle
+    from toolstream_core.shrinking.search import Progress
+
+DONE, CANNOT = 0, 2
+"""Exit codes."""
+_EVERY = 0.2
+"""Seconds between two lines of progress on a terminal."""
+_KIB = 1024
+
+
+class _UsageError(ValueError):
+    """What was asked cannot be done; the message says what would be right."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "shrink",
+        help="cut saved answers down to the fewest and smallest events that still show a bug",
+        usage="toolstream shrink FLOW [options] (--finding NAME | -- CMD…)",
+        description="Cut saved answers down to the fewest and smallest events that still show a bug.",
+        epilog="CMD is run behind a proxy that answers from each candidate; it has to fail (exit code other than 0) "
+        "while the bug shows.",
+    )
+    parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file")
+    told = "the bug is this finding: a name or code from `toolstream list`"
+    parser.add_argument("--finding", type=_codes, metavar="NAME", help=told)
+    told = "the fixture to write, with its .expect.json beside it (default: FLOW with .min.flow)"
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help=told)
+    parser.add_argument("--force", action="store_true", help="overwrite OUT")
+    told = "allow candidates with defects that FLOW does not have, and without the fields that all its events have"
+    parser.add_argument("--any", action="store_true", help=told)
+    told = "remember what was tried in this file, and go on from there when started again"
+    parser.add_argument("--state", type=Path, metavar="FILE", help=told)
+    parser.add_argument("--jobs", type=_positive, default=1, metavar="N", help="run N commands at once (default 1)")
+    told = "seconds after which a command is stopped and counts as one that did not fail (default 60)"
+    parser.add_argument("--timeout", type=_seconds, default=60.0, metavar="SECONDS", help=told)
+    told = "for flaky commands: the bug has to show in K of K runs (default 1)"
+    parser.add_argument("--repeat", type=_positive, default=1, metavar="K", help=told)
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shrink, write the fixture and say what was gained."""
+    from toolstream_core.cli.command_oracle import CommandError
+    from toolstream_core.fixtures import FixtureError
+    from toolstream_core.testing import ProxySessionError
+
+    try:
+        return _run(args)
+    except (_UsageError, FixtureError, StateError, CommandError, ProxySessionError) as error:
+        print(f"toolstream shrink: {error}", file=sys.stderr)
+        return CANNOT
+
+
+def _run(args: argparse.Namespace) -> int:
+    began = time.monotonic()
+    output = _output(args)
+    saved = Reproduction(args.flow)
+    reader = Reader()
+    law = Law(reader, saved.original, lax=args.any)
+    with _oracle(args, saved, reader) as oracle, _tried(args, saved.original) as tried:
+        show = _Display(quiet=args.quiet)
+        search = Search(law, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress)
+        if not (law.allows(saved.original) and search.shows(saved.original)):
+            raise _UsageError(_does_not_show(args))
+        try:
+            best = search.run(saved.original, passes(saved.original, lax=args.any))
+        finally:
+            show.end()
+    saved.write(best, output)
+    gained = f"{_told(saved.original)} → {_told(best)}"
+    print(f"{gained}; {search.tries} tries, {time.monotonic() - began:.0f} s: {word(str(output))}")
+    return DONE
+
+
+def _output(args: argparse.Namespace) -> Path:
+    output: Path = args.output or args.flow.with_suffix(".min.flow")
+    if output.exists() and not args.force:
+        raise _UsageError(f"{output} is there already; name another file with -o, or add --force")
+    if not output.parent.is_dir():
+        raise _UsageError(f"there is no folder {output.parent}")
+    return output
+
+
+def _oracle(args: argparse.Namespace, saved: Reproduction, reader: Reader) -> AbstractContextManager[Oracle]:
+    if (args.finding is None) == (not args.command_line):
+        raise _UsageError("say what the bug is: either --finding NAME, or a command behind --")
+    if args.finding is not None:
+        return contextlib.nullcontext(shows(reader, args.finding))
+    from toolstream_core.cli.command_oracle import Tries, command_oracle
+
+    return command_oracle(Tries(args.command_line, args.timeout, args.repeat, args.jobs), saved.flow_bytes)
+
+
+def _tried(args: argparse.Namespace, original: Candidate) -> Tried:
+    if args.state is None:
+        return Tried()
+    about = {
+        "flow": digest(original),
+        "finding": sorted(args.finding or ()),
+        "command": args.command_line,
+        "repeat": args.repeat,
+    }
+    return Tried.open(args.state, about)
+
+
+def _does_not_show(args: argparse.Namespace) -> str:
+    if args.command_line:
+        return f"the command did not fail with {args.flow} as it is (without secrets), so there is nothing to shrink"
+    names = " or ".join(row.name for row in ROWS if row.code in args.finding)
+    return f"{args.flow} does not show {names}; `toolstream inspect` tells what it shows"
+
+
+def _told(candidate: Candidate) -> str:
+    count, bytes_ = events(candidate), size(candidate)
+    shown = f"{bytes_} bytes" if bytes_ < _KIB else f"{bytes_ / _KIB:.1f} KB"
+    return f"{count} event{'' if count == 1 else 's'}, {shown}"
+
+
+class _Display:
+    """Progress on standard error: one line that changes on a terminal, else a line for each gain."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        """Show nothing where it has to be `quiet`."""
+        self._quiet = quiet
+        self._began = self._last = time.monotonic()
+        self._live = sys.stderr is not None and sys.stderr.isatty()
+        self._before = (0, 0)
+        self._open = False
+
+    def progress(self, progress: Progress) -> None:
+        """Show how far the search is."""
+        now = time.monotonic()
+        reached = (progress.events, progress.size)
+        if self._quiet or (now - self._last < _EVERY if self._live else reached == self._before):
+            return
+        self._before, self._last = reached, now
+        gained = f"{progress.events} events, {progress.size} bytes"
+        line = f"{progress.stage}: {gained}; {progress.tries} tries, {now - self._began:.0f} s"
+        print(f"\r{line}\033[K" if self._live else line, end="" if self._live else "\n", file=sys.stderr, flush=True)
+        self._open = self._live
+
+    def end(self) -> None:
+        """Close the line that changes."""
+        if self._open:
+            print(file=sys.stderr)
+
+
+def _codes(text: str) -> frozenset[str]:
+    try:
+        return named([text])
+    except UnknownDefectError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds

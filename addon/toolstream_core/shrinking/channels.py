@@ -1,0 +1,97 @@
+"""Text that is spread over events: the arguments of a call, what is said, what is thought. Read by our own reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.body import read_body
+from toolstream_core.dialects import DIALECTS
+from toolstream_core.model import Phase
+from toolstream_core.record import Sink
+from toolstream_core.shrinking.tree import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event, Json, Said
+    from toolstream_core.shrinking.candidate import Turn
+    from toolstream_core.shrinking.tree import Path
+
+
+class Part(NamedTuple):
+    """What one event brings of a text."""
+
+    piece: int
+    """Its place in the answer's pieces."""
+    path: Path
+    """Where it stands in the event's JSON."""
+    text: str
+
+
+@dataclass(slots=True)
+class Channel:
+    """A text in its parts, in order."""
+
+    arguments: bool
+    """Whether it is that of a call."""
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def cumulative(self) -> bool:
+        """Whether each part says all before it once more."""
+        texts = [part.text for part in self.parts]
+        return len(texts) > 1 and all(new.startswith(old) for old, new in pairwise(texts))
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.parts[-1].text if self.cumulative else "".join(part.text for part in self.parts)
+
+
+def channels(turn: Turn) -> list[Channel]:
+    """The texts of an answer, in the order in which they begin."""
+    listener = _Listener(turn)
+    read_body(
+        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[listener], dialects=_LOUD
+    )
+    return list(listener.channels.values())
+
+
+def _never(raw: bytes, frames: int) -> bool:
+    del raw, frames
+    return False
+
+
+_LOUD = tuple(replace(dialect, quiet=_never) for dialect in DIALECTS)
+"""The protocols, with no frame left unread."""
+
+
+class _Listener(Sink):
+    """Notes which string of which event is part of which text."""
+
+    live = True
+    each = True
+
+    def __init__(self, turn: Turn) -> None:
+        """Events are numbered as the pieces of `turn` that count."""
+        self.channels: dict[object, Channel] = {}
+        self._numbers = [number for number, piece in enumerate(turn.pieces) if piece.counts]
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        if event.frame.number >= len(self._numbers):
+            return
+        payload = event.frame.json
+        for one in told:
+            if one.fragment.phase is Phase.MORE and isinstance(one.fragment.arguments, str):
+                self._add(("call", id(one.call)), event, payload, one.fragment.arguments)
+        self._add("text", event, payload, said.text)
+        self._add("thought", event, payload, said.thought)
+
+    def _add(self, key: object, event: Event, payload: Json, text: str) -> None:
+        path = next((path for path, _, value in nodes(payload) if value == text), None) if text else None
+        if path is not None:
+            channel = self.channels.setdefault(key, Channel(arguments=isinstance(key, tuple)))
+            channel.parts.append(Part(self._numbers[event.frame.number], path, text))

@@ -1,0 +1,77 @@
+"""What was tried and what came of it, kept in a file so that a run can go on where it was stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import IO, TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+VERSION: Final = 1
+
+
+class StateError(ValueError):
+    """A state file that cannot be gone on with; the message says why."""
+
+
+class Tried:
+    """Candidates by their digest, and whether the bug showed. As a context manager it closes its file."""
+
+    def __init__(self) -> None:
+        """Remember in memory only."""
+        self._known: dict[str, bool] = {}
+        self._file: IO[str] | None = None
+
+    @classmethod
+    def open(cls, path: Path, about: Mapping[str, object]) -> Self:
+        """Go on with the file at `path`, or begin one. `about` is what the run is of.
+
+        Raises `StateError` for a file of another run, `OSError`.
+        """
+        tried = cls()
+        header = {"version": VERSION, **about}
+        if path.exists():
+            tried._load(path, header)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        tried._file = os.fdopen(descriptor, "w", encoding="utf-8")
+        tried._write("" if path.stat().st_size else json.dumps(header))  # a last line that was cut off is ended
+        return tried
+
+    def get(self, digest: str) -> bool | None:
+        """Whether the bug showed; `None` where that was not tried."""
+        return self._known.get(digest)
+
+    def add(self, digest: str, *, shows: bool) -> None:
+        """Take what came of a try."""
+        self._known[digest] = shows
+        self._write(f"{digest} {int(shows)}")
+
+    def __enter__(self) -> Self:
+        """Nothing more to do."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _load(self, path: Path, header: Mapping[str, object]) -> None:
+        first, *lines = path.read_text(encoding="utf-8", errors="replace").splitlines() or [json.dumps(header)]
+        try:
+            found = json.loads(first)
+        except ValueError as error:
+            raise StateError(f"{path} is no state of `toolstream shrink`; name another file") from error
+        if found != json.loads(json.dumps(header)):
+            raise StateError(f"{path} belongs to another flow, command or version; name another file or remove it")
+        for line in lines:
+            digest, _, shows = line.partition(" ")
+            if shows in {"0", "1"}:  # the last line may be cut off
+                self._known[digest] = shows == "1"
+
+    def _write(self, line: str) -> None:
+        if self._file is not None:
+            self._file.write(f"{line}\n")
+            self._file.flush()

@@ -1,0 +1,110 @@
+"""`toolstream shrink`: what it writes, what it says, how it goes on, what it refuses."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolstream_core.cli.main import main
+from toolstream_core.fixtures import load
+from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
+
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+FLOW = FLOWS / "deepseek-empty-id.flow"
+
+CLIENT = """
+import http.client, os, sys
+body = b'{"model": "deepseek-chat", "stream": true, "messages": [{"role": "user", "content": "hi"}]}'
+connection = http.client.HTTPConnection(os.environ["OPENAI_BASE_URL"].split("/")[2])
+connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
+with open(sys.argv[1], "a") as runs:
+    runs.write("x")
+raise SystemExit(b'"id":""' in connection.getresponse().read())
+"""
+"""Fails where a continuation has an empty id."""
+
+
+def run(*words: str | Path) -> int:
+    """The command, with no progress."""
+    return main(["shrink", "--quiet", *map(str, words)])
+
+
+def test_a_finding_is_shrunk_to_a_fixture_with_its_expectation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Few events, the finding still there, files for their owner's eyes, and one line that says what was gained."""
+    small = tmp_path / "small.flow"
+    assert run(FLOW, "--finding", "empty-id", "-o", small) == 0
+    [fixture] = load(small)
+    assert [finding.name for finding in fixture.record.findings] == ["empty-id"]
+    assert fixture.record.events == 4
+    assert len(fixture.chunks) == 4
+    assert expect_path(small).read_text() == dumps(expectation_of([fixture]))
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (small, expect_path(small))} == {0o600}
+    said = capsys.readouterr().out
+    assert said.startswith("17 events, 5.0 KB → 4 events, 7")
+    assert " tries, " in said
+    assert said.endswith(f": {small}\n")
+
+
+def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    """With the state of a whole run nothing is tried again, and with half of it the result is the same."""
+    state, first, again = tmp_path / "state", tmp_path / "first.flow", tmp_path / "again.flow"
+    assert run(FLOW, "--finding", "TS102", "-o", first, "--state", state) == 0
+    lines = state.read_text().splitlines(keepends=True)
+    state.write_text("".join(lines[: len(lines) // 2]) + lines[-1][:20])
+    assert run(FLOW, "--finding", "TS102", "-o", again, "--state", state) == 0
+    assert again.read_bytes() == first.read_bytes()
+
+
+@pytest.mark.e2e
+def test_a_command_that_fails_is_shrunk_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command sees the candidates through the proxy; what was tried is not tried again."""
+    client, runs, state, small = (tmp_path / name for name in ("client.py", "runs", "state", "small.flow"))
+    client.write_text(CLIENT)
+    command: list[str | Path] = ["--", sys.executable, "-IS", client, runs]
+    assert run(FLOW, "-o", small, "--state", state, "--jobs", "2", *command) == 0
+    [fixture] = load(small)
+    assert b'"id":""' in fixture.body
+    assert fixture.record.events <= 4
+    tried = len(runs.read_text())
+    assert run(FLOW, "-o", small, "--force", "--state", state, *command) == 0
+    assert len(runs.read_text()) == tried
+    capsys.readouterr()
+    assert run(FLOWS / "glm-5.flow", "-o", tmp_path / "none.flow", *command) == 2
+    assert "did not fail" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([FLOW], "say what the bug is"),
+        ([FLOW, "--finding", "empty-id", "--", "true"], "say what the bug is"),
+        ([FLOW, "--finding", "empty-name"], "does not show empty-name"),
+        ([FLOW, "--finding", "nonsense"], "names no defect"),
+        ([FLOW, "--finding", "empty-id", "--jobs", "0"], "is not a whole number from 1 on"),
+        (["none.flow", "--finding", "empty-id"], "cannot be read"),
+        ([Path(__file__), "--finding", "empty-id"], "is not a mitmproxy flow file"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    words: list[str | Path], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With exit code 2, and nothing is written."""
+    assert run("-o", tmp_path / "out.flow", *words) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unless it is forced; the state of another run is refused."""
+    there = tmp_path / "there.flow"
+    there.write_text("mine")
+    assert run(FLOW, "--finding", "empty-id", "-o", there) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert there.read_text() == "mine"
+    assert run(FLOW, "--finding", "empty-id", "-o", tmp_path / "new.flow", "--state", there) == 2
+    assert "is no state of" in capsys.readouterr().err

@@ -1,0 +1,73 @@
+"""One stream for each defect that can be caused, as a candidate of the search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.defects.driven import planted, sse
+from tests.defects.healthy import Healthy, request, streams
+from tests.defects.menders.responses_events import CREATED, completed
+from toolstream_core.defects.plants import PLANTS
+from toolstream_core.defects.rows import ROWS, named
+from toolstream_core.shrinking.candidate import Candidate, turn
+from toolstream_core.shrinking.law import Law, Oracle, Reader, shows
+from toolstream_core.shrinking.pieces import Timed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Exchange
+
+
+class Sample(NamedTuple):
+    """A defect, and a stream that has it."""
+
+    name: str
+    original: Candidate
+    law: Law
+    oracle: Oracle
+
+    def __str__(self) -> str:
+        """As a test's id."""
+        return self.name
+
+
+def samples() -> list[Sample]:
+    """For each row that can be planted, the first healthy stream in which it shows."""
+    return [_sample(row.name) for row in ROWS if any(row.name in plants for plants in PLANTS.values())]
+
+
+def _sample(name: str) -> Sample:
+    for healthy, exchange in _streams():
+        if name in PLANTS[healthy.dialect]:
+            went = planted(healthy.body, exchange, name)
+            if name in went.told:
+                original = (turn(0, exchange, [Timed(0, went.out)]),)
+                reader = Reader()
+                return Sample(name, original, Law(reader, original), shows(reader, named([name])))
+    raise AssertionError(name)
+
+
+def _streams() -> Iterator[tuple[Healthy, Exchange]]:
+    """All healthy streams, then what two plants need: a conversation that goes on, and a custom tool."""
+    for healthy in streams():
+        yield healthy, healthy.exchange
+    gemini = next(one for one in streams() if one.dialect == "gemini")
+    yield gemini, replace(gemini.exchange, request=request(gemini.dialect) | {"contents": EARLIER})
+    item = {"type": "custom_tool_call", "id": "it_1", "call_id": "call_1", "name": "run", "input": "print(1)"}
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"input": ""}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+    ]
+    custom = Healthy("openai-responses", "custom", sse(CREATED, *events, completed(item)))
+    tools = {"tools": [{"type": "custom", "name": "run"}]}
+    yield custom, replace(custom.exchange, request=request(custom.dialect) | tools)
+
+
+EARLIER = [
+    {"role": "user", "parts": [{"text": "Go on."}]},
+    {"role": "model", "parts": [{"functionCall": {"id": "call_0", "name": "ping", "args": {}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"id": "call_0", "name": "ping", "response": {}}}]},
+]
+"""A conversation that has had a call."""
