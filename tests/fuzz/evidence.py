@@ -23,6 +23,10 @@ ARGUMENTS = frozenset(
 """Keys under which argument text comes."""
 KEYS = ("index", "id", "item_id", "output_index", "call_id")
 """Keys that say whose a part is."""
+NOBODY = frozenset({"", "null"})
+"""What stands there where nobody is meant."""
+type Part = tuple[str, dict[str, Any], str]
+"""An argument text with its key, and the keys that say whose it is; `odd` is among them where it is no text."""
 VIA = frozenset({"delta", "message"})
 """Where a part stands: some servers say the same in both."""
 CLOSING = re.compile(
@@ -76,19 +80,13 @@ class Evidence:
 
     @cached_property
     def runs(self) -> list[list[str]]:
-        """Argument text in order: all of it, that under each key, within each object, and of each that says whose."""
-        found: dict[object, list[str]] = defaultdict(list)
+        """Argument text in order: all of it, that under each key, within each object, and of each that says whose.
+
+        Each with and without what is no text, which clients that join text pass over.
+        """
         parts = [part for payload in self._payloads for part in _parts(payload, {})]
-        whose = {(name, str(value)) for _, keys, _ in parts for name, value in keys.items()}
-        for key, keys, text in parts:
-            found[None].append(text)
-            found[key].append(text)
-            for name, value in keys.items():
-                found[name, str(value)].append(text)
-            for name, wanted in whose:  # a part that does not say whose it is may be anybody's
-                if name not in keys or str(keys[name]) == wanted:
-                    found["or nobody's", name, wanted].append(text)
-        return list(found.values())
+        texts = [part for part in parts if "odd" not in part[1]]
+        return _runs(parts) + (_runs(texts) if len(texts) < len(parts) else [])
 
     def proves(self, value: dict[str, Any]) -> bool:
         """Whether these arguments were said: whole somewhere, or in parts one after the other."""
@@ -105,6 +103,20 @@ class Evidence:
     def says_empty(self) -> bool:
         """Whether arguments are said to be `{}` anywhere; `input` in a block's start is always that."""
         return any("{}" in "".join("".join(run).split()) for run in self.runs) or _EMPTY.search(self._body) is not None
+
+
+def _runs(parts: list[Part]) -> list[list[str]]:
+    found: dict[object, list[str]] = defaultdict(list)
+    whose = {(name, str(value)) for _, keys, _ in parts for name, value in keys.items()}
+    for key, keys, text in parts:
+        found[None].append(text)
+        found[key].append(text)
+        for name, value in keys.items():
+            found[name, str(value)].append(text)
+        for name, wanted in whose:  # a part that does not say whose it is may be anybody's
+            if name not in keys or str(keys[name]) == wanted:
+                found["or nobody's", name, wanted].append(text)
+    return list(found.values())
 
 
 def _objects(value: Any, depth: int) -> Iterator[Any]:
@@ -130,7 +142,7 @@ def _first(text: str) -> Any:
         return None
 
 
-def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
+def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
     """Argument texts, each with its own key and those that say whose it is."""
     if isinstance(value, list):
         for inner in value:
@@ -139,15 +151,17 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
     if not isinstance(value, dict):
         return
     mine = {key: keys[key] for key in keys if key not in value}
-    mine |= {key: value[key] for key in KEYS if isinstance(value.get(key), str | int)}
+    mine |= {key: value[key] for key in KEYS if isinstance(value.get(key), str | int) and value[key] not in NOBODY}
     for key, inner in value.items():
-        if key in ARGUMENTS and isinstance(inner, str | int | float):
-            yield key, mine, inner if isinstance(inner, str) else json.dumps(inner)
+        if key in ARGUMENTS and isinstance(inner, str):
+            yield key, mine, inner
+        elif key in ARGUMENTS and isinstance(inner, int | float):
+            yield key, {**mine, "odd": True}, json.dumps(inner)
         elif key == "arguments" and isinstance(inner, dict):  # an object where text belongs is its text
             yield key, mine, json.dumps(inner, separators=(",", ":"))
         else:
-            if key == "partial_json":  # what is no text there is said as the text of it
-                yield key, mine, json.dumps(inner, separators=(",", ":"))
+            if key == "partial_json" and inner is not None:  # what is no text there is said as the text of it
+                yield key, {**mine, "odd": True}, json.dumps(inner, separators=(",", ":"))
             outer = {"via": mine.get("via")} if key == "tool_calls" else mine  # a choice's index is none of its calls'
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
 

@@ -75,3 +75,12 @@ def test_even_ids_leave_what_is_long_enough() -> None:
     assert shaped(even)[0] == even
     endless = written(entry(0, "x" * 1000), entry(1, "y" * LONGEST))
     assert shaped(endless)[0] == endless
+
+
+def test_an_event_that_lacks_its_end_becomes_several_that_have_one() -> None:
+    """All but the last: they would be one event, and no JSON, to a reader."""
+    header = {**entry(0, "call_1", '{"a":1}'), "type": "function"}
+    out, _ = shaped(written(header).rstrip(), "late-brace")
+    events = out.strip().split(b"\n\n")
+    assert len(events) == 2
+    assert all(json.loads(event.removeprefix(b"data: ")) for event in events)

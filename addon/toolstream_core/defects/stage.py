@@ -131,7 +131,7 @@ class Audited(Stage):
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        frames = list(self._inner.take(event, heard))
+        frames = self._apart(self._inner.take(event, heard))
         if not self._held and len(frames) == 1 and frames[0] is event.frame:
             return frames
         self._held.append(event.frame)
@@ -164,6 +164,11 @@ class Audited(Stage):
     def holding(self) -> bool:
         """As `Stage.holding`."""
         return self._inner.holding
+
+    def _apart(self, frames: Iterable[Frame]) -> list[Frame]:
+        """Frames of which none is joined to the one behind it, where they stand for an event that lacks its end."""
+        out = list(frames)
+        return [*map(self._context.writer.ended, out[:-1]), *out[-1:]]
 
     def _told(self, number: int, frames: list[Frame]) -> None:
         before, self._held = self._held, []

@@ -116,7 +116,7 @@ def _delta(payload: dict[str, Json]) -> Said:
     if not isinstance(delta, dict):
         return SILENCE
     if "partial_json" in delta:
-        said, as_wanted = look.argument_text(delta["partial_json"])
+        said, as_wanted = look.argument_piece(delta["partial_json"])
         index = _index(payload)
         return Said((Fragment(index=index, arguments=said, phase=Phase.MORE, as_wanted=as_wanted),))
     text, thought = delta.get("text"), delta.get("thinking")

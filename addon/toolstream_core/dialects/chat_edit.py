@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.wire.frame import Frame
 
 _NOTHING: tuple[Json, ...] = ("", None, [])
 
@@ -44,6 +45,15 @@ def choice_number(choice: Json, place: int) -> int:
     """A choice's number: its index, or its place where it has none."""
     number = look.integer(look.get(choice, "index"))
     return number if isinstance(number, int) else place
+
+
+def says_text(frame: Frame, choice: int) -> bool:
+    """Whether a choice has text in an event."""
+    for place, one in enumerate(look.items(look.get(frame.json, "choices"))):
+        text = look.get(one, "delta", "content")
+        if isinstance(text, str) and text.strip() and choice_number(one, place) == choice:
+            return True
+    return False
 
 
 def entries_of(delta: Json) -> list[Json]:

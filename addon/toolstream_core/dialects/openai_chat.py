@@ -103,9 +103,7 @@ def _fragment(entry: Json, number: int, phase: Phase, *, as_wanted: bool) -> Fra
     said = function.get("arguments", ABSENT)
     if not isinstance(said, str):
         other = function.get("parameters", ABSENT) if said is ABSENT else ABSENT
-        said, was_text = look.argument_text(said if other is ABSENT else other)
-        if isinstance(said, str) and not said.startswith("{"):
-            said = None  # a number, a truth value or a list is no part of any arguments
+        said, was_text = look.argument_piece(said if other is ABSENT else other)
         as_wanted = as_wanted and was_text and other is ABSENT
     index = entry.get("index", ABSENT)
     if type(index) is not int and index is not ABSENT and index is not None:

@@ -79,7 +79,8 @@ def _about_response(payload: dict[str, Json], kind: str) -> Said:
 
 
 def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:
-    said, as_wanted = look.argument_text(payload.get(key, ABSENT))
+    as_text = look.argument_piece if phase is Phase.MORE else look.argument_text
+    said, as_wanted = as_text(payload.get(key, ABSENT))
     return Fragment(
         0,
         _place(payload),

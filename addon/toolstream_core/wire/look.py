@@ -73,6 +73,12 @@ def argument_text(value: Json) -> tuple[Seen[str], bool]:
     return _json_text(value), False
 
 
+def argument_piece(value: Json) -> tuple[Seen[str], bool]:
+    """As `argument_text`, for a part of arguments: a number, a truth value or a list is none."""
+    said, was_text = argument_text(value)
+    return (None, False) if not was_text and not isinstance(value, dict) else (said, was_text)
+
+
 def _json_text(value: Json) -> Seen[str]:
     try:
         return numbers.dumps(value)

@@ -34,6 +34,10 @@ class Writer(Protocol):
         """A new frame, which is told as part of event `number`. A payload of bytes is taken as it is."""
         ...
 
+    def ended(self, frame: Frame) -> Frame:
+        """`frame` with the end that the body's last one may lack, so that another can follow."""
+        ...
+
 
 class SseWriter:
     """Makes SSE blocks, in the line ends of the stream."""
@@ -58,6 +62,14 @@ class SseWriter:
         data, newline = _data(payload), self._newline
         event = b"event: " + name.encode("utf-8", "replace") + newline if name else b""
         return Frame(event + b"data: " + data + newline + newline, number, data, name)
+
+    def ended(self, frame: Frame) -> Frame:
+        """As `Writer.ended`."""
+        if not frame.trailing:
+            return frame
+        newline = b"\r\n" if b"\r\n" in frame.raw else b"\n"
+        raw = frame.raw if frame.raw.endswith((b"\n", b"\r")) else frame.raw + newline
+        return Frame(raw + newline, frame.number, frame.data, frame.name, frame.last_id)
 
     def _rebuilt(self, frame: Frame, data: bytes, name: str | None) -> Frame:
         """The block line by line: comments, id and retry stay."""
@@ -116,9 +128,17 @@ class LineWriter:
         data = _data(payload)
         return Frame(data + b"\n", number, data, name)
 
+    def ended(self, frame: Frame) -> Frame:
+        """As `Writer.ended`."""
+        return Frame(frame.raw + b"\n", frame.number, frame.data) if frame.trailing else frame
+
 
 class ArrayWriter(LineWriter):
     """Makes elements of a JSON array."""
+
+    def ended(self, frame: Frame) -> Frame:
+        """As `Writer.ended`: the comma comes with the next one."""
+        return frame
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
         """As `Writer.make`, for any place but the first."""

@@ -462,3 +462,48 @@ def test_a_stray_piece_is_not_put_behind_whole_arguments() -> None:
     """The call would be broken by it."""
     body = HEAD + start(0) + more(0, '{"a":1}') + more(1, "iro") + stop(0) + DELTA + STOP
     assert indexes(mended(body, HERE).out, "content_block_delta") == [0, NOBODYS + 1]
+
+
+@pytest.mark.parametrize("first", ['{"a":1}', ']{"a":1}'], ids=["whole", "broken"])
+def test_a_start_that_comes_again_behind_arguments_goes_on_as_it_came(first: str) -> None:
+    """Clients forget there what came, so that arguments behind it are their call's; nobody knows what it is for."""
+    body = HEAD + start(0) + more(0, first) + start(0) + more(0, '{"b":2}')
+    for went in both(body):
+        assert went.out.startswith(body)
+        assert "repeated-start" in went.told
+    assert mended(body, HERE).out.count(stop(0)) == 1
+
+
+def test_a_start_that_comes_again_behind_arguments_goes_on_with_its_block_too() -> None:
+    """Where that waits for another one."""
+    waits = start(1) + more(1, '{"a":1}') + start(1) + more(1, '{"b":2}') + stop(1)
+    went = mended(HEAD + start(0, "text", text="") + waits + stop(0) + DELTA + STOP, HERE)
+    assert went.out == HEAD + start(0, "text", text="") + stop(0) + waits + DELTA + STOP
+
+
+def test_a_call_that_starts_again_with_nothing_behind_it_is_not_ended() -> None:
+    """Its arguments are those before, which clients forget: an end would make `{}` of it."""
+    body = HEAD + start(0) + more(0, '{"a":1}') + start(0)
+    assert mended(body, HERE).out == body
+
+
+def test_text_within_a_call_stays_before_the_next_one() -> None:
+    """Where neither is stopped."""
+    body = HEAD + start(0) + more(0, "Oslo", "text_delta") + start(1)
+    for went in both(body):
+        assert went.out == body
+
+
+def test_a_last_event_without_its_end_makes_no_whole_call_a_broken_one() -> None:
+    """Clients do not read it, so they have the call whole."""
+    body = HEAD + start(0) + more(0, '{"a":1}') + start(1) + more(1, '{"a":1}') + more(0, "x").rstrip()
+    assert mended(body, HERE).out.endswith(more(0, "x").rstrip())
+
+
+@pytest.mark.parametrize("said", [1.0, True, ["{}"]])
+def test_a_piece_that_is_neither_text_nor_an_object_is_none_of_any_arguments(said: Any) -> None:
+    """It goes on as it came: as text it would spoil the arguments."""
+    body = HEAD + start(0) + more(0, said) + more(0, '{"a":1}') + stop(0) + DELTA + STOP
+    went = mended(body, HERE)
+    assert went.out == body
+    assert went.told == ["object-arguments"]

@@ -193,3 +193,41 @@ def test_a_finish_that_was_held_is_said_before_half_an_event() -> None:
     body = sse(header("f", '{"a"'), FINISH, more(":1}")) + b'data: {"id":"c","obj'
     assert finishes(mended(body, UNKNOWN).out) == ["tool_calls"]
     assert finishes(mended(sse(header("f", '{"a":1}')) + b'data: {"id":"c","obj', UNKNOWN).out) == []
+
+
+STRAY: list[tuple[str, Payload]] = [
+    ("no index", chunk({"tool_calls": [{"function": {"arguments": 'ney"}'}}]})),
+    ("another object", chunk({"tool_calls": [{"id": "call_0", "function": {"name": "f", "arguments": '{"b":2}'}}]})),
+    ("the old form", chunk({"function_call": {"arguments": "x"}})),
+]
+
+
+@pytest.mark.parametrize("stray", [one for _, one in STRAY], ids=[name for name, _ in STRAY])
+def test_what_does_not_fit_a_whole_call_stays_as_it_came(stray: Payload) -> None:
+    """Nobody knows whose it is: with an index, clients that pass over it would have no call any more."""
+    body = sse(header("f", '{"a":1}'), stray)
+    assert mended(body, UNKNOWN).out == body
+
+
+def test_no_end_is_made_of_arguments_that_clients_cannot_read() -> None:
+    """Whatever was meant: joined, they are no JSON."""
+    for body in (sse(header("f", '{"a":1}'), more("x:")), sse(header("f", ']{"a":1}'), more('{"a":1}'))):
+        assert mended(body, UNKNOWN).out == body
+
+
+def test_a_last_event_without_its_end_makes_no_whole_call_a_broken_one() -> None:
+    """Clients do not read it, so they have the call whole; what says the rest of one gets its end."""
+    garbage = sse(header("f", '{"a":1}'), more(': 2}"')).rstrip()
+    went = mended(garbage, UNKNOWN)
+    assert went.out == garbage
+    assert "unterminated-event" in went.told
+    assert mended(sse(header("f", '{"a"'), more(":1}")).rstrip(), UNKNOWN).out.count(b"\n\n") > 1
+
+
+def test_no_arguments_are_made_at_a_finish_that_more_of_the_answer_follows() -> None:
+    """They may come behind that."""
+    thought = chunk({"reasoning_content": "Now"})
+    body = sse(header("f"), FINISH, thought, more('{"a":1}'), "[DONE]")
+    assert read(mended(body, UNKNOWN).out) == [("f", '{"a":1}', True)]
+    assert arguments(mended(body, UNKNOWN).out) == {0: '{"a":1}'}
+    assert arguments(mended(sse(header("f"), FINISH, thought, "[DONE]"), UNKNOWN).out) == {0: "{}"}

@@ -121,3 +121,10 @@ def test_a_call_of_the_response_alone_is_said_without_the_garbage_behind_it() ->
     went = mended(sse(CREATED, completed(item(said))), EXCHANGE)
     assert seen(went.out, EXCHANGE).told == []
     assert b'"delta":"{\\"a\\":1}"' in went.out
+
+
+def test_what_is_no_text_and_does_not_fit_a_whole_call_stays_as_it_came() -> None:
+    """As text it would be joined to the arguments, which clients have whole."""
+    odd = {**delta(""), "delta": ['{"a":1}']}
+    body = sse(added(), delta('{"a":1}'), odd)
+    assert mended(body, EXCHANGE).out.startswith(body)

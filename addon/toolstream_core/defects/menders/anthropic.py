@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
-from toolstream_core.defects.menders.anthropic_block import adds
+from toolstream_core.defects.menders.anthropic_block import is_begun
 from toolstream_core.defects.menders.anthropic_events import NAMED, Payload, index_of
 from toolstream_core.defects.menders.anthropic_order import OrderMender
 from toolstream_core.defects.menders.anthropic_tail import is_cut
@@ -195,12 +195,13 @@ class AnthropicMender(OrderMender):
     def _start(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         before, at = self.last, self._by_index.get(index_of(payload))
         if call is not None and at is not None and at.call is call and at.begun:
-            if not self.tell(REPEATED_START, self.number, "the block starts again", call) or adds(at.content, payload):
-                self._pass(event.frame, payload, at.moved_to_place(payload))
+            self._start_again(event, payload, at)
             return
         queue = self._waiting.of(index_of(payload))
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
-            self.tell(REPEATED_START, self.number, "the block starts again", call)
+            if self.tell(REPEATED_START, self.number, "the block starts again", call) and is_begun(call):
+                return
+            self._waiting.add(queue, Waited(event, payload, call, stops=False))
             return
         block = self._block(payload, call)
         if before is not None and before.open:

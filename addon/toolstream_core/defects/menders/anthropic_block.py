@@ -32,6 +32,9 @@ _USUAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 class Block:
     """A content block of any kind; `place` is where the client gets it."""
 
+    _anew = False
+    """Whether it was started once more behind arguments, which do not count any longer."""
+
     def __init__(
         self, mender: AnthropicMender, content: Payload, call: OpenCall | None, index: Json, place: int
     ) -> None:
@@ -66,6 +69,11 @@ class Block:
         self.prefilled: str | None = None
         """Arguments that its start said, and was made to leave to a delta."""
 
+    def begin_anew(self) -> None:
+        """Its start goes on once more: clients forget what came of its arguments."""
+        self._anew, self.given, self.prefilled = True, False, None
+        self._spelling = Spelling(self._mender.on)
+
     @property
     def begun(self) -> bool:
         """Whether it is not over: open, or stopped by us alone and not whole as it came."""
@@ -74,8 +82,8 @@ class Block:
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but its stop; of what is no call nobody can tell."""
-        if self.call is None:
-            return True
+        if self.call is None or self._anew:
+            return self.call is None or self._spelling.whole
         may_be_empty = self._mender.context.may_be_empty(self.call.name)
         return self._spelling.whole or self.call.whole(may_be_empty=may_be_empty)
 
@@ -86,7 +94,7 @@ class Block:
         A `{}` behind which no stop came may stand for arguments that did not come.
         """
         call = self.call
-        if call is None or self.late or not self.whole:
+        if call is None or self.late or not self.whole or self._spelling.spoilt:
             return False
         if call.arguments.empty:
             return True
@@ -158,6 +166,8 @@ class Block:
         if not isinstance(said, str):
             text = encoded(said).decode()
             if said is None or not self.judge(OBJECT_ARGUMENTS, f"partial_json is no text, but {type(said).__name__}"):
+                return changed
+            if not isinstance(said, dict):
                 return changed
         else:
             text = said
@@ -263,6 +273,11 @@ class Block:
         elif said != {} and self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
             content["input"] = {}
             self.prefilled = said if isinstance(said, str) else encoded(said).decode()
+
+
+def is_begun(call: OpenCall) -> bool:
+    """Whether nothing has come of a call's arguments, or no more than their begin."""
+    return call.arguments.empty or call.arguments.half
 
 
 def adds(content: Payload, payload: Payload) -> bool:

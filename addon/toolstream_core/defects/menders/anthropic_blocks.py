@@ -180,6 +180,7 @@ class BlocksMender(EventsMender):
             rest = "".join(block.rest())
             if mended is not changed and not rest and not look.get(mended, "delta", "partial_json"):
                 return
+            block.late = block.late or bool(look.get(payload, "delta", "partial_json"))
         self._pass(event.frame, payload, changed)
 
     def _settle_placeholder(self) -> None:
@@ -255,6 +256,10 @@ class BlocksMender(EventsMender):
         """Say what was kept of a block that is not stopped, as it came: nothing of it may be lost."""
         for text in block.kept():
             self.put(block.said(text))
+        self.flush_texts(block)
+
+    def flush_texts(self, block: Block) -> None:
+        """Say the text that came inside a call where it came, before whatever follows that."""
         texts, block.texts = block.texts, []
         for payload in texts:
             self.put(block.moved_to_place(payload))

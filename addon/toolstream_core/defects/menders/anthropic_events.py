@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.blocks import NOBODYS
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
-from toolstream_core.defects.menders.anthropic_tail import ended
 from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.wire import look
 
@@ -54,7 +53,7 @@ class EventsMender(Mender):
     def _go(self, frame: Frame) -> None:
         """Let a frame go on; one before it that lacked its end gets it."""
         if self._out and self._out[-1].trailing:
-            self._out[-1] = ended(self._out[-1])
+            self._out[-1] = self.context.writer.ended(self._out[-1])
         self._out.append(frame)
 
     def _pass(self, frame: Frame, payload: Payload, changed: Payload) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import meaning
-from toolstream_core.defects.ending import OVERLAPPING_BLOCKS
+from toolstream_core.defects.ending import OVERLAPPING_BLOCKS, REPEATED_START
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.defects.menders.anthropic_block import Block
+from toolstream_core.defects.menders.anthropic_block import Block, adds, is_begun
 from toolstream_core.defects.menders.anthropic_blocks import BlocksMender
 from toolstream_core.defects.menders.anthropic_events import Payload, index_of, is_text
 from toolstream_core.defects.menders.anthropic_waiting import Waited
@@ -50,6 +50,20 @@ class OrderMender(BlocksMender):
     def _wait(self, event: Event, payload: Payload, block: Block) -> None:
         self._waiting.begin(index_of(payload), Waited(event, payload, block.call, stops=False))
 
+    def _start_again(self, event: Event, payload: Payload, block: Block) -> None:
+        """A start of an open block: goes where it says nothing new, and what came is the begin of the arguments.
+
+        Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
+        """
+        gone = self.tell(REPEATED_START, self.number, "the block starts again", block.call)
+        if block.call is not None and is_begun(block.call) and not adds(block.content, payload):
+            if gone:
+                return
+        else:
+            self._settled()
+            block.begin_anew()
+        self._pass(event.frame, payload, block.moved_to_place(payload))
+
     def _block(self, payload: Payload, call: OpenCall | None) -> Block:
         content = payload.get("content_block")
         return Block(self, content if isinstance(content, dict) else {}, call, payload.get("index"), self.count)
@@ -90,6 +104,8 @@ class OrderMender(BlocksMender):
                 self._begin(block, waited.event, waited.payload)
             elif waited.stops:
                 self._stop(waited.event, waited.payload)
+            elif "content_block" in waited.payload:
+                self._start_again(waited.event, waited.payload, block)
             else:
                 self._delta(waited.event, waited.payload, waited.call)
         self.number = number
@@ -124,6 +140,8 @@ class OrderMender(BlocksMender):
         for block in list(self.open.values()):
             if block.stop_owed:
                 self._stop_now(block)
+            elif self._waiting:
+                self.flush_texts(block)
         while self._waiting:
             last = self.last
             if last is not None and last.open and last.whole and self.on(OVERLAPPING_BLOCKS):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from toolstream_core.wire.frame import Frame
+if TYPE_CHECKING:
+    from toolstream_core.wire.frame import Frame
 
 # A frame that was cut inside is nobody's event: nothing is joined to it. Either it stays the stream's last bytes, or,
 # where it can only have been the message's end, it goes and the end is said anew.
@@ -25,10 +26,3 @@ def was_end(frame: Frame) -> bool:
     """Whether a cut frame can only have been the end of a message that uses tools."""
     reason = _REASON.search(frame.raw)
     return _MESSAGE_END.match(frame.raw) is not None and (reason is None or b"tool_use".startswith(reason[1]))
-
-
-def ended(frame: Frame) -> Frame:
-    """A whole event with the blank line that it lacks, so that another can follow."""
-    newline = b"\r\n" if frame.raw.endswith(b"\r\n") or b"\r\n" in frame.raw else b"\n"
-    raw = frame.raw if frame.raw.endswith((b"\n", b"\r")) else frame.raw + newline
-    return Frame(raw + newline, frame.number, frame.data, frame.name, frame.last_id)

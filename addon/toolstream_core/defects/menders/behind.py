@@ -23,7 +23,7 @@ _SPACE = re.compile(r"\s+")
 class Behind:
     """Takes the fragments that follow the whole arguments of one call."""
 
-    __slots__ = ("_at", "_begun", "_free", "_kept", "_mark", "_seen", "_squeezed", "_whole")
+    __slots__ = ("_at", "_begun", "_free", "_kept", "_mark", "_seen", "_squeezed", "_whole", "spoilt")
 
     def __init__(self, whole: str) -> None:
         """`whole`: the arguments as they came, an object or a string that holds one."""
@@ -41,6 +41,8 @@ class Behind:
         """The first character of it."""
         self._free = False
         """Whether it is known to be neither, so that everything goes on."""
+        self.spoilt = False
+        """Whether something of that went on: whoever joins it to the arguments has no JSON."""
 
     @property
     def keeps(self) -> bool:
@@ -61,6 +63,7 @@ class Behind:
         if self._free:
             if "{" in piece:
                 judge(MERGED_CALLS, f"{short(piece)} follows the arguments")
+            self.spoilt = self.spoilt or not piece.isspace()
             return piece
         self._begun = self._begun or piece.lstrip()[:1]
         if not self._begun:
@@ -115,5 +118,5 @@ class Behind:
         kept = "".join(self._kept) + piece
         self._kept.clear()
         self._seen.clear()
-        self._free = True
+        self._free = self.spoilt = True
         return kept

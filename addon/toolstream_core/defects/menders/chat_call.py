@@ -117,7 +117,7 @@ class KnownCall:
     def full(self) -> bool:
         """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
         said, whole = self.call.arguments.reading(may_be_empty=False)
-        if not (self.call.name and whole and said.lstrip().startswith("{")):
+        if not (self.call.name and whole and said.lstrip().startswith("{")) or self.spelling.spoilt:
             return False
         return said.strip() != "{}" or self.mender.context.takes_none(self.tool)
 
@@ -129,7 +129,7 @@ class KnownCall:
     def _object(self) -> str:
         """The whole JSON object that its arguments are, `""` where they are none."""
         said, is_json = self.call.arguments.reading(may_be_empty=False)
-        if not said.lstrip().startswith("{"):
+        if not said.lstrip().startswith("{") or self.spelling.spoilt:
             return ""
         if is_json or not (self.spelling.whole and self.mender.on(TRAILING_GARBAGE)):
             return said if is_json else ""

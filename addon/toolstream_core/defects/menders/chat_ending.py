@@ -16,7 +16,7 @@ from toolstream_core.defects.ending import (
 )
 from toolstream_core.defects.row import NOTE, WARNING
 from toolstream_core.defects.wording import EMPTY_ARGUMENTS, LOST_ARGUMENTS
-from toolstream_core.dialects.chat_edit import choice_number
+from toolstream_core.dialects.chat_edit import says_text
 from toolstream_core.model import Phase
 from toolstream_core.wire import look
 
@@ -132,9 +132,14 @@ class Endings:
             if finish.reason and not _goes_on(choice, following):
                 choice.settle()
                 out.extend(self.kept_back(choice, waiting.frame.number, waiting))
-                if OURS.get(finish.reason, finish.reason) in _MADE:
+                if OURS.get(finish.reason, finish.reason) in _MADE and not self._talks_on(following):
                     out.extend(self.arguments(choice, waiting.frame.number, waiting))
         return out
+
+    def _talks_on(self, following: Waiting | None) -> bool:
+        """Whether text of the only choice follows its finish: so may the arguments of a call that has none yet."""
+        said = following.said if following and len(self._mender.choices) == 1 else None
+        return said is not None and not (said.end or said.error) and bool(said.text.strip() or said.thought.strip())
 
     def changes(self, waiting: Waiting, following: Waiting | None) -> dict[int, str | None]:
         """The finish reasons that have to change, by choice as the wire numbers it."""
@@ -277,15 +282,6 @@ class Endings:
         message = f"finish reason {reason} after {choice.finish}"
         mend = self._mender.tell(REPEATED_FINISH, number, message, severity=severity)
         return value if choice.loose or not mend else None
-
-
-def says_text(frame: Frame, choice: int) -> bool:
-    """Whether a choice has text in an event."""
-    for place, one in enumerate(look.items(look.get(frame.json, "choices"))):
-        text = look.get(one, "delta", "content")
-        if isinstance(text, str) and text.strip() and choice_number(one, place) == choice:
-            return True
-    return False
 
 
 def _parts(known: KnownCall, waiting: Waiting | None) -> list[Part]:

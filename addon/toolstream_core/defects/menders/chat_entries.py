@@ -35,7 +35,7 @@ class Entries:
         """How the entry has to change to be understood; `None` where it is to go."""
         fragment, known = part.fragment, part.known
         number = known.event = waiting.frame.number
-        if fragment.phase is Phase.WHOLE:
+        if fragment.phase is Phase.WHOLE or part.stays:
             return {}
         if known.doubled:
             return None if self._mender.tell(DOUBLED_CALL, number, "the call was said before", known.call) else {}
@@ -145,6 +145,8 @@ class Entries:
             seen.add(id(part.known))
         if all(part.fragment.as_wanted for part in waiting.parts):
             return mend
+        if all(part.stays for part in waiting.parts):
+            return mend
         for choice in look.items(look.get(waiting.frame.json, "choices")):
             calls = look.get(choice, "delta", "tool_calls")
             if isinstance(calls, dict) and calls:
@@ -171,7 +173,7 @@ class Entries:
         choices: list[Json] = []
         for place, choice in enumerate(look.items(payload.get("choices"))):
             number = choice_number(choice, place)
-            mine = {part.place: edit for part, edit in edits if part.fragment.choice == number and _streamed(part)}
+            mine = {part.place: edit for part, edit in edits if part.fragment.choice == number and _changes(part)}
             if not isinstance(choice, dict):
                 choices.append(choice)
                 continue
@@ -238,8 +240,8 @@ def _is_whole(said: Json) -> bool:
     return isinstance(said, str) and is_object(said)
 
 
-def _streamed(part: Part) -> bool:
-    return part.fragment.phase is Phase.MORE
+def _changes(part: Part) -> bool:
+    return part.fragment.phase is Phase.MORE and not part.stays
 
 
 def _moved(choice: dict[str, Json], *, nothing_told: bool) -> dict[str, Json]:

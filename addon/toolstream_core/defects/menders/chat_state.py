@@ -91,6 +91,17 @@ class Part:
         self.fresh = fresh
 
     @property
+    def stays(self) -> bool:
+        """Whether it goes on as it came: arguments that do not fit the whole call to which they were put.
+
+        Nobody knows whose they are, so they are not made that call's where the entry does not say so itself.
+        """
+        fragment, known = self.fragment, self.known
+        if not (self.told.stray and known.told):
+            return False
+        return fragment.index == known.index and not fragment.as_wanted if isinstance(fragment.index, int) else True
+
+    @property
     def says_more(self) -> bool:
         """Whether it says more than whose it is, or that for the first time."""
         return self.fresh or bool(self.told.text)

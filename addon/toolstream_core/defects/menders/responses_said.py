@@ -90,7 +90,7 @@ class Said:
     def take(self, said: Json, *, may_wait: bool = False) -> Told | None:
         """What goes on for a delta, to be handed to `tell` when it does; `None` for one that says nothing."""
         text = self.as_text(said)
-        if text is None:
+        if text is None or not isinstance(said, str | dict):
             return None
         may_wait = may_wait and not self._mender.context.takes_none(self._call.name)
         return self._spelling.take(text, self.judge, may_wait=may_wait)

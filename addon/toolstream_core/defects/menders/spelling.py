@@ -10,13 +10,13 @@ from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.menders.behind import Behind
 from toolstream_core.defects.menders.escapes import Escapes
 from toolstream_core.defects.menders.quoted import Quoted, begins_object
+from toolstream_core.defects.menders.surrogates import Surrogates
 from toolstream_core.defects.menders.told import Told
 from toolstream_core.defects.wording import (
     CUMULATIVE_ARGUMENTS,
     INVALID_ARGUMENTS,
     PLACEHOLDER_ARGUMENTS,
     REPLAYED_ARGUMENTS,
-    SPLIT_SURROGATE,
 )
 
 if TYPE_CHECKING:
@@ -41,15 +41,14 @@ class Spelling:
     """Takes the fragments of one call in order."""
 
     __slots__ = (
-        "_behind", "_carry", "_cumulative", "_escapes", "_free", "_head", "_on", "_presumed", "_quoted", "_size",
+        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_on", "_presumed", "_quoted", "_size",
         "_suspect", "_text", "_waiting", "replaced",
     )  # fmt: skip
 
     def __init__(self, on: Callable[[Row], bool]) -> None:
         """`on` says whether a row's repair is switched on."""
         self._on = on
-        self._carry = ""
-        """Half a surrogate pair, kept for the next fragment."""
+        self._halves = Surrogates()
         self._escapes: Escapes | None = None
         """Follows the text where its escapes are to be mended."""
         self.replaced = False
@@ -87,6 +86,13 @@ class Spelling:
         text = self._text
         return self._behind is not None or (self._head.lstrip()[:1] == "{" and text.ended and not text.spilled)
 
+    @property
+    def spoilt(self) -> bool:
+        """Whether what went on is no JSON for a client that joins it, whatever was meant."""
+        if self._behind is not None:
+            return self._behind.spoilt
+        return bool(self._head) and not self._text.is_json
+
     def take(self, piece: str, judge: Judge, *, may_wait: bool = True) -> Told:
         """What goes on for `piece`.
 
@@ -104,21 +110,23 @@ class Spelling:
         if self._suspect is not None:
             self._decide(piece, *self._suspect, judge)
         told = Told("")
+        behind = self._behind
         told.text = self._finished(self._next(piece, told, judge, may_wait=may_wait), judge)
+        told.stray = behind is not None and behind.spoilt
         return told
 
     @property
     def _within(self) -> bool:
         """Whether white space belongs to what came before it."""
         behind = self._behind
-        return bool(self._carry or self._text.in_string or self._quoted is not None) or (
+        return bool(self._halves.kept or self._text.in_string or self._quoted is not None) or (
             behind is not None and behind.keeps
         )
 
     @property
     def amid(self) -> bool:
         """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
-        if self.waiting or self._carry or self._on(INVALID_ARGUMENTS):
+        if self.waiting or self._halves.kept or self._on(INVALID_ARGUMENTS):
             return False
         odd = self._behind or self._quoted
         if odd is not None or self._free:
@@ -177,8 +185,7 @@ class Spelling:
         if self._behind is not None:
             behind = self._behind.rest()
             rest += "" if whole else behind
-        carry, self._carry = self._carry, ""
-        return rest + carry
+        return rest + self._halves.let_go()
 
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Told:
         if self.owes and "{" in self._presumed and not begins_object(piece):
@@ -286,10 +293,4 @@ class Spelling:
         if self._on(INVALID_ARGUMENTS):
             self._escapes = self._escapes or Escapes()
             text = self._escapes.mended(text, judge)
-        if self._carry:
-            text, self._carry = self._carry + text, ""
-        if text and "\ud800" <= text[-1] <= "\udbff" and self._behind is None:
-            message = "a delta ends with half of a surrogate pair"
-            if judge(SPLIT_SURROGATE, message):
-                text, self._carry = text[:-1], text[-1]
-        return text
+        return self._halves.mended(text, judge, amid=self._behind is None)

@@ -36,6 +36,8 @@ class SseMender(Mender):
         self._sse = isinstance(context.writer, SseWriter)
         self._last: Frame | None = None
         """The last event, which lacks its end: whether it gets one is known when the body ends."""
+        self._spoils = False
+        """Whether that puts something behind the whole arguments of a call, which clients have without it."""
         self._newline = b"\n"
 
     @property
@@ -45,14 +47,13 @@ class SseMender(Mender):
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        del heard
         frame = event.frame
         if frame.data is None or not self._sse:
             return [*self.release(), frame]
         self._newline = _newline(frame.raw) or self._newline
         if frame.trailing:
             before = self.release()
-            self._last = frame
+            self._last, self._spoils = frame, any(one.call.arguments.spilled for one in heard)
             return before
         if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.said):
             return [*self.release(), self._commented(frame)]
@@ -74,7 +75,7 @@ class SseMender(Mender):
             return ()
         whole = _whole(last)
         message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
-        if not whole or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message):
+        if not whole or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message) or self._spoils:
             return [last]
         ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + self._newline
         mended = Frame(ended + self._newline, last.number, last.data, last.name, last.last_id)

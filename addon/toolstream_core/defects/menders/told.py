@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 class Told:
     """What the client is to be told for one fragment; may still change while the event waits."""
 
-    __slots__ = ("text",)
+    __slots__ = ("stray", "text")
 
     def __init__(self, text: str) -> None:
         """As decided so far."""
         self.text = text
+        self.stray = False
+        """Whether it follows whole arguments, and is neither the same again nor garbage that goes."""
 
 
 class Judge(Protocol):
