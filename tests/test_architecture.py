@@ -64,6 +64,7 @@ UNMIRRORED = {
     "cli/reproduction.py": "tests/cli/test_shrink.py",
     "fixtures/answers.py": "tests/cli/test_shrink.py",
     "fixtures/atomic.py": "tests/cli/test_shrink.py",
+    "fixtures/matching/": "tests/fixtures/test_matching.py",
     "sources/rewrite.py": "tests/cli/test_rewriting.py",
     "redaction/": "tests/redaction/test_body.py",
     "secret_shapes.py": "tests/redaction/test_body.py",

@@ -11,8 +11,9 @@ from mitmproxy.test import tflow
 from toolstream_core.body import read_body
 from toolstream_core.dialects.asked import Form
 from toolstream_core.fixtures import Fixture, load, read_flow
+from toolstream_core.fixtures.matching import form_of
 from toolstream_core.model import Call, Exchange
-from toolstream_core.proxy.completion import assemble, form_of
+from toolstream_core.proxy.completion import assemble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,33 +11,14 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from toolstream_core.dialects.asked import Asked, Form
-from toolstream_core.fixtures import Fixture, load, read_flow
+from toolstream_core.fixtures import load, read_flow
 from toolstream_core.fixtures.read import chunks_of
 from toolstream_core.proxy.provider import Provider, ProviderError
+from toolstream_core.proxy.replay import REPLAY
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 GLM = str(FLOWS / "glm-5.flow")
 ASKED = Asked(dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
-
-
-def saved(source: str, like: str = "openai-chat-single", **asked: Any) -> Fixture:
-    """A fixture that differs from a saved one in what was asked."""
-    fixture = load(FLOWS / f"{like}.flow")[0]
-    return replace(fixture, source=source, asked=replace(fixture.asked, **asked))
-
-
-def named(source: str, model: str) -> Fixture:
-    """A fixture of this model."""
-    fixture = saved(source, model=model)
-    fixture.record.model = model
-    return fixture
-
-
-def chosen(wanted: Asked, *fixtures: Fixture) -> str | None:
-    """The source of the one that fits best, which must not depend on the order."""
-    one, other = Provider(fixtures).choose(wanted), Provider(fixtures[::-1]).choose(wanted)
-    assert (one and one.source) == (other and other.source)
-    return one.source if one else None
 
 
 def flow_for(body: Any, path: str = "/v1/chat/completions", method: str = "POST") -> http.HTTPFlow:
@@ -56,80 +37,6 @@ def answered(provider: Provider, flow: http.HTTPFlow) -> http.Response:
     return flow.response
 
 
-@pytest.mark.parametrize(
-    ("nearer", "farther"),
-    [
-        ("gpt-4.1-mini", "openai/gpt-4.1-mini"),
-        ("gpt-4.1-mini-2025-04-14", "gpt-5"),
-        ("openai/gpt-4.1-mini", "gpt-5"),
-        ("gpt-5", "claude-sonnet-4-6"),
-        ("GPT-4.1-mini-latest", "gpt-4.1"),
-    ],
-)
-def test_the_model_that_is_nearer(nearer: str, farther: str) -> None:
-    """The same; the same but for vendor, date and tag; the same family; any."""
-    assert chosen(ASKED, named("far", farther), named("near", nearer)) == "near"
-    assert chosen(ASKED, named("far", farther)) == "far"
-
-
-@pytest.mark.parametrize(
-    ("results", "there", "best"),
-    [
-        (0, (0, 1, 2), 0),
-        (1, (0, 1, 2), 1),
-        (3, (0, 1, 2), 2),
-        (1, (0, 2), 0),
-        (0, (2, 3), 2),
-    ],
-)
-def test_the_turn_that_is_nearer(results: int, there: tuple[int, ...], best: int) -> None:
-    """The same, else the nearest lower, else the nearest higher."""
-    fixtures = [saved(str(turn), results=turn) for turn in there]
-    assert chosen(replace(ASKED, results=results), *fixtures) == str(best)
-
-
-def test_calls_that_the_request_offers() -> None:
-    """Then text, then calls of tools that it does not offer."""
-    weather, text = saved("weather"), saved("text", like="openrouter-no-deltas", model="gpt-4.1-mini")
-    playlists = saved("playlists", like="openai-chat-no-arguments")
-    offering = replace(ASKED, tools=frozenset({"get_weather", "other"}))
-    assert chosen(offering, playlists, text, weather) == "weather"
-    assert chosen(offering, playlists, text) == "text"
-    assert chosen(offering, playlists) == "playlists"
-
-
-def test_the_users_last_words_decide_between_equals() -> None:
-    """So a recorded conversation is played back in its own words."""
-    fixtures = [saved("a", words="red?"), saved("b", words="blue?")]
-    assert chosen(replace(ASKED, words="blue?"), *fixtures) == "b"
-    first = Provider(fixtures).choose(replace(ASKED, words="green?"))
-    assert first is fixtures[0]
-
-
-def test_who_asks_for_a_stream_is_not_given_a_whole_answer() -> None:
-    """The other way round works: it is put together."""
-    streamed, whole, _ = load(FLOWS / "openrouter-no-deltas.flow")
-    assert Provider([whole]).choose(ASKED) is None
-    assert Provider([whole, streamed]).choose(ASKED) is streamed
-    assert Provider([streamed]).choose(replace(ASKED, form=Form.WHOLE)) is streamed
-    assert Provider([streamed, whole]).choose(replace(whole.asked)) is whole
-
-
-def test_an_http_error_comes_behind_all_other_answers() -> None:
-    """It can be given in any form."""
-    whole = load(FLOWS / "openrouter-no-deltas.flow")[1]
-    failed = replace(whole, status=429)
-    assert Provider([failed]).choose(ASKED) is failed
-    assert Provider([failed, saved("far", model="claude")]).choose(ASKED) is not failed
-    flow = flow_for({"model": "m", "messages": [], "stream": True})
-    assert answered(Provider([failed]), flow).status_code == 429
-
-
-def test_another_protocol_never_fits() -> None:
-    """Whatever else does."""
-    assert Provider(load(FLOWS / "anthropic-single.flow")).choose(ASKED) is None
-
-
 @pytest.mark.parametrize("path", sorted(FLOWS.glob("*.flow")), ids=lambda path: path.stem)
 def test_a_recorded_request_gets_its_own_answer_out_of_all(path: Path) -> None:
     """Byte for byte, with the recorded status and headers, told like a recorded flow."""
@@ -144,7 +51,7 @@ def test_a_recorded_request_gets_its_own_answer_out_of_all(path: Path) -> None:
         kept = [pair for pair in fixture.headers if pair[0] not in {b"transfer-encoding", b"content-length"}]
         assert [pair for pair in response.headers.fields if pair[0] != b"content-length"] == kept
         assert chunks_of(flow) == list(fixture.chunks)
-        assert Path(flow.comment.removeprefix("answered from ")).name == Path(fixture.source).name
+        assert (flow.comment, flow.metadata[REPLAY]["answer"]) == (f"answered from {fixture.source}: exact", "exact")
         again = read_flow(flow, "x#0")
         assert again
         assert again.payloads == fixture.payloads
@@ -204,6 +111,29 @@ def test_a_coded_request_is_read() -> None:
     assert answered(Provider.load([GLM]), flow).status_code == 200
 
 
+def test_an_http_error_is_given_as_it_was() -> None:
+    """Also to who asks for a stream."""
+    failed = replace(load(FLOWS / "openrouter-no-deltas.flow")[1], status=429)
+    flow = flow_for({"model": "m", "messages": [], "stream": True})
+    response = answered(Provider([failed]), flow)
+    assert (response.status_code, response.content) == (429, failed.body)
+
+
+def test_a_strict_provider_refuses_what_was_not_recorded() -> None:
+    """With the nearest flow and the place where the requests part; nothing secret shows."""
+    fixture = load(Path(GLM))[0]
+    key = "sk-" + "a1b2" * 8
+    message = {"role": "user", "content": f"use {key}"}
+    flow = flow_for({**fixture.request, "messages": [message]})
+    response = answered(Provider([fixture], strict=True), flow)
+    assert response.status_code == 404
+    told = json.loads(response.content or b"")["error"]["message"]
+    assert f"no saved answer to this openai-chat request. Near: {fixture.source} parts at messages[0].content" in told
+    assert key not in f"{told}{flow.comment}{flow.metadata}"
+    assert flow.metadata[REPLAY]["answer"] == "refused"
+    assert answered(Provider([fixture], strict=True), flow_for(fixture.request)).content == fixture.body
+
+
 def test_a_request_that_nothing_fits_is_told_what_there_is() -> None:
     """A 404 with the protocol asked for and those that are saved."""
     flow = flow_for({"model": "m", "max_tokens": 1, "messages": []}, "/v1/messages")
@@ -226,7 +156,7 @@ def test_paths_are_read_in_their_order(tmp_path: Path) -> None:
     again = tmp_path / "again.flow"
     shutil.copy(GLM, again)
     for paths in ([GLM, str(tmp_path)], [str(tmp_path), GLM]):
-        best = Provider.load(paths).choose(ASKED)
+        best = Provider.load(paths).matcher.best(ASKED)
         assert best
         assert best.source == f"{again if paths[1] == GLM else GLM}#0"
     with pytest.raises(ProviderError, match=r"there is no .*nothing\.flow"):
@@ -236,4 +166,4 @@ def test_paths_are_read_in_their_order(tmp_path: Path) -> None:
 def test_a_path_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mitmproxy's options are not expanded by a shell."""
     monkeypatch.setenv("HOME", str(FLOWS))
-    assert Provider.load(["~/glm-5.flow"]).choose(ASKED)
+    assert Provider.load(["~/glm-5.flow"]).matcher.best(ASKED)

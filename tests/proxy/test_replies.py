@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from toolstream_core.dialects.asked import Asked, Form
 from toolstream_core.fixtures import load
+from toolstream_core.fixtures.matching import Answer, Match
 from toolstream_core.proxy.replies import models, nothing_saved
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -54,7 +56,11 @@ def test_other_paths_list_nothing(path: str) -> None:
 )
 def test_the_message_stands_where_the_sdk_looks(dialect: str, where: tuple[str, ...]) -> None:
     """And names what there is, each model once."""
-    said: Any = nothing_saved(dialect, load(FLOWS / "gemini-single.flow"))
+    wanted = Asked(dialect=dialect, model="m", form=Form.WHOLE, tools=frozenset(), results=0, words="")
+    file, there = ("glm-5", "openai-chat (z-ai/glm-5)")
+    if dialect == "openai-chat":
+        file, there = ("gemini-single", "gemini (gemini-2.5-flash)")
+    said: Any = nothing_saved(Match(Answer.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
     for key in where:
         said = said[key]
-    assert said == (f"toolstream_provider has no saved {dialect} answer. There is: gemini (gemini-2.5-flash)")
+    assert said == f"toolstream_provider has no saved {dialect} answer. There is: {there}"

@@ -16,11 +16,11 @@ from toolstream_core.dialects import DIALECTS
 from toolstream_core.dialects.request import looks_like_llm, wants_stream
 from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.pace import drawn
-from toolstream_core.proxy import gate
+from toolstream_core.proxy import gate, replay
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
-from toolstream_core.proxy.options import CHANGES, LEVELS, declare, malformed, refuse_misspelt, speed_of
+from toolstream_core.proxy.options import CHANGES, LEVELS, declare, filter_of, malformed, refuse_misspelt, speed_of
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
 from toolstream_core.proxy.provided import breaks
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
@@ -95,10 +95,10 @@ class ToolstreamAddon:
             message = f"toolstream_log: {ctx.options.toolstream_log!r} is none of {', '.join(LEVELS)}"
             raise exceptions.OptionsError(message)
         if "toolstream_filter" in updated:
-            self._configure_filter(ctx.options.toolstream_filter)
+            self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
             self._configure_jsonl(ctx.options.toolstream_jsonl)
-        if "toolstream_provider" in updated:
+        if updated & {"toolstream_provider", "toolstream_provider_strict"}:
             self._configure_provider(ctx.options.toolstream_provider)
         if updated & CHANGES:
             self._configure_changes()
@@ -125,6 +125,7 @@ class ToolstreamAddon:
                 self._timing.destreams(flow)
         if self._provider is not None and flow.response is None:
             self._provider.answer(flow)
+            self._tell_replay(flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let a streamed answer through as it comes, and look at what may be an LLM's."""
@@ -237,6 +238,12 @@ class ToolstreamAddon:
             sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
         return sinks
 
+    def _tell_replay(self, flow: http.HTTPFlow) -> None:
+        """Tell which saved flow answered, if one did."""
+        if self._filtered(flow):
+            line = self._out.line if self._out is not None and ctx.options.toolstream_log != "off" else None
+            replay.tell(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
+
     def _prepare(self, flow: http.HTTPFlow) -> None:
         """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""
         if not self._filtered(flow):
@@ -255,16 +262,6 @@ class ToolstreamAddon:
             Path(where.filename).name,
             where.lineno,
         )
-
-    def _configure_filter(self, expression: str) -> None:
-        try:
-            self._filter = flowfilter.parse(expression) if expression else None
-        except ValueError as error:
-            message = (
-                f"toolstream_filter: {expression!r} is no mitmproxy filter expression ({error}). "
-                "Right would be, for example: ~d api.openai.com & ~m POST"
-            )
-            raise exceptions.OptionsError(message) from error
 
     def _configure_jsonl(self, path: str) -> None:
         if self._jsonl is not None:
@@ -293,7 +290,8 @@ class ToolstreamAddon:
 
     def _configure_provider(self, paths: Sequence[str]) -> None:
         try:
-            self._provider = Provider.load(paths) if paths else None
+            strict = ctx.options.toolstream_provider_strict
+            self._provider = Provider.load(paths, strict=strict) if paths else None
         except ProviderError as error:
             raise exceptions.OptionsError(f"toolstream_provider: {error}") from error
         if self._provider is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.dialects.asked import Form
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.wire import look
 from toolstream_core.wire.frame import parse
@@ -18,15 +17,6 @@ if TYPE_CHECKING:
     type Payloads = Sequence[dict[str, Json]]
 
 # The calls are what the stream meant, as the record resolved them; everything else is what its events said.
-
-
-def form_of(fixture: Fixture) -> Form:
-    """How the saved body is cut."""
-    if not fixture.record.streamed:
-        return Form.WHOLE
-    if fixture.record.dialect == "ollama":
-        return Form.LINES
-    return Form.ARRAY if fixture.body.lstrip().startswith(b"[") else Form.EVENTS
 
 
 def assemble(fixture: Fixture) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mitmproxy import flowfilter
 from mitmproxy.exceptions import OptionsError
 
 from toolstream_core.settings import nearest
@@ -20,6 +21,7 @@ OURS = (
     "toolstream_filter",
     "toolstream_jsonl",
     "toolstream_provider",
+    "toolstream_provider_strict",
     "toolstream_speed",
     "toolstream_repair",
     "toolstream_shape",
@@ -30,6 +32,7 @@ CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault"
 LEVELS = ("off", "calls", "chunks")
 
 
+# A table, read from top to bottom.
 def declare(loader: Loader) -> None:
     """Tell mitmproxy of them."""
     loader.add_option(
@@ -46,6 +49,12 @@ def declare(loader: Loader) -> None:
         Sequence[str],
         [],
         "Saved flows (files or folders) that answer LLM requests in the provider's place.",
+    )
+    loader.add_option(
+        "toolstream_provider_strict",
+        bool,
+        False,  # noqa: FBT003 - mitmproxy's signature
+        "Whether a request that was not recorded is refused, instead of answered with what fits best.",
     )
     loader.add_option(
         "toolstream_speed",
@@ -77,6 +86,18 @@ def declare(loader: Loader) -> None:
         0,
         "Faults of a probability are drawn from this number, so that a run can be repeated.",
     )
+
+
+def filter_of(expression: str) -> flowfilter.TFilter | None:
+    """The value of `toolstream_filter`. Raises `OptionsError`."""
+    try:
+        return flowfilter.parse(expression) if expression else None
+    except ValueError as error:
+        message = (
+            f"toolstream_filter: {expression!r} is no mitmproxy filter expression ({error}). "
+            "Right would be, for example: ~d api.openai.com & ~m POST"
+        )
+        raise OptionsError(message) from error
 
 
 def speed_of(text: str) -> float:

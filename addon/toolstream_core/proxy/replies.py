@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.fixtures.matching import names_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.fixtures import Fixture
+    from toolstream_core.fixtures.matching import Match
     from toolstream_core.model import Json
 
 _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
@@ -43,18 +46,14 @@ def _entry(name: str) -> Json:
     return {**openai, "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
 
 
-def names_of(fixture: Fixture) -> list[str]:
-    """What a fixture's model is called: as it was asked for, and as the answer said it."""
-    return [name for name in (fixture.asked.model, fixture.record.model) if name]
-
-
-def nothing_saved(dialect: str, fixtures: Sequence[Fixture]) -> Json:
+def nothing_saved(match: Match, fixtures: Sequence[Fixture]) -> Json:
     """The body of a 404, in the form in which the SDKs of that API show it."""
-    there: dict[str, set[str]] = {}
-    for one in fixtures:
-        there.setdefault(one.asked.dialect, set()).update(names_of(one)[:1])
-    listed = "; ".join(f"{name} ({', '.join(sorted(models))})" for name, models in sorted(there.items()))
-    message = f"toolstream_provider has no saved {dialect} answer. There is: {listed}"
+    dialect = match.wanted.dialect
+    if any(one.asked.dialect == dialect for one in fixtures):
+        near = "; ".join(f"{one.source} {one.why}" for one in match.near)
+        message = f"toolstream_provider has no saved answer to this {dialect} request. Near: {near}"
+    else:
+        message = f"toolstream_provider has no saved {dialect} answer. There is: {_listed(fixtures)}"
     match dialect:
         case "anthropic":
             return {"type": "error", "error": {"type": "not_found_error", "message": message}}
@@ -63,3 +62,10 @@ def nothing_saved(dialect: str, fixtures: Sequence[Fixture]) -> Json:
         case "ollama":
             return {"error": message}
     return {"error": {"message": message, "type": "not_found_error", "param": None, "code": "no_saved_answer"}}
+
+
+def _listed(fixtures: Sequence[Fixture]) -> str:
+    there: dict[str, set[str]] = {}
+    for one in fixtures:
+        there.setdefault(one.asked.dialect, set()).update(names_of(one)[:1])
+    return "; ".join(f"{name} ({', '.join(sorted(models))})" for name, models in sorted(there.items()))

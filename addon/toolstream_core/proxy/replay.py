@@ -1,0 +1,61 @@
+"""What is told of an answer that a saved flow gave: in the flow, in the log, as a JSON line. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.fixtures.matching import Answer
+from toolstream_core.proxy.watch import secrets_of
+from toolstream_core.redact import redacted
+from toolstream_core.report.paint import word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mitmproxy import http
+
+    from toolstream_core.fixtures.matching import Match
+
+REPLAY = "toolstream_replay"
+"""The key of `flow.metadata` under which it is."""
+VERSION = 1
+
+
+def note(flow: http.HTTPFlow, match: Match) -> None:
+    """Keep with the flow which fixture answered it, and whether its request was the recorded one."""
+    said: dict[str, Any] = {
+        "version": VERSION,
+        "answer": str(match.answer),
+        "dialect": match.wanted.dialect,
+        "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
+        "source": match.fixture.source if match.fixture else None,
+    }
+    if match.parting is not None:
+        said |= match.parting._asdict()
+    if match.near:
+        said["near"] = [near._asdict() for near in match.near]
+    flow.metadata[REPLAY] = said
+    source = f"answered from {match.fixture.source}: " if match.fixture else ""
+    flow.comment = f"{source}{_outcome(said)}"
+
+
+def tell(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Callable[[str], None] | None) -> None:
+    """Tell it, where it was a saved flow that answered."""
+    said = flow.metadata.get(REPLAY)
+    if said is None:
+        return
+    if line is not None:
+        words = [flow.request.pretty_host, said["model"], said["source"]]
+        line(f"replay {' '.join(word(one) for one in words if one)} {_outcome(said)}")
+    if jsonl is not None:
+        more = {key: value for key, value in said.items() if key != "version"}
+        jsonl(json.dumps({"type": "replay", "flow": flow.id, "host": flow.request.pretty_host, **more}))
+
+
+def _outcome(said: dict[str, Any]) -> str:
+    if said["answer"] == Answer.DIVERGED:
+        return f"diverged: {said['at']}: recorded {said['recorded']}, asked {said['asked']}"
+    if said["answer"] == Answer.REFUSED:
+        return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in said["near"]))
+    return str(said["answer"])
