@@ -18,10 +18,22 @@ from toolstream_core.dialects.request import model as asked_model
 from toolstream_core.pace import drawn
 from toolstream_core.proxy import gate, replay
 from toolstream_core.proxy.callables import pieces, through
+from toolstream_core.proxy.capture import Capture
+from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
-from toolstream_core.proxy.options import CHANGES, LEVELS, declare, filter_of, malformed, refuse_misspelt, speed_of
-from toolstream_core.proxy.outlet import FileOutlet, Outlet, terminal
+from toolstream_core.proxy.options import (
+    CAPTURE,
+    CHANGES,
+    LEVELS,
+    changes_of,
+    declare,
+    filter_of,
+    malformed,
+    refuse_misspelt,
+    speed_of,
+)
+from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
 from toolstream_core.proxy.provided import breaks
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.request_ids import answer_ids, restore
@@ -30,8 +42,7 @@ from toolstream_core.proxy.watch import Watch, exchange_of, request_json
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
-from toolstream_core.settings import NOTHING, SettingsError, Words
-from toolstream_core.settings import settings as settings_of
+from toolstream_core.settings import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,6 +77,7 @@ class ToolstreamAddon:
         self._jsonl: FileOutlet | None = None
         self._provider: Provider | None = None
         self._paint = plain
+        self._capture = Capture()
         self._codings = Codings()
         self._settings = NOTHING
         self._ids = Ids()
@@ -100,8 +112,10 @@ class ToolstreamAddon:
             self._configure_jsonl(ctx.options.toolstream_jsonl)
         if updated & {"toolstream_provider", "toolstream_provider_strict"}:
             self._configure_provider(ctx.options.toolstream_provider)
+        if updated & CAPTURE:
+            self._capture.configure(ctx.options)
         if updated & CHANGES:
-            self._configure_changes()
+            self._settings = changes_of(ctx.options)
         if updated & (CHANGES | {"toolstream_provider", "toolstream_speed"}):
             speed = speed_of(ctx.options.toolstream_speed)
             self._timing.configure(self._settings, speed if self._provider is not None else None)
@@ -147,7 +161,9 @@ class ToolstreamAddon:
         faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
         picks = [pick for _, pick in faults]
         ids = answer_ids(flow, self._ids)
-        watch = Watch(flow, request, self._sinks, self._failed, settings, ids, self._bodies, picks)
+        watched = (flow, request, self._sinks, self._failed, settings, ids, self._bodies, picks)
+        recording = self._capture.begin(flow)
+        watch = Watch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
         if passing:
             if self._timing.begin(flow, watch, faults) or watch.rewrites:
@@ -182,6 +198,8 @@ class ToolstreamAddon:
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
             watch.close()
+        elif self._filtered(flow) and gate.AGAIN not in flow.metadata:
+            self._capture.unanswered(flow)
 
     def done(self) -> None:
         """Tell what is left."""
@@ -189,6 +207,7 @@ class ToolstreamAddon:
             watch.finish(broken="the proxy was stopped")
             watch.close()
         self._watches.clear()
+        self._capture.close()
         if self._out is not None:
             self._out.flush()
         if self._jsonl is not None:
@@ -204,7 +223,7 @@ class ToolstreamAddon:
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
         told = ctx.options.toolstream_log != "off" or self._jsonl is not None or self._listeners is not None
-        return (told or self._settings.rewrites) and self._filtered(flow)
+        return (told or self._settings.rewrites or self._capture.on) and self._filtered(flow)
 
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
@@ -267,26 +286,7 @@ class ToolstreamAddon:
         if self._jsonl is not None:
             self._jsonl.close()
             self._jsonl = None
-        if not path:
-            return
-        try:
-            self._jsonl = FileOutlet(Path(path).expanduser())
-        except OSError as error:
-            message = (
-                f"toolstream_jsonl: {path!r} cannot be written ({error.strerror}). "
-                "Right would be the path of a file in a folder that exists."
-            )
-            raise exceptions.OptionsError(message) from error
-
-    def _configure_changes(self) -> None:
-        options = ctx.options
-        words = Words(
-            options.toolstream_repair, options.toolstream_shape, options.toolstream_fault, options.toolstream_seed
-        )
-        try:
-            self._settings = settings_of(words)
-        except SettingsError as error:
-            raise exceptions.OptionsError(str(error)) from error
+        self._jsonl = jsonl_outlet(path) if path else None
 
     def _configure_provider(self, paths: Sequence[str]) -> None:
         try:

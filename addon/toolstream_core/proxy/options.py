@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mitmproxy import flowfilter
 from mitmproxy.exceptions import OptionsError
 
-from toolstream_core.settings import nearest
+from toolstream_core.settings import Settings, SettingsError, Words, nearest, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,8 +27,14 @@ OURS = (
     "toolstream_shape",
     "toolstream_fault",
     "toolstream_seed",
+    "toolstream_capture",
+    "toolstream_capture_when",
+    "toolstream_capture_text",
+    "toolstream_capture_max",
+    "toolstream_capture_secret",
 )
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
+CAPTURE = frozenset(name for name in OURS if name.startswith("toolstream_capture"))
 LEVELS = ("off", "calls", "chunks")
 
 
@@ -86,6 +92,42 @@ def declare(loader: Loader) -> None:
         0,
         "Faults of a probability are drawn from this number, so that a run can be repeated.",
     )
+    _declare_capture(loader)
+
+
+def _declare_capture(loader: Loader) -> None:
+    loader.add_option(
+        "toolstream_capture",
+        str,
+        "",
+        "A folder that gets one flow file, without secrets, for each flow of an LLM that has ended.",
+    )
+    loader.add_option(
+        "toolstream_capture_when",
+        str,
+        "all",
+        "Which flows are captured: all, those with findings (warnings and errors) or that failed, or those with "
+        "errors: that broke, are an HTTP error, hold one, or have a finding of severity error.",
+    )
+    loader.add_option(
+        "toolstream_capture_text",
+        str,
+        "keep",
+        "What captures hold of chat text: the text itself (keep), mask characters (mask), "
+        "or filler of the same shape (shape).",
+    )
+    loader.add_option(
+        "toolstream_capture_max",
+        str,
+        "1G",
+        "Bytes that the captures in the folder may have together, such as 500M; then nothing more is captured.",
+    )
+    loader.add_option(
+        "toolstream_capture_secret",
+        Sequence[str],
+        [],
+        "More that is redacted in captures: the name of a header, parameter or field, or /a regular expression/.",
+    )
 
 
 def filter_of(expression: str) -> flowfilter.TFilter | None:
@@ -98,6 +140,17 @@ def filter_of(expression: str) -> flowfilter.TFilter | None:
             "Right would be, for example: ~d api.openai.com & ~m POST"
         )
         raise OptionsError(message) from error
+
+
+def changes_of(options: Options) -> Settings:
+    """What `CHANGES` ask for. Raises `OptionsError`."""
+    words = Words(
+        options.toolstream_repair, options.toolstream_shape, options.toolstream_fault, options.toolstream_seed
+    )
+    try:
+        return settings(words)
+    except SettingsError as error:
+        raise OptionsError(str(error)) from error
 
 
 def speed_of(text: str) -> float:

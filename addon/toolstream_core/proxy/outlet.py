@@ -6,11 +6,13 @@ import asyncio
 import logging
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+
+from mitmproxy.exceptions import OptionsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 FLUSH_AFTER = 0.02
 """Seconds that a line may wait for others before it is written."""
@@ -105,3 +107,15 @@ class FileOutlet(Outlet):
             self._file.flush()
         except OSError as error:
             logger.error("toolstream: the JSONL file cannot be written: %s", error.strerror)  # noqa: TRY400 - one line
+
+
+def jsonl_outlet(path: str) -> FileOutlet:
+    """Where `toolstream_jsonl` goes. Raises `OptionsError`."""
+    try:
+        return FileOutlet(Path(path).expanduser())
+    except OSError as error:
+        message = (
+            f"toolstream_jsonl: {path!r} cannot be written ({error.strerror}). "
+            "Right would be the path of a file in a folder that exists."
+        )
+        raise OptionsError(message) from error

@@ -80,6 +80,9 @@ def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensi
     value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
     if value is None or is_placeholder(value[0]):
         return None
+    if between.groupdict().get("sign") == b",":
+        # Two words of a list, such as `"role": "user", "content"`, unless the second one is none.
+        return value.span() if looks_random(value[0]) else None
     sure = in_query or bool(between["open"])
     return value.span() if counts_as_secret(value[0], level, sure=sure) else None
 

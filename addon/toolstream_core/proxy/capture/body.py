@@ -1,0 +1,94 @@
+"""A body as it is kept: decoded, redacted, with its cuts. Bounded memory, however long it is."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pack_pair
+from toolstream_core.proxy.capture.spool import Spool
+from toolstream_core.redaction import BodyRedactor
+from toolstream_core.wire.coding import CodingError, Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from toolstream_core.redaction import Redaction
+
+type Batch = Sequence[tuple[float, bytes]]
+"""Chunks, each with the time at which it came, in seconds of any clock that only goes on."""
+
+
+class KeptBody:
+    """One body. Used by the writer's thread alone."""
+
+    def __init__(self, folder: Path, redaction: Redaction, known: Sequence[str], coding: str = "") -> None:
+        """`known` are secrets of the request; `coding` is the content coding that is undone."""
+        self._redactor = BodyRedactor(redaction, known)
+        self._bytes, self._cuts = Spool(folder), Spool(folder)
+        self._begun: float | None = None
+        self._digest = hashlib.blake2b()
+        self._decode: Callable[[bytes], bytes] | None = None
+        self.failure: str | None = None
+        """Why the body cannot be decoded, where it cannot; nothing of it is kept then."""
+        if coding:
+            try:
+                self._decode = Decoder(coding).decode
+            except CodingError as error:
+                self.failure = str(error)
+
+    def add(self, batch: Batch) -> int:
+        """Take chunks; how many bytes more are kept. Raises `OSError`."""
+        if self.failure is not None:
+            return 0
+        before = self.size
+        if self._begun is None and batch:
+            self._begun = batch[0][0]
+        try:
+            data = self._cut(batch)
+        except CodingError as error:
+            self.failure = str(error)
+            return 0
+        self._digest.update(data)
+        self._bytes.write(self._redactor.feed(data))
+        return self.size - before
+
+    def end(self) -> None:
+        """No more comes. Raises `OSError`."""
+        self._bytes.write(self._redactor.finish())
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept, those of the cuts too."""
+        return self._bytes.size + self._cuts.size
+
+    @property
+    def length(self) -> int:
+        """Bytes of the body, decoded."""
+        return 0 if self.failure is not None else self._bytes.size
+
+    @property
+    def digest(self) -> bytes:
+        """Equal for two bodies whose bytes were equal as they came."""
+        return self._digest.digest()
+
+    def content(self) -> Streamed | bytes:
+        """The bytes."""
+        return Streamed(BYTES, self._bytes.size, self._bytes.pieces) if self.length else b""
+
+    def chunks(self) -> Streamed | list[object]:
+        """`[[milliseconds since the first byte, bytes], …]`."""
+        return Streamed(LIST, self._cuts.size, self._cuts.pieces) if self.length else []
+
+    def close(self) -> None:
+        """Forget it all."""
+        self._bytes.close()
+        self._cuts.close()
+
+    def _cut(self, batch: Batch) -> bytes:
+        """The decoded bytes of `batch`, whose cuts are noted. Raises `CodingError`."""
+        begun, decode = self._begun or 0.0, self._decode
+        plain = batch if decode is None else [(when, decode(chunk)) for when, chunk in batch]
+        self._cuts.write(b"".join([pack_pair(round((when - begun) * 1000), len(data)) for when, data in plain if data]))
+        return b"".join([data for _, data in plain])

@@ -1,0 +1,147 @@
+"""Which flows are captured, where to, and what is told when that fails. Knows mitmproxy's flow and options."""
+
+from __future__ import annotations
+
+import logging
+import re
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mitmproxy.exceptions import OptionsError
+
+from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
+from toolstream_core.proxy.capture.folder import Folder, QuotaError
+from toolstream_core.proxy.capture.recording import Recording
+from toolstream_core.proxy.capture.when import When, is_kept
+from toolstream_core.proxy.capture.worker import Worker
+from toolstream_core.redaction import Redaction, TextMode
+
+if TYPE_CHECKING:
+    import enum
+    from collections.abc import Iterable
+
+    from mitmproxy import http
+    from mitmproxy.options import Options
+
+logger = logging.getLogger(__name__)
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+class Capture:
+    """Writes flows as they end. Off until it is configured."""
+
+    def __init__(self) -> None:
+        """Nothing is captured."""
+        self._store: Store | None = None
+        self._when = When.ALL
+        self._worker = Worker()
+        self._full = self._failing = False
+
+    @property
+    def on(self) -> bool:
+        """Whether flows are captured."""
+        return self._store is not None and not self._full
+
+    def configure(self, options: Options) -> None:
+        """Take the options. Raises `OptionsError`."""
+        limit = size_of(options.toolstream_capture_max)
+        redaction = redaction_of(options.toolstream_capture_text, options.toolstream_capture_secret)
+        self._when = When(_one_of("toolstream_capture_when", options.toolstream_capture_when, When))
+        self._full = self._failing = False
+        self._store = None
+        if options.toolstream_capture:
+            folder = _folder(options.toolstream_capture, limit)
+            self._store = Store(folder, redaction, self._failed, self._wrote)
+
+    def begin(self, flow: http.HTTPFlow) -> Recording | None:
+        """What takes the flow's bytes from now on; `None` where flows are not captured."""
+        if self._store is None or self._full:
+            return None
+        return Recording(flow, Draft(self._store, flow.id, flow.request), self._worker, self._keeps)
+
+    def unanswered(self, flow: http.HTTPFlow) -> None:
+        """Capture a request to an LLM that got no answer at all."""
+        if flow.response is None and flow.error is not None and (recording := self.begin(flow)) is not None:
+            recording.end(flow, None, flow.error.msg, differs=False)
+
+    def close(self) -> None:
+        """Wait until everything is written."""
+        self._worker.close()
+
+    def _keeps(self, ending: Ending) -> bool:
+        return is_kept(ending, self._when)
+
+    def _wrote(self) -> None:
+        self._failing = False
+
+    def _failed(self, flow_id: str, error: Exception) -> None:
+        """One clear error; more of the same follow only after another flow could be written."""
+        if isinstance(error, QuotaError):
+            if not self._full:
+                self._full = True
+                logger.error(
+                    "toolstream_capture: %s; no more flows are captured. "
+                    "Delete some and start anew, or set toolstream_capture_max higher.",
+                    error,
+                )
+        elif isinstance(error, OSError | SlowDiskError):
+            if not self._failing:
+                self._failing = True
+                why = error.strerror if isinstance(error, OSError) else "the disk is too slow for what comes"
+                logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
+        else:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"
+            logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, place)
+
+
+def size_of(text: str) -> int:
+    """Bytes that a text like `500M` says. Raises `OptionsError`."""
+    found = _SIZE.fullmatch(text.strip())
+    size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
+    if size <= 0:
+        message = f"toolstream_capture_max: {text!r} is no number of bytes; right would be, for example, 500M or 2G"
+        raise OptionsError(message)
+    return size
+
+
+def redaction_of(text: str, secrets: Iterable[str]) -> Redaction:
+    """What is to be redacted; a secret is a name or a `/regular expression/`. Raises `OptionsError`."""
+    names = [one for one in secrets if not _is_pattern(one)]
+    patterns = [one[1:-1] for one in secrets if _is_pattern(one)]
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            message = f"toolstream_capture_secret: /{pattern}/ is no regular expression: {error}"
+            raise OptionsError(message) from error
+    mode = TextMode(_one_of("toolstream_capture_text", text, TextMode))
+    return Redaction(text=mode, names=tuple(names), patterns=tuple(patterns))
+
+
+def _is_pattern(secret: str) -> bool:
+    return len(secret) > 2 and secret[0] == secret[-1] == "/"  # noqa: PLR2004 - two slashes with something in between
+
+
+def _one_of(option: str, value: str, known: type[enum.StrEnum]) -> str:
+    if value not in set(known):
+        raise OptionsError(f"{option}: {value!r} is none of {', '.join(known)}")
+    return value
+
+
+def _folder(text: str, limit: int) -> Folder:
+    path = Path(text).expanduser()
+    try:
+        folder = Folder(path, limit)
+    except OSError as error:
+        message = (
+            f"toolstream_capture: {text!r} cannot be written to ({error.strerror}). "
+            "Right would be a folder that you may write to, or the path of one that can be made."
+        )
+        raise OptionsError(message) from error
+    if folder.made:
+        logger.info("toolstream_capture: made the folder %s", path)
+    return folder

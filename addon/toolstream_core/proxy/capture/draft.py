@@ -1,0 +1,195 @@
+"""What is kept of one flow, and the flow file it becomes. Knows mitmproxy's flow files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy import flow, http
+
+from toolstream_core.dialects import asked
+from toolstream_core.fixtures import content_of, redact
+from toolstream_core.model import Runs
+from toolstream_core.proxy.capture.body import KeptBody
+from toolstream_core.proxy.capture.names import stem
+from toolstream_core.proxy.capture.packing import numbers, pack
+from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
+from toolstream_core.report.jsonform import record_object
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from toolstream_core.proxy.capture.body import Batch
+    from toolstream_core.proxy.capture.folder import Folder
+    from toolstream_core.record import Record
+    from toolstream_core.redaction import Redaction
+
+VERSION = 1
+"""Of `flow.metadata["toolstream"]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A flow that is over."""
+
+    state: dict[str, Any]
+    """As mitmproxy saves it, without the response's body."""
+    record: Record | None
+    broken: str | None
+    """How it ended, where not by its own end."""
+    differs: bool
+    """Whether the client got the bytes in another time, or with another end, on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where captures go, and what is taken out of them."""
+
+    folder: Folder
+    redaction: Redaction
+    failed: Callable[[str, Exception], None]
+    """Is told of a flow, by its id, that is not kept, and why."""
+    wrote: Callable[[], None]
+    """Is told of each that is."""
+
+
+class SlowDiskError(Exception):
+    """More bytes come than can be redacted and written."""
+
+
+class Draft:
+    """One flow's bodies as they come. Used by the worker's thread alone, but for `too_slow`."""
+
+    def __init__(self, store: Store, flow_id: str, request: http.Request) -> None:
+        """Nothing has come."""
+        self._store = store
+        self._id = flow_id
+        self._known = known_secrets(request.headers.items(multi=True), request.path)
+        self._upstream: KeptBody | None = None
+        self._client: KeptBody | None = None
+        self._failed = False
+
+    def add_upstream(self, batch: Batch, coding: str) -> None:
+        """Take chunks that upstream said."""
+        if self._upstream is None:
+            self._upstream = self._body(coding)
+        self._add(self._upstream, batch)
+
+    def add_client(self, batch: Batch) -> None:
+        """Take pieces that the client got."""
+        if self._client is None:
+            self._client = self._body()
+        self._add(self._client, batch)
+
+    def too_slow(self) -> None:
+        """Give up: there is no room for what comes."""
+        self._fail(SlowDiskError())
+
+    def finish(self, ending: Ending) -> None:
+        """Write the flow."""
+        try:
+            if not self._failed:
+                self._write(ending)
+                self._store.wrote()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
+            self._fail(error)
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Forget it all."""
+        for body in (self._upstream, self._client):
+            if body is not None:
+                body.close()
+
+    def _body(self, coding: str = "") -> KeptBody:
+        return KeptBody(self._store.folder.path, self._store.redaction, self._known, coding)
+
+    def _add(self, body: KeptBody, batch: Batch) -> None:
+        if self._failed:
+            return
+        try:
+            body.add(batch)
+            self._store.folder.make_room(sum(one.size for one in (self._upstream, self._client) if one is not None))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        if not self._failed:
+            self._failed = True
+            self._store.failed(self._id, error)
+
+    def _write(self, ending: Ending) -> Path:
+        for body in (self._upstream, self._client):
+            if body is not None:
+                body.end()
+        clean = self._clean(ending)
+        clean["metadata"] = {"toolstream": self._metadata(ending)}
+        if clean["response"] is not None:
+            self._put_body(clean["response"])
+        packed = pack(clean)
+        return self._store.folder.write(self._name(ending), packed.size, packed.pieces())
+
+    def _clean(self, ending: Ending) -> dict[str, Any]:
+        """The flow's state without secrets, and without what bodies it may have had."""
+        state = dict(ending.state)
+        if ending.broken is not None and state["error"] is None:
+            state["error"] = flow.Error(ending.broken).get_state()
+        state["metadata"] = {}
+        bare = http.HTTPFlow.from_state(state)
+        assert isinstance(bare, http.HTTPFlow)
+        return dict(redact(bare, redaction=self._store.redaction).get_state())
+
+    def _put_body(self, response: dict[str, Any]) -> None:
+        """Give a response upstream's body, decoded, and the headers that fit it."""
+        upstream = self._upstream
+        length = b"%d" % (0 if upstream is None else upstream.length)
+        unreadable = upstream is not None and upstream.failure is not None
+        response["content"] = b"" if upstream is None else upstream.content()
+        response["headers"] = [
+            [name, length if name.lower() == b"content-length" else value]
+            for name, value in response["headers"]
+            if name.lower() != b"content-encoding" or unreadable
+        ]
+
+    def _metadata(self, ending: Ending) -> dict[str, object]:
+        redaction = self._store.redaction
+        noted: dict[str, object] = {
+            "version": VERSION,
+            "chunks": [] if self._upstream is None else self._upstream.chunks(),
+            "text": redaction.text.value,
+        }
+        if self._client is not None and self._is_told_apart(ending):
+            noted["sent"] = {"body": self._client.content(), "chunks": self._client.chunks()}
+        if ending.record is not None:
+            noted["record"] = self._record(ending.record)
+        if ending.broken is not None:
+            noted["broken"] = redacted_text(ending.broken, redaction, self._known)
+        return noted
+
+    def _is_told_apart(self, ending: Ending) -> bool:
+        """Whether the client got something else than upstream said."""
+        assert self._client is not None
+        return ending.differs or self._upstream is None or self._upstream.digest != self._client.digest
+
+    def _record(self, record: Record) -> dict[str, Any]:
+        """The record as `inspect` prints it, redacted as a body is. Event numbers, which may be many, are streamed."""
+        told = record_object(replace(record, calls=[replace(call, events=Runs()) for call in record.calls]))
+        clean: dict[str, Any] = json.loads(
+            redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.redaction, self._known)
+        )
+        for call, one in zip(clean["calls"], record.calls, strict=True):
+            call["events"] = numbers(one.events)
+        return clean
+
+    def _name(self, ending: Ending) -> str:
+        request = http.Request.from_state(ending.state["request"])
+        what = asked.read(request.path, parse(content_of(request)))
+        record = ending.record
+        protocol = record.dialect if record is not None else what.dialect if what is not None else "unknown"
+        model = record.model if record is not None else what.model if what is not None else None
+        model = None if model is None else redacted_text(model, self._store.redaction, self._known)
+        return stem(request.timestamp_start, protocol, model)

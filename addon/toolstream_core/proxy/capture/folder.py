@@ -1,0 +1,100 @@
+"""The folder that captures are written to: whole files or none, within a quota. Knows the file system."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from toolstream_core.proxy.capture import locks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SUFFIX = ".flow"
+PART = ".part"
+"""Suffix of what is being written."""
+_HIDDEN = ".toolstream-"
+
+
+class QuotaError(Exception):
+    """The folder's captures would be more than they may be; the message says so."""
+
+
+class Folder:
+    """Where captures are written. Only its owner may read what is."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        """Make the folder where there is none, and clear what a killed process left; `limit` in bytes.
+
+        Raises `OSError` where nothing can be written there.
+        """
+        self.path = path
+        self.limit = limit
+        self.made = not path.exists()
+        """Whether there was no folder before."""
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass  # it can be written to
+        for part in path.glob(f"{_HIDDEN}*{PART}"):
+            locks.remove_unlocked(part)
+        self._used = self._measured()
+        self._written = 0
+
+    def make_room(self, size: int) -> None:
+        """Check that `size` more bytes may be written. Raises `QuotaError`."""
+        if self._used + size <= self.limit:
+            return
+        self._used = self._measured()  # some may have been deleted
+        if self._used + size > self.limit:
+            raise QuotaError(f"{self.path} holds {self._used} bytes of captures, and {size} more are too many")
+
+    def write(self, stem: str, size: int, pieces: Iterable[bytes]) -> Path:
+        """Write `size` bytes to a new file, `STEM-NNNN.flow`, or nothing at all. Raises `OSError` and `QuotaError`."""
+        self.make_room(size)
+        descriptor, name = tempfile.mkstemp(PART, _HIDDEN, self.path)
+        part = Path(name)
+        with os.fdopen(descriptor, "wb") as file:
+            try:
+                locks.lock(file)
+                _write(file, pieces)
+                final = self._publish(part, stem)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    part.unlink()
+                raise
+        self._used += size
+        return final
+
+    def _publish(self, part: Path, stem: str) -> Path:
+        """Give a whole file its name; one that is taken is never overwritten."""
+        while True:
+            self._written += 1
+            final = self.path / f"{stem}-{self._written:04}{SUFFIX}"
+            try:
+                final.hardlink_to(part)
+            except FileExistsError:
+                continue
+            except OSError:  # a file system without hard links
+                if final.exists():
+                    continue
+                part.rename(final)
+            else:
+                part.unlink()
+            return final
+
+    def _measured(self) -> int:
+        sizes = 0
+        for one in self.path.glob(f"*{SUFFIX}"):
+            with contextlib.suppress(OSError):
+                sizes += one.stat().st_size
+        return sizes
+
+
+def _write(file: IO[bytes], pieces: Iterable[bytes]) -> None:
+    for piece in pieces:
+        file.write(piece)
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,115 @@
+"""One flow while it is captured: the little that mitmproxy's loop does for it. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.proxy.capture.draft import Ending
+from toolstream_core.proxy.provided import provided
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mitmproxy import http
+
+    from toolstream_core.proxy.capture.body import Batch
+    from toolstream_core.proxy.capture.draft import Draft
+    from toolstream_core.proxy.capture.worker import Worker
+    from toolstream_core.record import Record
+
+BATCH = 64 * 1024
+"""Bytes that are handed on to the worker at once."""
+_OVERHEAD = 150
+"""Bytes that a waiting chunk takes beside its own."""
+
+
+class Recording:
+    """Takes what upstream said and what the client got, chunk by chunk."""
+
+    def __init__(self, flow: http.HTTPFlow, draft: Draft, worker: Worker, kept: Callable[[Ending], bool]) -> None:
+        """`kept` decides, when the flow is over, whether it is written."""
+        self._draft, self._worker, self._kept = draft, worker, kept
+        self._head = _head(flow.response)
+        if self._head is not None and provided(flow) is not None:
+            # The provider has set a length so that the answer can go in any case; none was recorded.
+            self._head["headers"] = [field for field in self._head["headers"] if field[0].lower() != b"content-length"]
+        self._request: http.Request | None = None
+        self._came = _Chunks(self._upstream_said)
+        self._went = _Chunks(self._client_got)
+        self._lost = self._over = False
+        self.take_upstream = self._came.add
+        """Takes a chunk as upstream said it, its coding not undone."""
+        self.take_client = self._went.add
+        """Takes a piece as the client gets it; called for answers alone that may leave otherwise than they came."""
+
+    def answered(self, response: http.Response, request: http.Request) -> None:
+        """Upstream was asked otherwise than the client asked: take what it was asked, and said, as a whole."""
+        self._head, self._request = _head(response), request
+        if response.raw_content:
+            self.take_upstream(response.raw_content)
+
+    def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
+        """The flow is over; `broken` says how, where it was not by its own end.
+
+        `differs`: whether the client got the bytes in another time, or with another end, on purpose.
+        """
+        if self._over:
+            return
+        self._over = True
+        self._came.flush()
+        self._went.flush()
+        ending = Ending(self._state(flow), record, broken, differs)
+        draft = self._draft
+        done = draft.discard if self._lost or not self._kept(ending) else lambda: draft.finish(ending)
+        self._worker.submit(done)
+
+    def _state(self, flow: http.HTTPFlow) -> dict[str, Any]:
+        """The flow as mitmproxy saves it, the response's head as upstream said it, without the body."""
+        state: dict[str, Any] = flow.get_state()
+        if self._request is not None:
+            state["request"] = self._request.get_state()
+        if self._head is not None and flow.response is not None:
+            ended = flow.response.timestamp_end or time.time()
+            trailers = flow.response.get_state()["trailers"]
+            state["response"] = {**self._head, "timestamp_end": ended, "trailers": trailers}
+        return state
+
+    def _upstream_said(self, batch: Batch, size: int) -> None:
+        coding = dict(self._head["headers"]).get(b"content-encoding", b"") if self._head else b""
+        self._submit(lambda: self._draft.add_upstream(batch, coding.decode("latin-1")), size)
+
+    def _client_got(self, batch: Batch, size: int) -> None:
+        self._submit(lambda: self._draft.add_client(batch), size)
+
+    def _submit(self, job: Callable[[], None], size: int) -> None:
+        if not self._lost and not self._worker.submit(job, size):
+            self._lost = True
+            self._draft.too_slow()
+
+
+class _Chunks:
+    """Collects chunks, each with its time, until they are worth a job."""
+
+    def __init__(self, hand_on: Callable[[Batch, int], None]) -> None:
+        self._hand_on = hand_on
+        self._waiting: list[tuple[float, bytes]] = []
+        self._room = BATCH
+
+    def add(self, chunk: bytes) -> None:
+        """Take one."""
+        self._waiting.append((time.monotonic(), chunk))
+        self._room -= len(chunk) + _OVERHEAD
+        if self._room < 0:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand on what is waiting."""
+        if self._waiting:
+            batch, self._waiting = self._waiting, []
+            size, self._room = BATCH - self._room, BATCH
+            self._hand_on(batch, size)
+
+
+def _head(response: http.Response | None) -> dict[str, Any] | None:
+    return None if response is None else {**response.get_state(), "content": b""}

@@ -1,0 +1,65 @@
+"""A thread that does what would keep the proxy's loop from its streams: redact, and wait for the disk."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOM = 16 * 1024 * 1024
+"""Bytes that may wait to be worked on."""
+PATIENCE = 0.25
+"""Seconds that the proxy's loop waits for room at most."""
+
+
+class Worker:
+    """Runs jobs one by one, in order. The thread is there from the first job on."""
+
+    def __init__(self) -> None:
+        """Nothing runs."""
+        self._jobs: deque[tuple[Callable[[], None], int]] = deque()
+        self._waiting = 0
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def submit(self, job: Callable[[], None], size: int = 0) -> bool:
+        """Let `job` run, which must not raise; `False`, and it does not, where the bytes find no room in time."""
+        with self._changed:
+            if size and not self._changed.wait_for(self._has_room, PATIENCE):
+                return False
+            self._jobs.append((job, size))
+            self._waiting += size
+            self._changed.notify_all()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="toolstream-capture", daemon=True)
+            self._thread.start()
+        return True
+
+    def close(self) -> None:
+        """Wait until every job is done."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._closed = False
+
+    def _has_room(self) -> bool:
+        return self._waiting < ROOM
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._jobs) or self._closed)
+                if not self._jobs:
+                    return
+                job, size = self._jobs.popleft()
+            job()
+            with self._changed:
+                self._waiting -= size
+                self._changed.notify_all()

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import contextlib
+import gzip
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+from mitmproxy.io import tnetstring
+
+from tests.proxy.flows import CHUNK, DONE, SECRET
+from toolstream_core.proxy.capture.body import KeptBody
+from toolstream_core.proxy.capture.packing import pack
+from toolstream_core.redaction import Redaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+BATCH = [(10.0, CHUNK), (10.0204, CHUNK[:20]), (11.5, CHUNK[20:] + DONE)]
+CUTS = [[0, len(CHUNK)], [20, 20], [1500, len(CHUNK) + len(DONE) - 20]]
+
+
+@contextlib.contextmanager
+def kept(folder: Path, batches: Sequence[Sequence[tuple[float, bytes]]], coding: str = "") -> Iterator[KeptBody]:
+    """A body that has come in batches."""
+    body = KeptBody(folder, Redaction(), (), coding)
+    for batch in batches:
+        body.add(batch)
+    body.end()
+    yield body
+    body.close()
+
+
+def read(body: KeptBody) -> tuple[object, object]:
+    """Its bytes and its cuts, as they are read back."""
+    content, chunks = (tnetstring.loads(b"".join(pack(one).pieces())) for one in (body.content(), body.chunks()))
+    return content, chunks
+
+
+def test_bytes_and_cuts(tmp_path: Path) -> None:
+    """However the chunks were collected."""
+    whole = b"".join(data for _, data in BATCH)
+    for batches in ([BATCH], [[one] for one in BATCH]):
+        with kept(tmp_path, batches) as body:
+            assert read(body) == (whole, CUTS)
+            assert body.length == len(whole)
+
+
+def test_a_coding_is_undone(tmp_path: Path) -> None:
+    """The cuts are those of the decoded bytes; a chunk that says nothing yet is none."""
+    coder = zlib.compressobj(wbits=31)
+    coded = [(when, coder.compress(data) + coder.flush(zlib.Z_SYNC_FLUSH)) for when, data in BATCH]
+    head, rest = coded[0][1][:10], coded[0][1][10:]
+    with kept(tmp_path, [[(10.0, head), (10.0, rest), *coded[1:], (12.0, coder.flush())]], "gzip") as body:
+        assert read(body) == (b"".join(data for _, data in BATCH), CUTS)
+
+
+@pytest.mark.parametrize(
+    ("coding", "data"),
+    [
+        pytest.param("gzip", gzip.compress(CHUNK)[:20] + b"\xff" * 50, id="corrupt"),
+        pytest.param("compress", CHUNK, id="unknown"),
+    ],
+)
+def test_what_cannot_be_decoded_is_left_out(tmp_path: Path, coding: str, data: bytes) -> None:
+    """A part of it, too; why is said."""
+    with kept(tmp_path, [[(0.0, gzip.compress(CHUNK)), (0.1, data)], [(0.2, CHUNK)]], coding) as body:
+        assert body.failure is not None
+        assert (body.length, read(body)) == (0, (b"", []))
+
+
+def test_redacted_before_it_is_kept(tmp_path: Path) -> None:
+    """As many bytes; the digest is that of what came."""
+    batch = [(0.0, b'data: {"k":"sk-very'), (0.1, b'secretvalue123456"}\n\n')]
+    with kept(tmp_path, [batch]) as body, kept(tmp_path, [batch[:1]]) as other:
+        assert body.digest != other.digest
+        content, chunks = read(body)
+    assert isinstance(content, bytes)
+    assert SECRET.encode() not in content
+    assert b"secretvalue" not in content
+    assert (len(content), chunks) == (sum(len(data) for _, data in batch), [[0, len(batch[0][1])], [100, 21]])

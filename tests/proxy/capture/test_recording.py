@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mitmproxy import http
+
+from tests.proxy.flows import CHUNK, DONE, llm_flow
+from toolstream_core.fixtures import Chunk
+from toolstream_core.proxy.capture import recording as module
+from toolstream_core.proxy.capture.recording import Recording
+from toolstream_core.proxy.provided import note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from toolstream_core.proxy.capture.body import Batch
+    from toolstream_core.proxy.capture.draft import Ending
+
+
+class Listed:
+    """Takes the place of a draft and of a worker: what was asked of them."""
+
+    def __init__(self, *, room: bool = True) -> None:
+        self.upstream: list[tuple[bytes, str]] = []
+        self.client: list[bytes] = []
+        self.ending: Ending | None = None
+        self.ends: list[str] = []
+        self._room = room
+
+    def add_upstream(self, batch: Batch, coding: str) -> None:
+        self.upstream += [(data, coding) for _, data in batch]
+
+    def add_client(self, batch: Batch) -> None:
+        self.client += [data for _, data in batch]
+
+    def finish(self, ending: Ending) -> None:
+        self.ending = ending
+        self.ends.append("finished")
+
+    def discard(self) -> None:
+        self.ends.append("discarded")
+
+    def too_slow(self) -> None:
+        self.ends.append("too slow")
+
+    def submit(self, job: Callable[[], None], size: int = 0) -> bool:
+        if size and not self._room:
+            return False
+        job()
+        return True
+
+
+def recorded(flow: http.HTTPFlow, listed: Listed, *, kept: bool = True) -> Recording:
+    """A recording of a flow."""
+    return Recording(flow, listed, listed, lambda _: kept)  # type: ignore[arg-type]  # they do what is needed
+
+
+def test_chunks_are_handed_on_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When they are worth it, and at the end; once it is over, nothing more is."""
+    monkeypatch.setattr(module, "BATCH", 3 * len(CHUNK))
+    flow, listed = llm_flow(), Listed()
+    assert flow.response is not None
+    flow.response.headers["content-encoding"] = "gzip"
+    one = recorded(flow, listed)
+    for chunk in (CHUNK, CHUNK, CHUNK, DONE):
+        one.take_upstream(chunk)
+    before = len(listed.upstream)
+    one.take_client(DONE)
+    assert 0 < before < 4
+    one.end(flow, None, None, differs=True)
+    one.end(flow, None, "again", differs=True)
+    assert listed.upstream == [(chunk, "gzip") for chunk in (CHUNK, CHUNK, CHUNK, DONE)]
+    assert (listed.client, listed.ends) == ([DONE], ["finished"])
+    assert listed.ending is not None
+    assert (listed.ending.broken, listed.ending.differs) == (None, True)
+
+
+def test_the_head_is_upstreams() -> None:
+    """Whatever is done to it for the client; the body is kept elsewhere."""
+    flow, listed = llm_flow(body=CHUNK), Listed()
+    assert flow.response is not None
+    one = recorded(flow, listed)
+    flow.response.headers["transfer-encoding"] = "chunked"
+    flow.response.status_code = 500
+    one.end(flow, None, None, differs=False)
+    assert listed.ending is not None
+    response = listed.ending.state["response"]
+    assert (response["status_code"], response["headers"], response["content"]) == (
+        200,
+        ((b"content-type", b"text/event-stream"),),
+        b"",
+    )
+
+
+def test_the_length_of_a_provided_answer_is_none_that_was_recorded() -> None:
+    """The provider needs one; the answer came without."""
+    flow, listed = llm_flow(body=CHUNK), Listed()
+    assert flow.response is not None
+    flow.response.headers["content-length"] = str(len(CHUNK))
+    note(flow, [Chunk(0, CHUNK)], None)
+    recorded(flow, listed).end(flow, None, None, differs=False)
+    assert listed.ending is not None
+    assert b"content-length" not in dict(listed.ending.state["response"]["headers"])
+
+
+def test_an_answer_that_was_asked_for_otherwise() -> None:
+    """Its own head and body, and the request that upstream got."""
+    flow, listed = llm_flow(), Listed()
+    one = recorded(flow, listed)
+    answer = http.Response.make(200, b"{}", {"content-type": "application/json"})
+    asked = flow.request.copy()
+    asked.content = b'{"stream":false}'
+    one.answered(answer, asked)
+    one.end(flow, None, None, differs=False)
+    assert listed.ending is not None
+    assert listed.upstream == [(b"{}", "")]
+    assert listed.ending.state["request"]["content"] == b'{"stream":false}'
+    assert (b"content-type", b"application/json") in listed.ending.state["response"]["headers"]
+
+
+def test_what_is_not_wanted_is_discarded() -> None:
+    """Nothing of it is written; nor of what came too fast, which is told once."""
+    flow, listed = llm_flow(), Listed()
+    recorded(flow, listed, kept=False).end(flow, None, None, differs=False)
+    assert listed.ends == ["discarded"]
+    slow = Listed(room=False)
+    one = recorded(flow, slow)
+    one.take_upstream(CHUNK)
+    one.take_client(CHUNK)
+    one.end(flow, None, None, differs=False)
+    assert (slow.ends, slow.upstream) == (["too slow", "discarded"], [])
