@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "serve": "serve",
     "run": "run",
     "shrink": "shrink",
+    "report": "report",
     "demo": "demo",
     "addon-path": "addon_path",
 }
@@ -74,7 +75,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         description="Show how LLM providers' streams say their tool calls.",
         epilog='The live view is a mitmproxy addon: mitmdump -s "$(toolstream addon-path)"',
     )
-    parser.add_argument("--version", action="version", version=f"toolstream {_version()}")
+    parser.add_argument("--version", action="version", version=f"toolstream {version()}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     # Only the module of the command that is asked for is loaded: one of them takes mitmproxy along.
     asked = [words[0]] if words and words[0] in COMMANDS else COMMANDS
@@ -83,7 +84,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _version() -> str:
+def version() -> str:
+    """The installed version of toolstream."""
     try:
         return importlib.metadata.version("toolstream")
     except importlib.metadata.PackageNotFoundError:

@@ -24,7 +24,7 @@ class Reproduction:
 
         answers = read_answers(path)
         self._flows = {one.number: one.flow for one in answers}
-        self.original: Candidate = tuple(_turn(one.number, one.fixture) for one in answers)
+        self.original: Candidate = tuple(turn_of(one.number, one.fixture) for one in answers)
 
     def flow_bytes(self, candidate: Candidate) -> bytes:
         """A candidate as a flow file."""
@@ -43,7 +43,8 @@ class Reproduction:
         write_atomic(expect_path(path), dumps(expectation_of(fixtures_in(data, str(path)))).encode())
 
 
-def _turn(number: int, fixture: Fixture) -> Turn:
+def turn_of(number: int, fixture: Fixture) -> Turn:
+    """A fixture as an answer of the search."""
     types = (value for name, value in fixture.headers if name.lower() == b"content-type")
     exchange = Exchange(
         source=fixture.source,

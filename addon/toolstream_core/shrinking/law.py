@@ -115,12 +115,14 @@ def _kind(frame: Frame) -> tuple[str, Json]:
 
 
 def _fits(turn: Turn, before: Turn) -> bool:
-    """Whether the request of `turn` still asks for such an answer, with a result for each call and no other."""
+    """Whether the request of `turn` still asks for such an answer, in somebody's words, with a result for each call."""
     path, new, old = turn.exchange.path, turn.exchange.request, before.exchange.request
     asks, asked_before = asked.read(path, new), asked.read(path, old)
     if asks is None or asked_before is None:
         return asks is asked_before
     if (asks.dialect, asks.form, asks.model) != (asked_before.dialect, asked_before.form, asked_before.model):
+        return False
+    if asked_before.words and not asks.words:
         return False
     history = (asks.results, request.earlier_ids(new))
     return history in ((0, frozenset()), (asked_before.results, request.earlier_ids(old)))

@@ -1,0 +1,115 @@
+"""`toolstream report`: a bug report on saved answers, as Markdown. Knows the options."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolstream_core.body import read_body
+from toolstream_core.cli.main import version
+from toolstream_core.cli.reproduction import turn_of
+from toolstream_core.defects.rows import ROWS, UnknownDefectError, named
+from toolstream_core.record import Sink
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.fixtures.answers import Answered
+    from toolstream_core.model import Event, Fragment, Said
+    from toolstream_core.report.markdown import ReportedAnswer
+
+DONE, CANNOT = 0, 2
+"""Exit codes."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    told = "write a bug report on saved answers, as Markdown that fits into an issue"
+    parser = subparsers.add_parser("report", help=told, description=told.capitalize() + ".")
+    parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file; `toolstream shrink` makes it small first")
+    told = "report only these findings: a code, name or family; may be repeated"
+    parser.add_argument("--finding", action="append", type=_codes, metavar="NAME", help=told)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it (default: stdout)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the report."""
+    from toolstream_core.fixtures import FixtureError
+    from toolstream_core.fixtures.answers import read_answers
+    from toolstream_core.fixtures.atomic import write_atomic
+    from toolstream_core.report.markdown import bug_report
+
+    try:
+        answers = [_reported(one) for one in read_answers(args.flow)]
+    except FixtureError as error:
+        return _cannot(str(error))
+    if args.finding:
+        answers = _narrowed(answers, frozenset().union(*args.finding))
+        if not answers:
+            return _cannot(
+                f"{args.flow} does not show {_names(args.finding)}; `toolstream inspect` tells what it shows"
+            )
+    report = bug_report(answers, args.flow.name, version())
+    if args.output is None:
+        print(report, end="")
+    else:
+        write_atomic(args.output, report.encode())
+    return DONE
+
+
+class _Fragments(Sink):
+    """Keeps the tool-call entries of an answer."""
+
+    live = True
+    each = True
+
+    def __init__(self) -> None:
+        self.seen: list[Fragment] = []
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        self.seen += said.fragments
+
+
+def _reported(one: Answered) -> ReportedAnswer:
+    from toolstream_core.report.markdown import ReportedAnswer
+
+    turn = turn_of(one.number, one.fixture)
+    fragments = _Fragments()
+    read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[fragments])
+    return ReportedAnswer(
+        record=one.fixture.record,
+        frames=[piece.frame for piece in turn.pieces],
+        fragments=fragments.seen,
+        path=one.fixture.path,
+        request=one.fixture.request,
+        status=one.fixture.status,
+        recorded=datetime.fromtimestamp(one.flow.request.timestamp_start, UTC).date().isoformat(),
+    )
+
+
+def _narrowed(answers: Sequence[ReportedAnswer], codes: frozenset[str]) -> list[ReportedAnswer]:
+    for answer in answers:
+        record = answer.record
+        record.findings = [finding for finding in record.findings if finding.code in codes]
+    return [answer for answer in answers if answer.record.findings]
+
+
+def _names(asked: Sequence[frozenset[str]]) -> str:
+    return " or ".join(row.name for row in ROWS if any(row.code in codes for codes in asked))
+
+
+def _codes(text: str) -> frozenset[str]:
+    try:
+        return named([text])
+    except UnknownDefectError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _cannot(message: str) -> int:
+    print(f"toolstream report: {message}", file=sys.stderr)
+    return CANNOT

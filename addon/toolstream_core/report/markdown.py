@@ -1,0 +1,222 @@
+"""A bug report as Markdown, for a maintainer who knows nothing of toolstream. Knows records, reads no file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.rows import ROWS
+from toolstream_core.report import prose, reproduce
+from toolstream_core.report.folding import folded, lines
+from toolstream_core.report.paint import printable
+from toolstream_core.report.readings import wrong_readings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Call, Finding, Fragment, Json
+    from toolstream_core.record import Record
+    from toolstream_core.report.readings import ReadCall
+    from toolstream_core.wire.frame import Frame
+
+LONGEST: Final = 65_536
+"""Characters of an issue or comment on GitHub."""
+_RESERVE = 2_000
+_MOST_FINDINGS = 20
+_MOST_EVENTS = 12
+_MOST_LINKS = 5
+_MOST_TEXT = 300
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~@]")
+_SEVERITIES: Final = {
+    "error": "no correct reader can get the calls right",
+    "warning": "outside the protocol's letter, a careful reader has to guess",
+    "note": "lawful or tolerated, but known to break clients",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedAnswer:
+    """An answer, redacted, as a report shows it."""
+
+    record: Record
+    frames: Sequence[Frame]
+    fragments: Sequence[Fragment]
+    """All tool-call entries of its events, in order."""
+    path: str
+    """Request path with query."""
+    request: Json
+    status: int
+    recorded: str
+    """The day, in UTC."""
+
+
+def bug_report(answers: Sequence[ReportedAnswer], flow: str, version: str) -> str:
+    """The report on answers with findings, or on all where none has any. `flow` is the name of their file."""
+    shown = [answer for answer in answers if answer.record.findings] or list(answers)
+    head = "\n".join([*_head(shown, version), *_wrong(shown), *_events(shown), *_calls(shown), *_protocol(shown)])
+    tail = "\n".join([*_clients(shown), *_reproduction(shown, flow)])
+    left = LONGEST - _RESERVE - len(head) - len(tail)
+    whole = "\n".join(_whole(shown, left))
+    return f"{head}\n{tail}\n{whole}"[: LONGEST - 1].rstrip("\n") + "\n"
+
+
+def _head(answers: Sequence[ReportedAnswer], version: str) -> Iterator[str]:
+    first = answers[0]
+    names = list(dict.fromkeys(finding.name for answer in answers for finding in answer.record.findings))
+    what = ", ".join(names[:3]) + (" …" if len(names) > 3 else "") if names else "A stream that is misread"  # noqa: PLR2004
+    yield f"# {what}: {first.record.dialect} from {escaped(first.record.host or 'an unknown host')}\n"
+    yield "| | |\n|---|---|"
+    yield f"| provider | {code(first.record.host or '(unknown)')} |"
+    yield f"| model | {code(first.record.model or '(unknown)')} |"
+    yield f"| protocol | {first.record.dialect}, {'streamed' if first.record.streamed else 'not streamed'} |"
+    yield f"| answer | HTTP {first.status}, {first.record.events} events, {first.record.bytes} bytes |"
+    yield f"| recorded | {first.recorded}; secrets are overwritten with `*` |"
+    yield f"| found by | toolstream {version} |\n"
+
+
+def _wrong(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+    yield "## What is wrong\n"
+    told = [(number, finding) for number, answer in enumerate(answers) for finding in answer.record.findings]
+    if not told:
+        yield "Nothing in the stream itself, as far as toolstream reads it; a client misreads it.\n"
+        return
+    for number, finding in told[:_MOST_FINDINGS]:
+        where = f"event {finding.event}" + ("" if len(answers) == 1 else f" of answer {number}")
+        row = _row(finding)
+        yield (
+            f"- **{finding.name}** ({finding.code}, {finding.severity}: {_SEVERITIES[finding.severity]}), {where}: "
+            f"{escaped(finding.message)}. In general: {row.meaning}."
+        )
+    if len(told) > _MOST_FINDINGS:
+        yield f"- … and {len(told) - _MOST_FINDINGS} more"
+    yield ""
+
+
+def _events(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+    yield "## The events that show it\n"
+    yield "As they came, but for what is folded:\n"
+    for answer in answers:
+        yield from fenced(folded(answer.frames, _of_interest(answer)))
+
+
+def _of_interest(answer: ReportedAnswer) -> set[int]:
+    """The events of the findings, and where their calls begin; the first events where nothing was found."""
+    numbers: dict[int, None] = {}
+    calls = answer.record.calls
+    for finding in answer.record.findings:
+        if finding.call is not None and finding.call < len(calls):
+            numbers.update(dict.fromkeys([*calls[finding.call].events][:1]))
+        numbers[finding.event] = None
+    return set([*numbers][:_MOST_EVENTS]) or set(range(_MOST_EVENTS))
+
+
+def _calls(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+    calls = [call for answer in answers for call in answer.record.calls]
+    if not calls:
+        return
+    yield "## The tool calls\n"
+    yield "As they are meant:\n"
+    yield from (f"{number}. {_call(call.name, call.arguments, call)}" for number, call in enumerate(calls, 1))
+    for answer in answers:
+        for reading, read in wrong_readings(answer.fragments, answer.record.calls):
+            yield f"\nA client that {reading.does} reads:\n"
+            yield from _read(read)
+    yield ""
+
+
+def _read(calls: Sequence[ReadCall]) -> Iterator[str]:
+    for number, call in enumerate(calls[:_MOST_EVENTS], 1):
+        yield f"{number}. {_call(call.name, call.arguments)}"
+    if len(calls) > _MOST_EVENTS:
+        yield f"\n… and {len(calls) - _MOST_EVENTS} more"
+
+
+def _call(name: str, arguments: str, call: Call | None = None) -> str:
+    half = " (not whole)" if call is not None and not call.complete else ""
+    return f"{code(name) if name else '(no name)'} with {code(arguments) if arguments else 'no arguments'}{half}"
+
+
+def _protocol(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+    yield "## What the protocol says\n"
+    dialect = answers[0].record.dialect
+    rows = _rows(answers)
+    links = dict.fromkeys(link for row in rows if (link := prose.specification(row, dialect)))
+    for title, address in links or [prose.SPECIFICATIONS[dialect]]:
+        yield f"- [{title}]({address})"
+    for row in rows:
+        yield f"- Under **{row.name}**, a correct client {row.must}."
+    yield ""
+
+
+def _clients(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+    rows = _rows(answers)
+    if not rows:
+        return
+    yield "## Who fails on it\n"
+    for row in rows:
+        page = prose.sections(row)
+        seen = [line for line in page["Seen with"].splitlines() if line.startswith("* ")]
+        yield f"**{row.name}**: {page['Why it hurts']}\n"
+        yield from (f"- {line[2:]}" for line in seen[:_MOST_LINKS])
+        if len(seen) > _MOST_LINKS:
+            yield f"- … and {len(seen) - _MOST_LINKS} more: `toolstream explain {row.name}`"
+        yield ""
+
+
+def _reproduction(answers: Sequence[ReportedAnswer], flow: str) -> Iterator[str]:
+    first = answers[0]
+    found = sorted({finding.name for finding in first.record.findings})
+    yield "## Reproduce\n"
+    yield f"With the attached `{flow}` and `pip install toolstream`, without a key or network:\n"
+    yield from fenced(reproduce.server_lines(flow, first.path, first.request).splitlines(), "sh")
+    yield f"As a test in your repository (`{flow}` beside it):\n"
+    yield from fenced(reproduce.as_test(flow, first.path, first.request, found).splitlines(), "python")
+
+
+def _whole(answers: Sequence[ReportedAnswer], room: int) -> Iterator[str]:
+    for number, answer in enumerate(answers):
+        share = room // len(answers) - 300
+        taken: list[str] = []
+        for frame in answer.frames:
+            event = [*lines(frame), ""]
+            share -= sum(len(line) + 1 for line in event)
+            if share < 0:
+                taken.append("… the rest is in the attached file")
+                break
+            taken += event
+        name = "The whole stream" if len(answers) == 1 else f"The whole of answer {number}"
+        yield f"<details>\n<summary>{name} ({answer.record.events} events, {answer.record.bytes} bytes)</summary>\n"
+        yield from fenced(taken)
+        yield "</details>\n"
+
+
+def fenced(text: Iterable[str], language: str = "text") -> Iterator[str]:
+    """A code block, in a fence that nothing in it can end."""
+    inner = list(text)
+    longest = max((len(run) for line in inner for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from (f"{fence}{language}", *inner, f"{fence}\n")
+
+
+def code(text: str) -> str:
+    """Foreign text as code within a line, cut where it is long."""
+    shown = printable(text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…").replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def escaped(text: str) -> str:
+    """Foreign text in a sentence: it formats, links and mentions nothing."""
+    return _SPECIAL.sub(lambda found: f"\\{found[0]}" if found[0] != "@" else "@\u200b", printable(text))
+
+
+def _rows(answers: Sequence[ReportedAnswer]) -> list[Row]:
+    names = {finding.name for answer in answers for finding in answer.record.findings}
+    return [row for row in ROWS if row.name in names]
+
+
+def _row(finding: Finding) -> Row:
+    return next(row for row in ROWS if row.code == finding.code)

@@ -1,0 +1,121 @@
+"""The bug report: what it says, that it fits, and that nothing foreign gets out of its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.defects.driven import planted
+from tests.defects.healthy import streams
+from toolstream_core.body import read_body
+from toolstream_core.cli.report import _Fragments
+from toolstream_core.defects.plants import PLANTS
+from toolstream_core.defects.rows import ROWS
+from toolstream_core.report import prose
+from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, code, escaped
+from toolstream_core.shrinking.pieces import Timed, split
+
+if TYPE_CHECKING:
+    from tests.defects.healthy import Healthy
+    from toolstream_core.defects.row import Row
+
+
+def reported(body: bytes, healthy: Healthy) -> ReportedAnswer:
+    """A body as a report shows it."""
+    fragments = _Fragments()
+    record = read_body([body], healthy.exchange, sinks=[fragments])
+    assert record is not None
+    frames = [piece.frame for piece in split([Timed(0, body)], healthy.exchange.content_type)[1]]
+    return ReportedAnswer(
+        record=record,
+        frames=frames,
+        fragments=fragments.seen,
+        path=healthy.exchange.path,
+        request=healthy.exchange.request,
+        status=200,
+        recorded="2026-01-02",
+    )
+
+
+def report(name: str, dialect: str = "openai-chat") -> str:
+    """The report on a healthy stream in which a defect was planted."""
+    healthy = next(one for one in streams() if one.dialect == dialect)
+    return bug_report([reported(planted(healthy.body, healthy.exchange, name).out, healthy)], "small.flow", "1.2.3")
+
+
+def test_a_report_says_what_is_wrong_where_and_who_fails() -> None:
+    """With the offending events as they came, the others folded, and what wrong clients read."""
+    text = report("empty-id")
+    assert text.startswith("# empty-id: openai-chat from an unknown host\n")
+    assert "- **empty-id** (TS102, note" in text
+    assert "# event 2\ndata: " in text
+    assert "… 3 events like the one before …" in text
+    assert "A client that takes each `id` that is there for a new call reads:" in text
+    assert '2. (no name) with `{"ci`' in text
+    assert "https://platform.openai.com/docs/api-reference/chat-streaming" in text
+    assert "https://github.com/spring-projects/spring-ai/issues/6591" in text or "`toolstream explain empty-id`" in text
+    assert "found by | toolstream 1.2.3" in text
+
+
+def test_a_client_that_goes_by_the_index_is_told_where_indexes_are_reused() -> None:
+    """Two calls of one index become one for it."""
+    healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
+    text = bug_report([reported(planted(healthy.body, healthy.exchange, "reused-index").out, healthy)], "a.flow", "1")
+    assert "A client that goes by the index alone reads:" in text
+
+
+def test_a_healthy_stream_is_reported_too() -> None:
+    """A client may misread what is right."""
+    healthy = streams()[0]
+    text = bug_report([reported(healthy.body, healthy)], "a.flow", "1")
+    assert "Nothing in the stream itself" in text
+    assert "A client that" not in text
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_every_defect_has_what_a_report_needs(row: Row) -> None:
+    """Its page says why it hurts and where it was seen; its protocols have an address."""
+    page = prose.sections(row)
+    assert page["Why it hurts"]
+    assert page["Seen with"]
+    assert all(prose.specification(row, dialect) for dialect in row.dialects)
+
+
+@pytest.mark.parametrize("dialect", PLANTS)
+def test_every_planted_defect_can_be_reported(dialect: str) -> None:
+    """Whatever the stream says by then."""
+    for name in PLANTS[dialect]:
+        text = report(name, dialect)
+        assert len(text) < LONGEST
+        assert text.count("<details>") == text.count("</details>") == 1
+
+
+def test_a_huge_stream_still_fits_into_an_issue() -> None:
+    """The whole stream is cut, and says so; fences are closed."""
+    healthy = streams()[0]
+    words = json.dumps({"choices": [{"index": 0, "delta": {"content": "````" + "x" * 500}}]})
+    body = f"data: {words}\n\n".encode() * 500 + healthy.body
+    text = bug_report([reported(body, healthy)] * 3, "a.flow", "1")
+    assert len(text) < LONGEST
+    assert "… the rest is in the attached file" in text
+    assert text.rstrip().endswith("</details>")
+    fences = re.findall(r"^`{3,}", text, re.MULTILINE)
+    assert len(fences) % 2 == 0
+
+
+@pytest.mark.parametrize("text", ["`a`", "``", "a|b", "\x1b[31m", "`"])
+def test_foreign_code_stays_code(text: str) -> None:
+    """Its own backticks do not end it, and nothing steers a terminal."""
+    shown = code(text)
+    inner = re.fullmatch(r"(`+)( ?)(.*?)\2\1", shown)
+    assert inner
+    assert inner[1] not in re.findall(r"`+", inner[3])
+    assert shown.isprintable()
+
+
+def test_foreign_sentences_link_and_mention_nothing() -> None:
+    """Neither HTML, nor links, nor people, nor issues."""
+    assert escaped("<b>[x](y) @me #1 *a*") == "\\<b\\>\\[x\\](y) @\u200bme \\#1 \\*a\\*"
