@@ -48,7 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--dialect", choices=[dialect.name for dialect in DIALECTS], help=told)
     for name, does in (("--select", "tell only these findings"), ("--ignore", "do not tell these findings")):
         told = f"{does}: codes, names or families, with commas between them; may be repeated"
-        parser.add_argument(name, action="append", type=_defects, metavar="DEFECT", help=told)
+        parser.add_argument(name, action="append", type=defects, metavar="DEFECT", help=told)
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 also where there are findings")
     parser.set_defaults(run=run)
 
@@ -100,7 +100,8 @@ def _keeps(select: list[frozenset[str]] | None, ignore: list[frozenset[str]] | N
     return lambda finding: finding.code in kept
 
 
-def _defects(text: str) -> frozenset[str]:
+def defects(text: str) -> frozenset[str]:
+    """The codes that an option's value names."""
     try:
         return named(word for part in text.split(",") if (word := part.strip()))
     except UnknownDefectError as error:

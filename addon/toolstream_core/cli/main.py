@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "inspect": "inspect",
     "repair": "repair",
     "fault": "fault",
+    "extract": "extract",
     "list": "list",
     "explain": "explain",
     "serve": "serve",

@@ -16,8 +16,7 @@ from toolstream_core.proxy.completion import assemble
 from toolstream_core.proxy.provided import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.proxy.replies import models, nothing_saved
-from toolstream_core.proxy.watch import secrets_of
-from toolstream_core.redact import redacted
+from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -72,11 +71,10 @@ class Provider:
 
 def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
     """What is done to a request's body when it is saved."""
-    secrets = secrets_of(request)
+    known = known_secrets(request.headers.items(multi=True), request.path)
 
     def redact(body: bytes, text: str) -> bytes:
-        del text
-        return redacted(body.decode("utf-8", "replace"), secrets).encode()
+        return redacted_body(body, Redaction(text=TextMode(text)), known)
 
     return redact
 

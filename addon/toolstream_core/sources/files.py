@@ -11,10 +11,12 @@ import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from toolstream_core.model import ABSENT
-from toolstream_core.sources import har, raw
+from toolstream_core.sources import cassettes, har, layout, raw
+from toolstream_core.sources.interaction import saved_of
 from toolstream_core.sources.saved import UnreadableError
 
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ _GZIP = b"\x1f\x8b"
 # A flow file is a row of tnetstrings, each a dict: `1234:9:websocket;…`.
 _FLOW = re.compile(rb"[0-9]{1,12}:[0-9]{1,3}:[a-z_]+[;,]")
 _HAR = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:')
+_CASSETTE = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:---[ \t]*\r?\n)?(?:version: \d+\r?\n)?(?:http_)?interactions:"
+    rb'|\s*\{\s*(?:"version"\s*:\s*\d+\s*,\s*)?"(?:http_)?interactions"\s*:'
+)
 _RIGHT = {
     ".flow": "is no mitmproxy flow file: that would be one saved by mitmdump -w, mitmproxy or mitmweb",
     ".har": 'is no HAR file: that would be JSON with "log" and, in it, "entries"',
@@ -68,7 +74,11 @@ def answers(path: str, read_flows: ReadFlows, request: Json = ABSENT) -> Iterato
             yield from read_flows(file.whole(), path)
         elif file.kind is Kind.HAR:
             yield from har.answers(file.whole().read(), path)
-        else:
+        elif file.kind is Kind.CASSETTE:
+            yield from map(saved_of, cassettes.interactions(file.whole().read(), path))
+        elif request is ABSENT and layout.is_answer(Path(path)):
+            yield saved_of(layout.read(Path(path), path))
+        elif not layout.belongs(Path(path)):
             yield raw.answer(file.pieces(), path, coding=file.coding, request=request)
 
 
@@ -111,6 +121,7 @@ class Kind(enum.Enum):
 
     FLOWS = "a mitmproxy flow file"
     HAR = "a HAR file"
+    CASSETTE = "a VCR cassette"
     BODY = "a bare body"
 
 
@@ -129,6 +140,8 @@ class Begun:
         """What the file holds."""
         if _FLOW.match(self.lead):
             return Kind.FLOWS
+        if _CASSETTE.match(self.lead):
+            return Kind.CASSETTE
         return Kind.HAR if _HAR.match(self.lead) else Kind.BODY
 
     def whole(self) -> BinaryIO:

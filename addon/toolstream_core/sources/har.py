@@ -8,11 +8,13 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import request_secrets
+from toolstream_core.sources.interaction import Interaction
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import look
 from toolstream_core.wire.frame import parse
@@ -34,6 +36,44 @@ def answers(data: bytes, source: str) -> Iterator[Saved]:
     for number, entry in enumerate(entries):
         if isinstance(entry, dict) and isinstance(entry.get("response"), dict):
             yield _answer(entry, f"{source}#{number}")
+
+
+def interactions(data: bytes, source: str) -> Iterator[Interaction]:
+    """Each entry with its request, named by its place in the file."""
+    for number, entry in enumerate(look.items(look.get(parse(data.removeprefix(_BOM)), "log", "entries"))):
+        if isinstance(entry, dict) and isinstance(entry.get("response"), dict):
+            yield _interaction(entry, f"{source}#{number}")
+
+
+def _interaction(entry: Json, source: str) -> Interaction:
+    saved = _answer(entry, source)
+    [body] = saved.chunks
+    text = look.get(entry, "request", "postData", "text")
+    return Interaction(
+        source=source,
+        method=str(look.get(entry, "request", "method") or "POST").upper(),
+        url=str(look.get(entry, "request", "url") or ""),
+        request_headers=tuple(_headers(look.get(entry, "request", "headers"))),
+        request_body=text.encode(errors="replace") if isinstance(text, str) else b"",
+        status=saved.exchange.status,
+        reason=str(look.get(entry, "response", "statusText") or ""),
+        response_headers=tuple(_headers(look.get(entry, "response", "headers"))) or _only(saved.exchange.content_type),
+        body=body,
+        started=_time(entry.get("startedDateTime")),
+        broken=saved.broken,
+        missing=saved.missing,
+    )
+
+
+def _only(content_type: str) -> tuple[tuple[str, str], ...]:
+    return (("content-type", content_type),) if content_type else ()
+
+
+def _time(said: Json) -> float | None:
+    try:
+        return datetime.fromisoformat(said).timestamp() if isinstance(said, str) else None
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.model import ABSENT
-from toolstream_core.sources import har, raw
+from toolstream_core.sources import cassettes, har, raw
 from toolstream_core.sources.files import STDIN, Kind, begun, files
+from toolstream_core.sources.interaction import saved_of
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -42,6 +44,9 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
             return flows(file.whole(), path, change)
         if file.kind is Kind.HAR:
             return _har(file.whole().read(), path, change)
+        if file.kind is Kind.CASSETTE:
+            entries = list(cassettes.interactions(file.whole().read(), path))
+            return cassettes.cassette([replace(one, body=change(saved_of(one))) for one in entries])
         return change(raw.answer(file.pieces(), path, coding=file.coding, request=request))
 
 

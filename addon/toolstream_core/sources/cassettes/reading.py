@@ -1,0 +1,137 @@
+"""Reads a cassette. Knows its two layouts: vcrpy's `interactions`, Ruby's `http_interactions`.
+
+https://vcrpy.readthedocs.io/en/latest/usage.html
+https://benoittgt.github.io/vcr/#/cassettes/cassette_format
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import zlib
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from toolstream_core.model import ABSENT
+from toolstream_core.sources.interaction import Interaction
+from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.wire import look
+from toolstream_core.wire.coding import CodingError, Decoder
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Json
+    from toolstream_core.sources.interaction import Headers
+
+_NO_BODY = "its body is not in the cassette"
+_RIGHT = 'is no VCR cassette: that would be YAML or JSON with "interactions"'
+
+
+def interactions(data: bytes, source: str) -> Iterator[Interaction]:
+    """Each interaction, named by its place in the file. Raises `UnreadableError`."""
+    document = _document(data)
+    entries = look.get(document, "interactions")
+    if entries is ABSENT:
+        entries = look.get(document, "http_interactions")
+    if not isinstance(entries, list):
+        raise UnreadableError(_RIGHT)
+    for number, entry in enumerate(entries):
+        request, response = look.get(entry, "request"), look.get(entry, "response")
+        if isinstance(request, dict) and isinstance(response, dict):
+            yield _interaction(request, response, f"{source}#{number}", _time(look.get(entry, "recorded_at")))
+
+
+def _document(data: bytes) -> Json:
+    if data.lstrip()[:1] == b"{":
+        return parse(data)
+    try:
+        return YAML(typ="safe").load(data.decode())
+    except (YAMLError, ValueError, RecursionError) as error:
+        why = " ".join(str(getattr(error, "problem", None) or type(error).__name__).split())
+        raise UnreadableError(f"{_RIGHT} ({why})") from error
+
+
+def _interaction(request: Json, response: Json, source: str, recorded: float | None) -> Interaction:
+    headers = _headers(response.get("headers"))
+    body, missing = _decoded(_bytes(response.get("body")), headers)
+    status = response.get("status")
+    code = look.integer(look.get(status, "code") if isinstance(status, dict) else status)
+    sent = {name.lower(): value for name, value in _headers(request.get("headers"))}
+    return Interaction(
+        source=source,
+        method=str(request.get("method") or "POST").upper(),
+        url=str(request.get("uri") or request.get("url") or ""),
+        request_headers=_headers(request.get("headers")),
+        request_body=_decoded(_bytes(request.get("body")), tuple(sent.items()))[0],
+        status=code if isinstance(code, int) else 200,
+        reason=str(look.get(status, "message") or "") if isinstance(status, dict) else "",
+        response_headers=headers,
+        body=body,
+        started=recorded,
+        missing=missing or (None if body else _NO_BODY),
+    )
+
+
+def _headers(said: Json) -> Headers:
+    """A value each, or a list of them."""
+    found: list[tuple[str, str]] = []
+    for name, values in said.items() if isinstance(said, dict) else ():
+        listed = values if isinstance(values, list) else [values]
+        found += [(str(name), _text(value)) for value in listed if value is not None]
+    return tuple(found)
+
+
+def _text(value: Json) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _bytes(said: Json) -> bytes:
+    """A text, bytes, or an object that holds them: `string`, `base64_string`, or parsed JSON."""
+    if isinstance(said, bytes):
+        return said
+    if isinstance(said, str):
+        return said.encode("utf-8", "surrogateescape")
+    if not isinstance(said, dict):
+        return b""
+    coded = said.get("base64_string", said.get("string") if said.get("encoding") == "base64" else None)
+    if isinstance(coded, str | bytes):
+        try:
+            return base64.b64decode(coded)
+        except (binascii.Error, ValueError):
+            return b""
+    if "string" in said or "encoding" in said:
+        return _bytes(said.get("string"))
+    return encoded(said)
+
+
+def _decoded(body: bytes, headers: Headers) -> tuple[bytes, str | None]:
+    """The body without its coding. Recorders undo it, and leave the header, as they like."""
+    coding = next((value for name, value in headers if name.lower() == "content-encoding"), "")
+    if not body or not coding:
+        return (_unzipped(body) if body.startswith(b"\x1f\x8b") else body), None
+    try:
+        decoder = Decoder(coding)
+        return decoder.decode(body), None
+    except CodingError:
+        return body, None
+
+
+def _unzipped(body: bytes) -> bytes:
+    try:
+        return gzip.decompress(body)
+    except (OSError, EOFError, zlib.error):
+        return body
+
+
+def _time(said: Json) -> float | None:
+    try:
+        return parsedate_to_datetime(said).timestamp() if isinstance(said, str) else None
+    except ValueError:
+        return None
