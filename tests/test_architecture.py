@@ -20,7 +20,7 @@ LAYERS = (
     "wire, model, redact, redaction, secret_shapes ← calls ← dialects ← defects, shapes, faults, transit, clients"
     " ← chain, plan, intake, pipeline, likeness, hush, course, courses, rewriting, verdict, record, settings, body"
     ", pace, recovery, destream"
-    " ← report, fixtures, shrinking, sources ← proxy, testing, cli, pytest_plugin"
+    " ← report, fixtures, shrinking, sources ← probing ← proxy, testing, cli, pytest_plugin"
 )
 # Who alone may import these at all.
 CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
@@ -64,6 +64,8 @@ UNMIRRORED = {
     "report/readings.py": "tests/report/test_markdown.py",
     "report/folding.py": "tests/report/test_markdown.py",
     "report/reproduce.py": "tests/cli/test_report.py",
+    "probing/": "tests/cli/test_probe.py",
+    "cli/probe_kept.py": "tests/cli/test_probe.py",
     "cli/command_oracle.py": "tests/cli/test_shrink.py",
     "cli/reproduction.py": "tests/cli/test_shrink.py",
     "fixtures/answers.py": "tests/cli/test_shrink.py",

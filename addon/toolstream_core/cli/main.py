@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "run": "run",
     "shrink": "shrink",
     "report": "report",
+    "probe": "probe",
     "demo": "demo",
     "addon-path": "addon_path",
 }

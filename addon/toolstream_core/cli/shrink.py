@@ -56,11 +56,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--any", action="store_true", help=told)
     told = "remember what was tried in this file, and go on from there when started again"
     parser.add_argument("--state", type=Path, metavar="FILE", help=told)
-    parser.add_argument("--jobs", type=_positive, default=1, metavar="N", help="run N commands at once (default 1)")
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="run N commands at once (default 1)")
     told = "seconds after which a command is stopped and counts as one that did not fail (default 60)"
-    parser.add_argument("--timeout", type=_seconds, default=60.0, metavar="SECONDS", help=told)
+    parser.add_argument("--timeout", type=seconds, default=60.0, metavar="SECONDS", help=told)
     told = "for flaky commands: the bug has to show in K of K runs (default 1)"
-    parser.add_argument("--repeat", type=_positive, default=1, metavar="K", help=told)
+    parser.add_argument("--repeat", type=positive, default=1, metavar="K", help=told)
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 
@@ -179,17 +179,19 @@ def _codes(text: str) -> frozenset[str]:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A count, as an option's value."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A time, as an option's value."""
     try:
-        seconds = float(text)
+        found = float(text)
     except ValueError:
-        seconds = 0
-    if not 0 < seconds < float("inf"):
+        found = 0
+    if not 0 < found < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return seconds
+    return found

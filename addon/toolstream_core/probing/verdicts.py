@@ -1,0 +1,180 @@
+"""What the answers to one case say against each other, and what is wrong with each."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from toolstream_core.body import read_body
+from toolstream_core.model import ABSENT, Exchange, Finding, Severity
+from toolstream_core.record import runs_on_client
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.probing.asking import Answer
+    from toolstream_core.record import Record
+
+_FAILED = 400
+_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An answer and what it says."""
+
+    answer: Answer
+    record: Record | None
+    """`None` where it is no answer of an LLM."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it cannot be compared: no answer, an HTTP error, or nothing of the protocol."""
+        if not self.answer.status:
+            return self.answer.broken
+        if self.answer.status >= _FAILED or self.record is None:
+            said = self.answer.body[:300].decode("utf-8", "replace").strip()
+            return f"HTTP {self.answer.status}{': ' if said else ''}{said}"
+        return None
+
+
+class Difference(NamedTuple):
+    """How a streamed answer differs from the whole ones."""
+
+    streamed: int
+    """Which streamed answer, from 0."""
+    what: str
+
+
+class Seen(NamedTuple):
+    """A defect in the streamed answers to a case."""
+
+    finding: Finding
+    """The first of its kind."""
+    answers: int
+    """How many of the answers have it."""
+
+
+class Verdict(NamedTuple):
+    """What came of one case."""
+
+    case: str
+    streamed: list[Heard]
+    whole: list[Heard]
+    differences: list[Difference]
+    varying: bool
+    """Whether the whole answers differ among themselves: then a difference in values may be chance."""
+    defects: list[Seen]
+
+    @property
+    def found(self) -> bool:
+        """Whether there is something against the provider."""
+        return bool(self.differences) or any(seen.finding.severity in _COUNTS for seen in self.defects)
+
+    @property
+    def failures(self) -> list[str]:
+        """What could not be asked."""
+        told = [("streamed", self.streamed), ("whole", self.whole)]
+        return [
+            f"{kind} {number}: {one.failure}"
+            for kind, answers in told
+            for number, one in enumerate(answers, 1)
+            if one.failure
+        ]
+
+
+def heard(answer: Answer) -> Heard:
+    """What an answer says."""
+    split = urlsplit(answer.url)
+    exchange = Exchange(
+        host=split.hostname or "",
+        path=f"{split.path}?{split.query}" if split.query else split.path,
+        content_type=answer.header("content-type"),
+        status=answer.status,
+        request=answer.request,
+    )
+    return Heard(answer, read_body((data for _, data in answer.chunks), exchange, broken=answer.broken))
+
+
+def verdict(case: str, streamed: Sequence[Heard], whole: Sequence[Heard]) -> Verdict:
+    """Compare the answers to one case. A streamed answer is right that has the calls of any whole one."""
+    right = [_calls(one.record) for one in whole if one.record is not None and one.failure is None]
+    varying = any(calls != right[0] for calls in right)
+    differences = [
+        Difference(number, what)
+        for number, one in enumerate(streamed)
+        if one.record is not None and one.failure is None
+        for what in _differences(_calls(one.record), right, varying=varying)
+    ]
+    return Verdict(case, list(streamed), list(whole), differences, varying, list(_defects(streamed)))
+
+
+def _defects(streamed: Sequence[Heard]) -> Iterator[Seen]:
+    first: dict[str, Finding] = {}
+    counts: Counter[str] = Counter()
+    for one in streamed:
+        findings = one.record.findings if one.record is not None and one.failure is None else []
+        for finding in findings:
+            first.setdefault(finding.code, finding)
+        counts.update({finding.code for finding in findings})
+    for code in sorted(first):
+        yield Seen(first[code], counts[code])
+
+
+class _Made(NamedTuple):
+    name: str
+    arguments: Json
+    """The value, or `ABSENT` where the text is not JSON."""
+    text: str
+
+
+def _calls(record: Record) -> list[_Made]:
+    """The calls that the client is to run, as they are meant."""
+    return [_made(call) for call in record.calls if runs_on_client(call)]
+
+
+def _made(call: Call) -> _Made:
+    value = parse((call.arguments or "{}").encode("utf-8", "replace")) if call.complete else ABSENT
+    return _Made(call.name, value, "" if value is not ABSENT else call.arguments)
+
+
+def _differences(calls: list[_Made], right: list[list[_Made]], *, varying: bool) -> list[str]:
+    """How `calls` differ from the nearest of the right answers; nothing where only chance may be at work."""
+    if not right or calls in right:
+        return []
+    found = min((_between(calls, one) for one in right), key=len)
+    return [what for what, by_chance in found if not (varying and by_chance)]
+
+
+def _between(calls: list[_Made], right: list[_Made]) -> list[tuple[str, bool]]:
+    """Each difference, and whether sampling alone could have made it."""
+    found: list[tuple[str, bool]] = []
+    if len(calls) != len(right):
+        found.append((f"{_count(calls)} instead of {_count(right)}", False))
+    for number, (one, other) in enumerate(zip(calls, right, strict=False)):
+        if one.name != other.name:
+            found.append((f"call {number} is of {one.name or '(no name)'} instead of {other.name}", False))
+        elif one.arguments is ABSENT:
+            found.append((f"call {number} {one.name}: its arguments are not whole JSON: {one.text[:200]}", False))
+        elif one.arguments != other.arguments:
+            told = f"call {number} {one.name}: {_text(one)} instead of {_text(other)}"
+            found.append((told, _keys(one.arguments) == _keys(other.arguments)))
+    return found
+
+
+def _count(calls: list[_Made]) -> str:
+    return "1 call" if len(calls) == 1 else f"{len(calls) or 'no'} calls"
+
+
+def _text(call: _Made) -> str:
+    text = json.dumps(call.arguments, ensure_ascii=False) if call.arguments is not ABSENT else call.text
+    return text if len(text) <= 200 else f"{text[:200]}…"  # noqa: PLR2004 - as much as a line holds
+
+
+def _keys(arguments: Json) -> frozenset[str] | None:
+    return frozenset(arguments) if isinstance(arguments, dict) else None

@@ -1,0 +1,299 @@
+"""`toolstream probe`: what it finds, what it says, what it keeps to itself."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from toolstream_core.cli.main import main
+from toolstream_core.fixtures import load
+from toolstream_core.probing.asking import Asker, key_headers
+from toolstream_core.probing.cases import CASES, body
+from toolstream_core.probing.probe import probe
+from toolstream_core.probing.target import PROTOCOLS, TargetError, key_of, target
+from toolstream_core.probing.verdicts import heard, verdict
+from toolstream_core.testing import ProxySession, Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+KEY = "planted-key-0123456789"
+
+type Reply = tuple[int, dict[str, str], list[bytes]]
+
+
+@contextmanager
+def provider(reply: Callable[[dict[str, Any], int], Reply]) -> Iterator[str]:
+    """A provider on this machine: its base URL. `reply` gets each request and its number."""
+    count = iter(range(10_000))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            status, headers, pieces = reply(request | {"_key": self.headers.get("authorization")}, next(count))
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            for piece in pieces:
+                self.wfile.write(piece)
+                self.wfile.flush()
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def call(arguments: str, name: str = "get_weather") -> dict[str, Any]:
+    """A tool call of Chat Completions."""
+    return {"index": 0, "id": "call_1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def whole(*calls: dict[str, Any]) -> Reply:
+    """An answer that is not streamed."""
+    message = {"role": "assistant", "content": None, "tool_calls": list(calls)}
+    answer = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+    return 200, {"content-type": "application/json"}, [json.dumps(answer).encode()]
+
+
+def streamed(*deltas: dict[str, Any]) -> Reply:
+    """A streamed answer, an entry in each event."""
+    said: list[dict[str, Any]] = [{"index": 0, "delta": {"tool_calls": [one]}, "finish_reason": None} for one in deltas]
+    said.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
+    events = [{"object": "chat.completion.chunk", "choices": [one]} for one in said]
+    blocks = [f"data: {json.dumps(one)}\n\n".encode() for one in events]
+    return 200, {"content-type": "text/event-stream"}, [*blocks, b"data: [DONE]\n\n"]
+
+
+def run(url: str, *words: str) -> int:
+    """The command, once for each prompt."""
+    return main(["probe", url, "--model", "m", "--times", "1", "--quiet", *words])
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def test_a_provider_whose_stream_says_the_same_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 0, and each prompt is asked both ways."""
+    asked: list[tuple[str, bool]] = []
+
+    def reply(request: dict[str, Any], _: int) -> Reply:
+        asked.append((request["messages"][0]["content"], request["stream"]))
+        assert request["_key"] == f"Bearer {KEY}"
+        return streamed(call('{"city":"Oslo"}')) if request["stream"] else whole(call('{"city": "Oslo"}'))
+
+    with provider(reply) as url:
+        assert run(url) == 0
+    assert sorted(asked) == sorted((case.prompt, stream) for case in CASES for stream in (True, False))
+    told = capsys.readouterr().out
+    assert told.count("1 of 1 streamed answers have the calls of the whole ones\n") == len(CASES)
+    assert told.endswith("0 differences; 0 errors, 0 warnings, 0 notes in the streams\n")
+
+
+def test_a_stream_that_loses_arguments_is_found_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1, the difference in words, and fixtures in which no key is."""
+
+    def reply(request: dict[str, Any], _: int) -> Reply:
+        return streamed(call("{}")) if request["stream"] else whole(call('{"city":"Oslo"}'))
+
+    with provider(reply) as url:
+        assert run(url, "--keep", str(tmp_path / "kept")) == 1
+        told = capsys.readouterr().out
+        assert run(url, "--format", "markdown") == 1
+        report = capsys.readouterr().out
+        assert run(url, "--format", "json") == 1
+        document = json.loads(capsys.readouterr().out)
+    assert 'streamed 1: call 0 get_weather: {} instead of {"city": "Oslo"}' in told
+    assert "- streamed answer 1: call 0 get\\_weather: \\{\\} instead of" in report
+    assert document["found"] is True
+    assert document["cases"][0]["differences"] == [
+        {"streamed": 0, "what": 'call 0 get_weather: {} instead of {"city": "Oslo"}'}
+    ]
+    kept = sorted((tmp_path / "kept").glob("*.flow"))
+    assert len(kept) == len(CASES)
+    assert [fixture.record.calls[0].arguments for fixture in load(kept[0])] == ["{}", '{"city":"Oslo"}']
+    for path in (tmp_path / "kept").iterdir():
+        assert KEY.encode() not in path.read_bytes()
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_defect_of_the_stream_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """A warning counts for the exit code, though the calls are the same."""
+
+    def reply(request: dict[str, Any], _: int) -> Reply:
+        if not request["stream"]:
+            return whole(call('{"city":"Oslo"}'))
+        more = {"index": 0, "id": "call_2", "function": {"arguments": '"Oslo"}'}}
+        return streamed(call('{"city":'), more)
+
+    with provider(reply) as url:
+        assert run(url) == 1
+    assert "warning TS105 changing-id in 1 of 1 streamed answers" in capsys.readouterr().out
+
+
+def test_errors_are_told_without_the_key(capsys: pytest.CaptureFixture[str]) -> None:
+    """A refusal ends the probe at once; what cannot be reached, and a redirect, are told."""
+    asked: list[int] = []
+
+    def refuse(request: dict[str, Any], number: int) -> Reply:
+        asked.append(number)
+        return 401, {}, [f"wrong key {KEY}, sent as {request['_key']}".encode()]
+
+    with provider(refuse) as url:
+        assert run(url) == 2
+    told = "".join(capsys.readouterr())
+    assert "HTTP 401: wrong key" in told
+    assert KEY not in told
+    assert len(asked) == 1
+    with provider(lambda request, number: (307, {"location": "http://127.0.0.1:1/"}, [])) as url:  # noqa: ARG005
+        assert run(url) == 2
+    assert "HTTP 307" in capsys.readouterr().out
+    assert run(url) == 2
+    assert "refused" in capsys.readouterr().out.lower()
+
+
+def test_a_busy_provider_is_asked_again() -> None:
+    """After the time it says, unless that is too long; and a few times only."""
+
+    def busy(wait: str, until: int) -> tuple[list[float], list[str], int]:
+        slept: list[float] = []
+        said: list[str] = []
+
+        def reply(request: dict[str, Any], number: int) -> Reply:
+            return (429, {"retry-after": wait}, [b"slow down"]) if number < until else whole(call("{}"))
+
+        with provider(reply) as url:
+            asker = Asker({}, 5, say=said.append, sleep=slept.append)
+            status = asker.ask(f"{url}/chat/completions", {"model": "m", "messages": [], "stream": False}).status
+        return slept, said, status
+
+    assert busy("2", 2) == ([2.0, 2.0], ["HTTP 429; asking again in 2 s"] * 2, 200)
+    assert busy("3600", 2) == ([], ["HTTP 429; it asks to wait 3600 s, which is too long"], 429)
+    assert busy("soon", 9)[0] == [1.0, 2.0, 4.0]
+    assert busy("Wed, 21 Oct 2015 07:28:00 GMT", 1)[0] == [0.0]
+
+
+def test_a_stream_that_breaks_off_is_a_defect_of_it() -> None:
+    """Fewer bytes than were announced."""
+
+    def reply(request: dict[str, Any], _: int) -> Reply:
+        status, headers, pieces = streamed(call('{"city":"Oslo"}'))
+        return status, headers | {"content-length": "100000"}, pieces[:1]
+
+    with provider(reply) as url:
+        answer = Asker({}, 5).ask(f"{url}/chat/completions", body("openai-chat", "m", CASES[0], streamed=True))
+    one = heard(answer)
+    assert answer.broken
+    assert one.record is not None
+    assert "truncated-stream" in [finding.name for finding in one.record.findings]
+    assert verdict("single call", [one], []).found
+
+
+def test_what_only_chance_may_have_made_is_not_held_against_the_provider() -> None:
+    """Where whole answers differ among themselves, values alone say nothing; a missing key does."""
+
+    def answered(reply: Reply, *, stream: bool) -> Any:
+        with provider(lambda request, number: reply) as url:  # noqa: ARG005
+            request = body("openai-chat", "m", CASES[0], streamed=stream)
+            return heard(Asker({}, 5).ask(f"{url}/chat/completions", request))
+
+    oslo, lima = (answered(whole(call(f'{{"city":"{city}"}}')), stream=False) for city in ("Oslo", "Lima"))
+    rome, none = (answered(streamed(call(text)), stream=True) for text in ('{"city":"Rome"}', "{}"))
+    assert verdict("x", [rome], [oslo, lima]).differences == []
+    assert len(verdict("x", [rome], [oslo, oslo]).differences) == 1
+    assert len(verdict("x", [none], [oslo, lima]).differences) == 1
+
+
+@pytest.mark.e2e
+def test_every_protocol_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider of ours answers from saved flows: cleanly, then with a fault."""
+    monkeypatch.delenv("OPENAI_API_KEY")
+    flows = {name: FLOWS / f"{name}-single.flow" for name in PROTOCOLS}
+    with ProxySession(Setup(flows=tuple(flows.values()), network="loopback")) as session:
+        for fault, expected in (((), False), (("missing-name",), True)):
+            session.reset(Setup(flows=tuple(flows.values()), network="loopback", fault=fault))
+            for name, flow in flows.items():
+                model = load(flow)[0].record.model
+                asked = target(session.base_url(name), name, model)
+                result = probe(asked, CASES[:1], 1, Asker(key_headers(name, "", None), 10), lambda line: None)  # noqa: ARG005
+                assert result.asked, name
+                assert result.verdicts[0].streamed[0].record is not None
+                assert result.verdicts[0].streamed[0].record.streamed, name
+                assert not result.verdicts[0].whole[0].record.streamed  # type: ignore[union-attr]
+                assert result.found == expected, (name, result.verdicts[0].differences)
+
+
+@pytest.mark.parametrize(
+    ("url", "protocol", "endpoint"),
+    [
+        ("https://api.openai.com/v1", None, "https://api.openai.com/v1/chat/completions"),
+        ("https://api.openai.com", None, "https://api.openai.com/v1/chat/completions"),
+        ("https://api.openai.com/v1/responses", None, "https://api.openai.com/v1/responses"),
+        ("https://a.example/v1", "openai-responses", "https://a.example/v1/responses"),
+        ("https://api.anthropic.com", None, "https://api.anthropic.com/v1/messages"),
+        ("https://a.example/api/anthropic", "anthropic", "https://a.example/api/anthropic/v1/messages"),
+        (
+            "https://generativelanguage.googleapis.com",
+            None,
+            "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse",
+        ),
+        ("http://localhost:11434", None, "http://localhost:11434/api/chat"),
+        (
+            "https://x.azure.com/openai/deployments/d/chat/completions?api-version=1",
+            None,
+            "https://x.azure.com/openai/deployments/d/chat/completions?api-version=1",
+        ),
+    ],
+)
+def test_a_url_means_an_endpoint(url: str, protocol: str | None, endpoint: str) -> None:
+    """A base URL, or the endpoint itself."""
+    assert target(url, protocol, "m").url(streamed=True) == endpoint
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ftp://x"], "is not an http or https URL"),
+        (["https://user:secret@x/v1"], "holds credentials"),
+        (["https://x.example/other"], "name the protocol"),
+        (["http://x.example/v1"], "without encryption"),
+        (["https://x.example/v1", "--prompt", "p.txt"], "go together"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is sent."""
+    assert main(["probe", *words, "--model", "m"]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert "secret" not in err.replace("Secret", "")
+    assert KEY not in err
+
+
+def test_a_model_is_needed_and_our_own_variable_comes_first() -> None:
+    """The usual variable is for who has no other."""
+    with pytest.raises(TargetError, match="--model"):
+        target("https://api.openai.com/v1", None, None)
+    asked = target("https://api.openai.com/v1", None, "m")
+    assert key_of(asked, {"OPENAI_API_KEY": "usual", "TOOLSTREAM_PROBE_KEY": "own"}) == "own"
+    assert key_of(asked, {"OPENAI_API_KEY": "usual"}) == "usual"
+    assert key_of(asked, {}) is None
+    with pytest.raises(TargetError, match="no HTTP header"):
+        key_of(asked, {"OPENAI_API_KEY": "a\nb"})
