@@ -142,7 +142,7 @@ SHAPES: Final = (
     SecretShape("1password-key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
     SecretShape("1password-token", "ops_eyJ", r"[A-Za-z0-9+/_-]{100,}={0,3}"),
     SecretShape("maxmind-key", "", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
-    SecretShape("json-web-token", "eyJ", r"(?:[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){1,4}\.?|[A-Za-z0-9_-]{17,}\.?)"),
+    SecretShape("json-web-token", "eyJ", r"(?:[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){1,4}\.?)"),
     SecretShape("json-web-token", "ZXlK", r"[A-Za-z0-9_/+-]{60,}={0,2}"),
 )
 """Shapes of one prefix stand in order: the first that fits counts."""

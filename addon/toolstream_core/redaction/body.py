@@ -9,7 +9,8 @@ from toolstream_core.redaction.channels import Channels
 from toolstream_core.redaction.escapes import Edit, beside_escapes
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.leaves import leaves
-from toolstream_core.redaction.settings import Redaction
+from toolstream_core.redaction.settings import Redaction, TextMode
+from toolstream_core.redaction.texts import TextFiller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,6 +40,7 @@ class BodyRedactor:
         self._held = bytearray()
         self._before = b""
         self._open_key: bytes | None = None
+        self._texts = None if redaction.text is TextMode.KEEP else TextFiller(redaction.text)
         self._levels: dict[bytes, Sensitivity] = {}
 
     def feed(self, data: bytes) -> bytes:
@@ -64,7 +66,9 @@ class BodyRedactor:
         found = list(leaves(window, self._open_key))
         flushed, open_key = (len(window), None) if last else _cut(window, found)
         clean = bytearray(window)
-        for edit in self._edits(window, found, flushed):
+        # Secrets last: of them nothing is left, not even their shape.
+        texts = self._texts.edits(window, flushed) if self._texts else []
+        for edit in [*texts, *self._edits(window, found, flushed)]:
             clean[edit.at : edit.at + len(edit.data)] = edit.data
         self._before = (self._before + window[:flushed])[-_TAIL:]
         self._open_key = open_key

@@ -21,7 +21,7 @@ _REPEATED: Final = 16
 """Bytes from which on a value that comes again is no piece of a longer one."""
 # Each begins with what a search in C looks for first.
 _ADDRESSES: Final = (
-    re.compile(rb'index"\s*+:\s*+([0-9]++)'),
+    re.compile(rb'index"\s*+:\s*+"?([0-9]++)'),
     re.compile(rb'_id"\s*+:\s*+"([^"\\\r\n]*+)'),
     re.compile(rb'UseId"\s*+:\s*+"([^"\\\r\n]*+)'),
 )
@@ -60,6 +60,10 @@ class Channel:
         if text == self._last and len(text) >= _REPEATED:
             return
         self._last = text
+        self.append(text, at)
+
+    def append(self, text: bytes, at: int) -> None:
+        """The same, also where it is what was just said."""
         plain = None
         if b"\\" in text:
             plain = Unescaped(text)
@@ -69,12 +73,18 @@ class Channel:
         self._parts.append(text)
         self._size += len(text)
 
+    @property
+    def text(self) -> bytes:
+        """All that was said, from the tail on."""
+        return b"".join(self._parts)
+
     def edits(self, finder: SecretFinder) -> Iterator[Edit]:
         """What overwrites the secrets, where the leaves stand."""
-        for edit in finder.edits(b"".join(self._parts), depth=1):
-            yield from self._on_leaves(edit)
+        for edit in finder.edits(self.text, depth=1):
+            yield from self.on_leaves(edit)
 
-    def _on_leaves(self, edit: Edit) -> Iterator[Edit]:
+    def on_leaves(self, edit: Edit) -> Iterator[Edit]:
+        """An edit of `text` as edits of the window."""
         at, end = edit.at, edit.at + len(edit.data)
         for leaf in range(max(0, bisect_right(self._starts, at) - 1), len(self._starts)):
             start = self._starts[leaf]
@@ -114,7 +124,7 @@ class Channels:
                     channel = open_[name] = Channel(self._tails.get(name, b""))
                 channel.add(text[leaf.start : leaf.end], leaf.start)
         lines = open_[_LINES] = Channel(self._tails.get(_LINES, b""))
-        for at, line in _other_lines(text):
+        for at, line in other_lines(text):
             lines.add_line(line, at)
         edits = [edit for channel in open_.values() for edit in channel.edits(self._finder)]
         self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
@@ -132,7 +142,7 @@ class Channels:
         yield [(0, b"")] * len(found)
         if all(len(set(address.findall(text))) < 2 for address in _ADDRESSES):  # noqa: PLR2004
             return
-        marks = sorted((match.start(), match[1]) for address in _ADDRESSES for match in address.finditer(text))
+        marks = call_marks(text)
         places = [at for at, _ in marks]
         values = [b"", *(value for _, value in marks), b""]
         after = [bisect_left(places, leaf.start) for leaf in found]
@@ -141,7 +151,22 @@ class Channels:
         yield [(3, address) for address in _of_lines(text, found, marks)]
 
 
-def _other_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
+def call_marks(text: bytes) -> list[tuple[int, bytes]]:
+    """The indexes and ids of calls, and where they stand."""
+    return sorted((match.start(), match[1]) for address in _ADDRESSES for match in address.finditer(text))
+
+
+def index_marks(text: bytes) -> list[tuple[int, bytes]]:
+    """The indexes alone."""
+    return [(match.start(), match[1]) for match in _ADDRESSES[0].finditer(text)]
+
+
+def id_marks(text: bytes) -> list[tuple[int, bytes]]:
+    """The ids alone."""
+    return sorted((match.start(), match[1]) for address in _ADDRESSES[1:] for match in address.finditer(text))
+
+
+def other_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
     """The lines that are no JSON, and where they stand."""
     at = _JSON_LINES.match(text).end()  # type: ignore[union-attr]
     while at < len(text):

@@ -14,6 +14,7 @@ _SIMPLE: Final = {
     b'"': b'"', b"\\": b"\\", b"/": b"/", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t",
 }  # fmt: skip
 _SURROGATES: Final = range(0xD800, 0xE000)
+_SURROGATE: Final = b"\xff"
 _UNICODE_LENGTH: Final = 6
 
 
@@ -45,33 +46,31 @@ class Unescaped:
     def __init__(self, raw: bytes) -> None:
         """Read the escapes in `raw`."""
         self._raw = raw
+        self.text = _unescaped(raw)
+        """What the bytes mean."""
         self._outs: list[int] = []
         self._ins: list[int] = []
-        parts: list[bytes] = []
+
+    def _locate(self) -> None:
+        """Where each escape stands, and each text between two of them. Mostly nobody asks."""
         size = at = 0
-        for found in _ESCAPE.finditer(raw):
+        for found in _ESCAPE.finditer(self._raw):
             start = found.start()
             if start > at:
-                self._add(size, at)
-                parts.append(raw[at:start])
+                self._outs.append(size)
+                self._ins.append(at)
                 size += start - at
-            self._add(size, start)
-            meant = _meaning(found)
-            parts.append(meant)
-            size += len(meant)
+            self._outs.append(size)
+            self._ins.append(start)
+            size += len(_meaning(found))
             at = found.end()
-        self._add(size, at)
-        parts.append(raw[at:])
-        self.text = b"".join(parts)
-        """What the bytes mean."""
-        self._add(size + len(raw) - at, len(raw))
-
-    def _add(self, out: int, into: int) -> None:
-        self._outs.append(out)
-        self._ins.append(into)
+        self._outs += [size, size + len(self._raw) - at]
+        self._ins += [at, len(self._raw)]
 
     def on_raw(self, edit: Edit) -> Iterator[Edit]:
         """An edit of `text` as edits of the escaped bytes; an escape of one letter stays."""
+        if not self._outs:
+            self._locate()
         at, end = edit.at, edit.at + len(edit.data)
         segment = bisect_right(self._outs, at) - 1
         while at < end and segment < len(self._outs) - 1:
@@ -82,13 +81,29 @@ class Unescaped:
             if self._outs[segment + 1] - self._outs[segment] == length:
                 yield Edit(into + at - self._outs[segment], data)
             elif length == _UNICODE_LENGTH and data:
-                yield Edit(into + 2, b"%04x" % data[0])
+                yield Edit(into + 2, self._escape(into, data))
             at = stop
             segment += 1
+
+    def _escape(self, at: int, data: bytes) -> bytes:
+        """The digits of the escape that stands at `at`, for another character."""
+        if data == _SURROGATE:
+            return b"d83d" if self._raw[at + 3 : at + 4] in b"89abAB" else b"de00"
+        return b"%04x" % (ord(data.decode()) if len(data) > 1 else data[0])
+
+
+def _unescaped(raw: bytes) -> bytes:
+    """By whole replacements: no JSON string holds a zero byte."""
+    if b"\\u" in raw or b"\0" in raw:
+        return _ESCAPE.sub(_meaning, raw)
+    text = raw.replace(b"\\\\", b"\0")
+    for letter, meant in _SIMPLE.items():
+        text = text.replace(b"\\" + letter, meant)
+    return text.replace(b"\0", b"\\")
 
 
 def _meaning(found: re.Match[bytes]) -> bytes:
     if found[2] is not None:
         return _SIMPLE[found[2]]
     code = int(found[1], 16)
-    return b"\xff" if code in _SURROGATES else chr(code).encode()
+    return _SURROGATE if code in _SURROGATES else chr(code).encode()
