@@ -100,6 +100,16 @@ def test_two_conversations_of_one_second_have_two_names(extract: Extract, tmp_pa
     ]
 
 
+def test_a_dump_in_another_order_is_put_in_order(extract: Extract, tmp_path: Path) -> None:
+    """Flows are saved when they end, and are told by when they began."""
+    dump = tmp_path / "dump.mitm"
+    with dump.open("wb") as file:
+        for flow in reversed(flows(GLM)):
+            FlowWriter(file).add(flow)
+    extract(dump, "--name", "x")
+    assert [one.asked.results for one in load(extract.folder / "x.flow")] == [0, 1]
+
+
 def test_nothing_is_overwritten(extract: Extract) -> None:
     """Unless that is wanted."""
     extract(GLM, "--name", "glm")

@@ -78,7 +78,9 @@ class Extraction:
 
     def write(self, *, each_flow: bool) -> int:
         """Write the fixtures and give the exit code."""
-        groups = [[one] for one in self._found] if each_flow else conversations(self._found)
+        # A dump has its flows in the order in which they ended.
+        found = sorted(self._found, key=lambda one: one.flow.request.timestamp_start)
+        groups = [[one] for one in found] if each_flow else conversations(found)
         taken = [group for group in groups if any(self.wanted.takes(one.fixture) for one in group)]
         for group in groups:
             if group not in taken:
