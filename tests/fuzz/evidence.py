@@ -27,6 +27,8 @@ NOBODY = frozenset({"", "null"})
 """What stands there where nobody is meant."""
 type Part = tuple[str, dict[str, Any], str]
 """An argument text with its key, and the keys that say whose it is; `odd` is among them where it is no text."""
+PLACEHOLDERS = re.compile(r"^(?:\s*(?:\{\s*\}|null)(?=\s*[{\"]))+")
+"""What stands for the arguments that follow it."""
 VIA = frozenset({"delta", "message"})
 """Where a part stands: some servers say the same in both."""
 CLOSING = re.compile(
@@ -63,7 +65,8 @@ class Evidence:
         """All blocks, and the tail where it is whole but for its terminator."""
         tail = self._cut.tail
         lines = [line.partition(b":")[2].strip() for line in tail.splitlines() if line.startswith(b"data")]
-        return [block.payload for block in self._cut.blocks] + [parsed(line) for line in lines] + [parsed(tail)]
+        last = [*map(parsed, lines), parsed(b"\n".join(lines)), parsed(tail)]
+        return [block.payload for block in self._cut.blocks] + last
 
     @cached_property
     def said(self) -> set[str]:
@@ -171,7 +174,7 @@ def _begins_somewhere(run: list[str], wanted: str) -> bool:
     for at, part in enumerate(run):
         if part.lstrip()[:1] not in {"{", '"', "\\"} and "{" not in part:
             continue
-        joined = "".join(run[at:])
+        joined = PLACEHOLDERS.sub("", "".join(run[at:]))
         for begin in {0, joined.find("{")} - {-1}:
             value = _first(joined[begin:].lstrip())
             if isinstance(value, str):

@@ -51,6 +51,8 @@ class Seen(Outcome):
     def framing(self) -> str:
         """The content type that the body has, whatever it is said to be."""
         begin = self.case.body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        if begin == b"{" and self.dialect == "ollama":
+            return "application/x-ndjson"  # whatever a line of it looks like
         if begin == b"[":
             return "application/json"
         lines = self.case.content_type == "application/x-ndjson"
@@ -353,8 +355,9 @@ def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
 
 
 def _names(block: Block) -> tuple[bytes, ...]:
-    """Its event lines: with several, two events are in it."""
-    return tuple(line for line in block.lines if line.partition(b":")[0] == b"event")
+    """Its event lines: with several, two events are in it. Shapes change the space behind the colon."""
+    fields = (line.partition(b":") for line in block.lines)
+    return tuple(value.strip() for field, _, value in fields if field == b"event")
 
 
 def _whole_event(tail: bytes) -> bool:

@@ -49,7 +49,7 @@ class AnthropicCalls(Calls):
         if fragment.phase is not Phase.MORE:
             call = self._started_again(fragment) or self._open(fragment)
         else:
-            call = self._newest.get(fragment.index) or self._elsewhere(fragment.index) or self._open(fragment)
+            call = self._newest.get(fragment.index) or self._elsewhere(fragment) or self._open(fragment)
         if not self.overflowed:
             self._newest[fragment.index] = call
             if not call.closed and fragment.phase is not Phase.MORE:
@@ -60,15 +60,18 @@ class AnthropicCalls(Calls):
         call = self._newest.get(fragment.index)
         return None if call is None or call.closed else call
 
-    def _elsewhere(self, index: Seen[int]) -> OpenCall | None:
+    def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
         """Where a delta of an index that was never started belongs: to the one open call that lacks some, a guess.
 
-        Of several nobody can tell (claude-code "Content block not found").
+        Of several nobody can tell (claude-code "Content block not found"), and what begins other arguments than those
+        that have begun is of another call.
         """
+        index = fragment.index
         if len(self._still_open) != 1 or (isinstance(index, int) and index >= NOBODYS):
             return None
         call = next(iter(self._still_open.values()))
-        if call.arguments.whole:
+        said = call.arguments
+        if said.whole or (not said.empty and said.restarted_by(fragment.arguments)):
             return None
         call.guessed = True
         return call

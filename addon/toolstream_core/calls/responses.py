@@ -125,7 +125,7 @@ class ResponsesCalls(Calls):
     def _of_id_whole(self, sharing: list[OpenCall], fragment: Fragment, event: int) -> OpenCall | None:
         """The call that is said whole: one that the event has not said yet, or that it says once more."""
         untold = list(islice(self._told.others(known(fragment.id), sharing, event), MAX_ALIKE))
-        fitting = next((call for call in untold if not _contradicts(call, fragment)), None)
+        fitting = next((call for call in untold if not contradicts(call, fragment)), None)
         again = (call for call in islice(reversed(sharing), MAX_ALIKE) if _says_same(call, fragment))
         others = (call for call in untold if not (_says_other(call, fragment) and _elsewhere(call, fragment)))
         return fitting or next(again, None) or next(others, None)
@@ -158,7 +158,7 @@ def _other_call(call: OpenCall, fragment: Fragment) -> bool:
         return True
     if fragment.phase is Phase.CLOSE and _closes_piece(call, fragment):
         return False
-    return call.arguments.whole and _contradicts(call, fragment)
+    return call.arguments.whole and contradicts(call, fragment)
 
 
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
@@ -166,7 +166,7 @@ def _names_another(call: OpenCall, fragment: Fragment) -> bool:
     return bool(name and call.name) and name != call.name
 
 
-def _contradicts(call: OpenCall, fragment: Fragment) -> bool:
+def contradicts(call: OpenCall, fragment: Fragment) -> bool:
     """Whether arguments that are said whole are not those of a call that has its own; `""` says none."""
     said = fragment.arguments
     return call.arguments.whole and isinstance(said, str) and said != "" and not _says_same(call, fragment)
@@ -210,7 +210,7 @@ def _meant(said: str) -> str:
 
 def _may_repeat(call: OpenCall, fragment: Fragment) -> bool:
     """Whether an item of the terminal event says `call` again under ids of its own."""
-    return not _names_another(call, fragment) and not _contradicts(call, fragment)
+    return not _names_another(call, fragment) and not contradicts(call, fragment)
 
 
 def _is_another(owner: OpenCall, fragment: Fragment) -> bool:
@@ -229,7 +229,7 @@ def _is_another(owner: OpenCall, fragment: Fragment) -> bool:
 def _says_other(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment says a whole object that is not a call's own."""
     said = fragment.arguments
-    return isinstance(said, str) and is_object(said) and _contradicts(call, fragment)
+    return isinstance(said, str) and is_object(said) and contradicts(call, fragment)
 
 
 def _closes_another(owner: OpenCall, fragment: Fragment) -> bool:

@@ -108,7 +108,8 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     kind = item.get("type")
     if not isinstance(kind, str) or not kind.endswith("_call"):
         return None
-    said, as_wanted = look.argument_text(_said_of(item))
+    as_text = look.argument_piece if phase is Phase.OPEN else look.argument_text
+    said, as_wanted = as_text(_said_of(item))
     return Fragment(
         0,
         index,

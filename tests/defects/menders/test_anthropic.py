@@ -507,3 +507,22 @@ def test_a_piece_that_is_neither_text_nor_an_object_is_none_of_any_arguments(sai
     went = mended(body, HERE)
     assert went.out == body
     assert went.told == ["object-arguments"]
+
+
+def test_arguments_of_nobody_that_begin_anew_are_not_put_to_the_open_call() -> None:
+    """They are another call's."""
+    body = HEAD + start(0) + more(0, '{"a":1') + more(1, '{"a": 1}') + more(0, "}") + stop(0) + DELTA + STOP
+    out = mended(body, HERE).out
+    assert more(0, '{"a":1') + more(NOBODYS + 1, '{"a": 1}') + more(0, "}") in out
+
+
+def test_text_of_nobody_stays_behind_text_within_a_call() -> None:
+    """In the order in which it came."""
+    body = HEAD + start(1) + more(1, "a", "text_delta") + more(0, "b", "text_delta")
+    assert said(mended(body, HERE).out, "text") == "ab"
+
+
+def test_arguments_that_come_again_behind_a_stop_of_ours_go() -> None:
+    """They are known still."""
+    body = HEAD + start(0) + more(0, '{"a":1}') + start(1) + more(0, '{"a":1}') + more(1, "{}") + stop(1) + DELTA + STOP
+    assert said(mended(body, HERE).out) == '{"a":1}{}'

@@ -231,3 +231,23 @@ def test_no_arguments_are_made_at_a_finish_that_more_of_the_answer_follows() -> 
     assert read(mended(body, UNKNOWN).out) == [("f", '{"a":1}', True)]
     assert arguments(mended(body, UNKNOWN).out) == {0: '{"a":1}'}
     assert arguments(mended(sse(header("f"), FINISH, thought, "[DONE]"), UNKNOWN).out) == {0: "{}"}
+
+
+def test_no_arguments_are_made_at_a_finish_that_an_error_follows() -> None:
+    """Nobody knows what was meant."""
+    body = sse(header("f"), FINISH, ERROR)
+    assert mended(body, UNKNOWN).out == body
+
+
+def test_a_call_says_no_other_again_that_goes_on_with_arguments_of_its_own() -> None:
+    """A `{}` was all that both had said."""
+    again = chunk({"tool_calls": [{"index": 1, "id": "call_0", "function": {"name": "f", "arguments": "{}"}}]})
+    body = sse(header("f", "{}"), again, more('{"a":1}'), FINISH, "[DONE]")
+    assert read(mended(body, UNKNOWN).out) == [("f", '{"a":1}', True), ("f", "{}", True)]
+    assert read(mended(sse(header("f", "{}"), again, FINISH, "[DONE]"), UNKNOWN).out) == [("f", "{}", True)]
+
+
+def test_a_list_without_its_end_gets_none() -> None:
+    """It is no event."""
+    body = sse(header("f", '{"a":1}')) + b"data: [[]]"
+    assert mended(body, UNKNOWN).out == body

@@ -128,3 +128,42 @@ def test_what_is_no_text_and_does_not_fit_a_whole_call_stays_as_it_came() -> Non
     odd = {**delta(""), "delta": ['{"a":1}']}
     body = sse(added(), delta('{"a":1}'), odd)
     assert mended(body, EXCHANGE).out.startswith(body)
+
+
+def test_a_list_that_an_item_is_added_with_is_no_part_of_its_arguments() -> None:
+    """It goes on as it came."""
+    opens = added()
+    opens["item"]["arguments"] = [None]
+    body = sse(opens, delta('{"a":1}'), closed('{"a":1}'))
+    assert mended(body, EXCHANGE).out.startswith(sse(opens, delta('{"a":1}')))
+
+
+def test_no_end_is_made_where_a_closed_call_is_said_otherwise() -> None:
+    """Nobody knows which of the two was meant."""
+    body = sse(*call('{"a":1}'), done('{"b":2}'))
+    assert b"response.completed" not in mended(body, EXCHANGE).out
+    assert b"response.completed" in mended(sse(*call('{"a":1}'), done('{"a": 1}')), EXCHANGE).out
+
+
+def test_a_bare_response_that_says_other_arguments_stays_bare() -> None:
+    """Clients do not read it, and have the call as it was streamed."""
+    bare = b"event: response.completed\n" + sse({"id": "r", "output": [item('{"a":1}')]})
+    went = mended(sse(added(), done('{"a":{}}')) + bare, EXCHANGE)
+    assert went.out.endswith(bare)
+    assert "bare-response" in went.told
+
+
+def test_items_that_share_an_id_stay_two_in_the_response() -> None:
+    """Each is known by its call_id, too."""
+    first, second = item('{"a":1}', call_id="c0"), item('{"a":2}', call_id="c1")
+    events = [{"type": "response.output_item.done", "item": first}, {**closed("", 1), "item": second}]
+    out = mended(sse(*events, completed(second)), EXCHANGE).out
+    last = json.loads(out.split(b"data: ")[-1])
+    assert sorted(one["arguments"] for one in last["response"]["output"]) == ['{"a":1}', '{"a":2}']
+
+
+def test_two_items_of_a_response_under_one_id_stay_where_they_differ() -> None:
+    """Neither says the other again."""
+    said = completed(item('{"a":1}', call_id="c0"), item('{"a":2}', 1, call_id="c0"))
+    last = json.loads(mended(sse(delta("2}", 1), said), EXCHANGE).out.split(b"data: ")[-1])
+    assert [one["arguments"] for one in last["response"]["output"]] == ['{"a":1}', '{"a":2}']

@@ -148,6 +148,8 @@ class BlocksMender(EventsMender):
 
         Arguments of nobody's might, wherever blocks are put in order, and all else where an index is given anew.
         """
+        for block in self.open.values() if is_text(payload) else ():
+            self.flush_texts(block)
         index = index_of(payload)
         taken = index is not None and 0 <= index < self.count
         self._astray = self._astray or call is not None
@@ -257,12 +259,6 @@ class BlocksMender(EventsMender):
         for text in block.kept():
             self.put(block.said(text))
         self.flush_texts(block)
-
-    def flush_texts(self, block: Block) -> None:
-        """Say the text that came inside a call where it came, before whatever follows that."""
-        texts, block.texts = block.texts, []
-        for payload in texts:
-            self.put(block.moved_to_place(payload))
 
     def _stop_now(self, block: Block) -> None:
         self._closing(block)

@@ -10,6 +10,7 @@ from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
+    from toolstream_core.defects.menders.anthropic_block import Block
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
@@ -49,6 +50,12 @@ class EventsMender(Mender):
         else:
             other = name if frame.name != name and name in NAMED else None
             self._go(self.context.writer.rewrite(frame, payload, other))
+
+    def flush_texts(self, block: Block) -> None:
+        """Say the text that came inside a call where it came, before whatever follows that."""
+        texts, block.texts = block.texts, []
+        for payload in texts:
+            self.put(block.moved_to_place(payload))
 
     def _go(self, frame: Frame) -> None:
         """Let a frame go on; one before it that lacked its end gets it."""

@@ -75,7 +75,7 @@ class Behind:
         """What was kept back, at the end: half a repetition goes on as it came, markup does not."""
         rest = "".join(self._kept) if self._begun in {"{", self._mark} else ""
         self._kept.clear()
-        self._free = True
+        self._free = self._free or bool(self._seen)
         return rest
 
     def _again(self, piece: str, judge: Judge) -> str:

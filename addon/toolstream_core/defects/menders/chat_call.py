@@ -30,7 +30,6 @@ class KnownCall:
     __slots__ = (
         "call",
         "choice",
-        "doubled",
         "event",
         "heard_as",
         "id",
@@ -48,6 +47,7 @@ class KnownCall:
         "spelling",
         "streamed",
         "told",
+        "twin",
         "wire_index",
     )
 
@@ -68,20 +68,19 @@ class KnownCall:
         """Characters of its arguments when a message said something of it last."""
         self.told = self.said = False
         """Whether the client has its header; whether it has anything of its arguments."""
-        self.settled = False
-        """Whether nothing is waited for any more."""
+        self.settled = self.may_repeat = False
+        """Whether nothing is waited for any more; whether it may turn out to say an earlier call again."""
         self.index: int = 0
         self.wire_index: object = ABSENT
-        self.id = ""
-        self.name = ""
+        self.id = self.name = ""
         self.late: set[str] = set()
         """Keys that the client's header has, and that the fragment which brought them is still to come with."""
         self.name_open = False
         """Whether the name may still grow."""
         self.null: Told | None = None
         """A first `null` that waits."""
-        self.doubled = self.may_repeat = False
-        """Whether it says an earlier call again; whether it may turn out to."""
+        self.twin: KnownCall | None = None
+        """The earlier call that it says again."""
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
@@ -91,6 +90,12 @@ class KnownCall:
     def tool(self) -> str:
         """The tool that it calls, as the request names it."""
         return plain_name(self.call.name, self.mender.context.schemas)
+
+    @property
+    def doubled(self) -> bool:
+        """Whether it says an earlier call again: one that went on to say other arguments was another one."""
+        twin = self.twin
+        return twin is not None and twin.call.arguments.meaning == self.call.arguments.meaning
 
     @property
     def nothing(self) -> bool:

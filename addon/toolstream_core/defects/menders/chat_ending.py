@@ -137,9 +137,11 @@ class Endings:
         return out
 
     def _talks_on(self, following: Waiting | None) -> bool:
-        """Whether text of the only choice follows its finish: so may the arguments of a call that has none yet."""
-        said = following.said if following and len(self._mender.choices) == 1 else None
-        return said is not None and not (said.end or said.error) and bool(said.text.strip() or said.thought.strip())
+        """Whether text of the only choice follows its finish, or an error: so may arguments of a call without any."""
+        said = following.said if following else None
+        if said is None or said.end or len(self._mender.choices) > 1:
+            return bool(said and said.error)
+        return bool(said.error or said.text.strip() or said.thought.strip())
 
     def changes(self, waiting: Waiting, following: Waiting | None) -> dict[int, str | None]:
         """The finish reasons that have to change, by choice as the wire numbers it."""

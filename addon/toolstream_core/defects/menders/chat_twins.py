@@ -18,8 +18,8 @@ class _Group:
         self.open: list[KnownCall] = []
         self.names: dict[str, int] = {}
         """Names of those that are whole, and the order of the first that had it."""
-        self.said: dict[tuple[str, str], int] = {}
-        """As `names`, for name and arguments."""
+        self.said: dict[tuple[str, str], KnownCall] = {}
+        """By name and arguments, the first of them that said so."""
 
     def add(self, known: KnownCall) -> None:
         """Take a call in, and take up which of the others have become whole."""
@@ -29,7 +29,7 @@ class _Group:
                 continue
             if one.call.name and one.call.arguments.whole and (one.spelling.whole or one.call.arguments.is_json):
                 self.names.setdefault(one.call.name, one.order)
-                self.said.setdefault((one.call.name, one.call.arguments.meaning), one.order)
+                self.said.setdefault((one.call.name, one.call.arguments.meaning), one)
             else:
                 still.append(one)
         self.open = still
@@ -69,7 +69,8 @@ class Twins:
         if not group.has_twin(known):
             return
         if known.call.name and known.call.arguments.whole:
-            known.doubled = group.said.get((known.call.name, known.call.arguments.meaning), known.order) < known.order
+            first = group.said.get((known.call.name, known.call.arguments.meaning), known)
+            known.twin = first if first.order < known.order else None
             if known.doubled:
                 group.open.remove(known)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.responses import contradicts
 from toolstream_core.defects.ending import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSED_CALL, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import BARE_RESPONSE
 from toolstream_core.defects.identity import DOUBLED_CALL, ITEM_PER_FRAGMENT
@@ -36,7 +37,8 @@ class Endings:
         self.over = True
         self.say_rests()
         mender = self._mender
-        if is_bare(payload) and mender.tell(BARE_RESPONSE, mender.number, "the response has no envelope"):
+        bare = is_bare(payload) and mender.tell(BARE_RESPONSE, mender.number, "the response has no envelope")
+        if bare and not any(contradicts(call, fragment) for fragment, call in heard):
             fields = {key: value for key, value in payload.items() if key not in {"type", "sequence_number"}}
             kept = {key: value for key, value in payload.items() if key == "sequence_number"}
             whole = {**mender.created, **fields, "usage": usage_of(mender.created, fields)}
@@ -144,7 +146,7 @@ class Endings:
             if one is None or one.call.kind is not Kind.FUNCTION or not isinstance(content, dict):
                 items.append(content)
                 continue
-            if self._is_again(one.call, seen):
+            if not contradicts(one.call, one.fragment) and self._is_again(one.call, seen):
                 continue
             item = mender.item_of(one.call)
             seen.add(id(one.call))
@@ -173,8 +175,13 @@ class Endings:
         output = self._mender.places.output
         if not items:
             return output
-        said = {str(look.get(item, "id")): item for item in items}
-        ids = [str(look.get(item, "id")) for item in output]
+        said = {_key(item): item for item in items}
+        ids = [_key(item) for item in output]
         if len(said) == len(items) and said.keys() <= set(ids):
             return [said.get(own, item) for own, item in zip(ids, output, strict=True)]
         return [*items, *(item for own, item in zip(ids, output, strict=True) if own not in said)]
+
+
+def _key(item: Json) -> tuple[str, str]:
+    """What an item of a response is known by; calls may share an id."""
+    return str(look.get(item, "id")), str(look.get(item, "call_id"))

@@ -30,6 +30,8 @@ class Item(Identity):
 
     keyed = False
     """Whether it is found by its call_id."""
+    _contradicted = False
+    """Whether other arguments were said behind the event that closed it."""
     wrapped = False
     """Whether it is to be said as a custom tool's, once it is whole."""
 
@@ -58,7 +60,7 @@ class Item(Identity):
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but what closes it."""
-        if self._last.get("status") == "incomplete":
+        if self._last.get("status") == "incomplete" or self._contradicted:
             return False
         over = (self.done or self.closed or self.call.closed) and not self.in_pieces
         return self.said.whole if over else self.said.whole_by_itself
@@ -75,7 +77,9 @@ class Item(Identity):
             content["name"] = self.name if self._mender.on(LATE_NAME) else said
             self.named()
         said = content.get("arguments")
-        if said not in ("", None) and self.judge(PREFILLED_ARGUMENTS, "the item is added with its arguments"):
+        if said is not None and not isinstance(said, str | dict):
+            self.said.as_text(said)
+        elif said not in ("", None) and self.judge(PREFILLED_ARGUMENTS, "the item is added with its arguments"):
             content["arguments"] = ""
             self.said.begun(said)
         self._last = content
@@ -112,6 +116,7 @@ class Item(Identity):
         """The event that says its arguments whole; what the deltas lack comes before it."""
         self.done = True
         text = self.said.cleaned(payload.get("arguments"))
+        self._contradicted = self.closed and bool(text) and not same_arguments(text or "", str(self._last["arguments"]))
         self.say_rest(text)
         if text is None:
             return payload

@@ -105,7 +105,7 @@ class SseMender(Mender):
 
 def _whole(frame: Frame) -> bool:
     """Whether a block lacks nothing but its blank line: its data is an event's, and no other event begins in it."""
-    said = (frame.data or b"").strip() == b"[DONE]" or isinstance(frame.json, dict | list)
+    said = (frame.data or b"").strip() == b"[DONE]" or isinstance(frame.json, dict)
     fields = [line.partition(b":")[0] for line in frame.raw.removeprefix(BOM).splitlines() if line]
     return said and fields.count(b"event") < 2 and _FIELDS.issuperset(fields)  # noqa: PLR2004
 
