@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import stat
+import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from toolstream_core.cli.main import main
 from toolstream_core.fixtures import load
 from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FLOW = FLOWS / "deepseek-empty-id.flow"
@@ -108,3 +116,31 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: pytest.
     assert there.read_text() == "mine"
     assert run(FLOW, "--finding", "empty-id", "-o", tmp_path / "new.flow", "--state", there) == 2
     assert "is no state of" in capsys.readouterr().err
+
+
+@pytest.mark.e2e
+def test_an_interrupted_run_kills_its_command_and_goes_on(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of a try: exit code 130 at once, the command ended, no false result remembered."""
+    client, pids, state = (tmp_path / name for name in ("client.sh", "pids", "state"))
+    client.write_text(f"[ -e {pids} ] || {{ echo $$ > {pids}; exit 1; }}\necho $$ >> {pids}\nsleep 100\n")
+    words = ["shrink", FLOW, "-o", tmp_path / "o.flow", "--state", state, "--jobs", "2", "--", "sh", client]
+    with subprocess.Popen(
+        [sys.executable, "-m", "toolstream_core.cli.main", *map(str, words)], stderr=subprocess.PIPE
+    ) as process:
+        wait_until(lambda: pids.exists() and len(pids.read_text().split()) >= 2)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert b"the same command goes on from there" in said
+    assert [line.partition(" ")[2] for line in state.read_text().splitlines()[1:]] == ["1"]
+    for pid in map(int, pids.read_text().split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """For at most twenty seconds."""
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -8,6 +8,7 @@ import queue
 import signal
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,11 +39,19 @@ class Tries(NamedTuple):
     jobs: int = 1
 
 
-class _Seat(NamedTuple):
-    """A proxy, and the file that it answers from."""
+@dataclass
+class _Seat:
+    """A proxy, the file that it answers from, and the command that runs."""
 
     session: ProxySession
     flow: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    def close(self) -> None:
+        """End all of it."""
+        if self.process is not None:
+            _end(self.process)
+        self.session.stop()
 
 
 @contextlib.contextmanager
@@ -52,10 +61,9 @@ def command_oracle(tries: Tries, flow_bytes: Callable[[Candidate], bytes]) -> It
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolstream-shrink-")))
         for number in range(tries.jobs):
-            flow = folder / f"{number}.flow"
-            session = ProxySession()
-            stack.callback(session.stop)
-            seats.put(_Seat(session, flow))
+            seat = _Seat(ProxySession(), folder / f"{number}.flow")
+            stack.callback(seat.close)
+            seats.put(seat)
 
         def oracle(candidate: Candidate) -> bool:
             seat = seats.get()
@@ -71,7 +79,7 @@ def command_oracle(tries: Tries, flow_bytes: Callable[[Candidate], bytes]) -> It
 def _fails(tries: Tries, seat: _Seat) -> bool:
     seat.session.reset(Setup(flows=(seat.flow,), speed=0, network="loopback"))
     try:
-        process = subprocess.Popen(
+        process = seat.process = subprocess.Popen(
             tries.command,
             env=seat.session.child_environment(),
             stdin=subprocess.DEVNULL,
@@ -87,6 +95,7 @@ def _fails(tries: Tries, seat: _Seat) -> bool:
         return False
     finally:
         _end(process)
+        seat.process = None
     if code in _NOT_STARTED:
         raise CommandError(f"the command ended with {code}: a shell did not find it, or may not run it")
     return code != 0

@@ -91,8 +91,11 @@ def _run(args: argparse.Namespace) -> int:
             raise _UsageError(_does_not_show(args))
         try:
             best = search.run(saved.original, passes(saved.original, lax=args.any))
-        finally:
+        except KeyboardInterrupt:
             show.end()
+            print(f"toolstream shrink: stopped after {search.tries} tries; {_how_to_go_on(args)}", file=sys.stderr)
+            raise
+        show.end()
     saved.write(best, output)
     gained = f"{_told(saved.original)} → {_told(best)}"
     print(f"{gained}; {search.tries} tries, {time.monotonic() - began:.0f} s: {word(str(output))}")
@@ -135,6 +138,10 @@ def _does_not_show(args: argparse.Namespace) -> str:
         return f"the command did not fail with {args.flow} as it is (without secrets), so there is nothing to shrink"
     names = " or ".join(row.name for row in ROWS if row.code in args.finding)
     return f"{args.flow} does not show {names}; `toolstream inspect` tells what it shows"
+
+
+def _how_to_go_on(args: argparse.Namespace) -> str:
+    return "with --state FILE it could go on" if args.state is None else "the same command goes on from there"
 
 
 def _told(candidate: Candidate) -> str:

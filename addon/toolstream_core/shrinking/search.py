@@ -31,7 +31,6 @@ class Progress(NamedTuple):
 
 class _Try(NamedTuple):
     proposal: Proposal
-    digest: str
     verdict: Future[bool]
 
 
@@ -59,13 +58,18 @@ class Search:
         self._progress = progress
         self.tries = 0
         self._been: set[str] = set()
+        self._pool: ThreadPoolExecutor | None = None
 
     def run(self, original: Candidate, passes: Sequence[Pass]) -> Candidate:
         """The smallest candidate that can be found: no pass makes it smaller."""
         best, before = original, ""
-        while before != (before := digest(best)):
-            for one in passes:
-                best = self._exhaust(one, best)
+        try:
+            while before != (before := digest(best)):
+                for one in passes:
+                    best = self._exhaust(one, best)
+        finally:
+            if self._pool is not None:
+                self._pool.shutdown(wait=False, cancel_futures=True)
         return best
 
     def shows(self, candidate: Candidate) -> bool:
@@ -96,22 +100,23 @@ class Search:
         """The first proposal that shows the bug."""
         if self._jobs == 1:
             return next((one for one in proposals if self.shows(one.candidate)), None)
-        with ThreadPoolExecutor(self._jobs) as pool:
-            for one in self._begun(proposals, pool):
-                if one.verdict.result():
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    return one.proposal
+        waiting: deque[_Try] = deque()
+        for one in self._begun(proposals, waiting):
+            if one.verdict.result():
+                for other in waiting:  # those that run already end on their own, and are remembered
+                    other.verdict.cancel()
+                return one.proposal
         return None
 
-    def _begun(self, proposals: Iterable[Proposal], pool: ThreadPoolExecutor) -> Iterator[_Try]:
+    def _begun(self, proposals: Iterable[Proposal], waiting: deque[_Try]) -> Iterator[_Try]:
         """Tries in the order of the proposals, with the next ones under way already."""
-        waiting: deque[_Try] = deque()
+        pool = self._pool = self._pool or ThreadPoolExecutor(self._jobs)
         for proposal in proposals:
-            key = digest(proposal.candidate)
-            waiting.append(_Try(proposal, key, pool.submit(self.shows, proposal.candidate)))
+            waiting.append(_Try(proposal, pool.submit(self.shows, proposal.candidate)))
             if len(waiting) == self._jobs:
                 yield waiting.popleft()
-        yield from waiting
+        while waiting:
+            yield waiting.popleft()
 
     def _ask(self, candidate: Candidate, key: str) -> bool:
         self.tries += 1

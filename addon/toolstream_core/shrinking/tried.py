@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Tried:
         """Remember in memory only."""
         self._known: dict[str, bool] = {}
         self._file: IO[str] | None = None
+        self._lock = Lock()
 
     @classmethod
     def open(cls, path: Path, about: Mapping[str, object]) -> Self:
@@ -55,8 +57,10 @@ class Tried:
 
     def __exit__(self, *raised: object) -> None:
         """Close the file."""
-        if self._file is not None:
-            self._file.close()
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
 
     def _load(self, path: Path, header: Mapping[str, object]) -> None:
         first, *lines = path.read_text(encoding="utf-8", errors="replace").splitlines() or [json.dumps(header)]
@@ -72,6 +76,7 @@ class Tried:
                 self._known[digest] = shows == "1"
 
     def _write(self, line: str) -> None:
-        if self._file is not None:
-            self._file.write(f"{line}\n")
-            self._file.flush()
+        with self._lock:  # tries may end in several threads, and after the run
+            if self._file is not None:
+                self._file.write(f"{line}\n")
+                self._file.flush()
