@@ -41,7 +41,7 @@ def shaped(prefix: str, alphabet: str, size: int, end: str = "") -> Callable[[ra
     return lambda rng: prefix + draw(rng, alphabet, size) + end
 
 
-SHAPED: Final = {
+SHAPED: Final[dict[str, Callable[[random.Random], str]]] = {
     "openai": shaped("sk" + "-", ALNUM, 48),
     "openai-project": shaped("sk-" + "proj-", URLSAFE, 120),
     "openai-service": shaped("sk-" + "svcacct-", URLSAFE, 60),
@@ -85,7 +85,7 @@ SHAPED: Final = {
 }
 """Kinds that are found wherever they stand."""
 
-NAMED: Final = {
+NAMED: Final[dict[str, Callable[[random.Random], str]]] = {
     "mistral": lambda rng: draw(rng, ALNUM, 32),
     "azure": lambda rng: draw(rng, HEX, 32),
     "uuid": lambda rng: "-".join(draw(rng, HEX, size) for size in (8, 4, 4, 4, 12)),

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "repair": "repair",
     "fault": "fault",
     "extract": "extract",
+    "doctor": "doctor",
     "list": "list",
     "explain": "explain",
     "serve": "serve",

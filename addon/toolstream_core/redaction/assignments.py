@@ -24,8 +24,14 @@ _NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.\-]*\Z")
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
 _LONGEST_NAME: Final = 64
 _BETWEEN: Final = re.compile(
-    rb"""(?P<quote>\\*["'`])?\]?\s{0,8}(?P<sign>=>|:=|\?=|={1,3}|:{1,3}=?|%3[Dd]|,\s{0,8}\\*["']value\\*["']\s?:|>|\|\||,)\s{0,8}"""
+    rb"""(?P<quote>\\*["'`])?\]?\s{0,8}(?:=>|:=|\?=|={1,3}|:{1,3}=?|%3[Dd]|,\s{0,8}\\*["']value\\*["']\s?:|>|\|\||,)"""
+    rb"""(?:\s{0,16}-[ ]+|\s{0,8})"""
     rb"""(?P<open>\\*["'`])?(?:(?:Bearer|Basic|Token|Digest|ApiKey|Bot)(?:\s+|%20|\+))?""",
+    re.IGNORECASE,
+)
+# `Incorrect API key provided: …`, `the token is …`.
+_PROSE: Final = re.compile(
+    rb"""s?(?:\s(?:you\s)?(?:provided|given|is|was|used|received|sent|header|value|supplied)){0,2}\s?[:=]?\s(?P<open>["'`(])?""",
     re.IGNORECASE,
 )
 _FLAG: Final = re.compile(rb"""\s{1,4}(?P<open>\\*["'])?""")
@@ -75,8 +81,13 @@ def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensi
     between = _BETWEEN.match(text, end)
     if between is None and text.startswith(b"--", start):
         between = _FLAG.match(text, end)
+    in_prose = between is None
+    if between is None:
+        between = _PROSE.match(text, end)
     if between is None:
         return None
+    if in_prose:
+        level = Sensitivity.WEAK
     value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
     if value is None or is_placeholder(value[0]):
         return None

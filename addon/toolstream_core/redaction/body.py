@@ -85,11 +85,16 @@ class BodyRedactor:
 
     def _named(self, window: bytes, found: Sequence[Leaf]) -> Iterator[Edit]:
         """Values that are secrets by their field's name."""
+        before = b""
         for leaf in found:
-            level = self._levels.get(leaf.key)
+            key = leaf.key
+            if before and key in _VALUES:
+                # `{"name": "x-api-key", "value": "…"}`, `["x-api-key", "…"]`: as HAR files and traces say headers.
+                key = before
+            before = window[leaf.start : leaf.end] if leaf.key in _NAMING and leaf.end - leaf.start < _NAME else b""
+            level = self._levels.get(key)
             if level is None:
-                level = self._finder.sensitivity(leaf.key[:128].decode("latin-1"))
-                self._levels[leaf.key] = level
+                level = self._levels[key] = self._finder.sensitivity(key[:128].decode("latin-1"))
                 if len(self._levels) > _NAMES:
                     self._levels.clear()
             if level and counts_as_secret(window[leaf.start : leaf.end], level, sure=True):
@@ -98,6 +103,9 @@ class BodyRedactor:
 
 
 _NAMES: Final = 4096
+_NAME: Final = 64
+_NAMING: Final = frozenset({b"name", b"key", b"header", b""})
+_VALUES: Final = frozenset({b"value", b""})
 
 
 def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:

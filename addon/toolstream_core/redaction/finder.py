@@ -66,7 +66,7 @@ class SecretFinder:
 
     def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
         """`known` are values that are secret wherever they show."""
-        self._known = forms(known)
+        self._known = forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
         self._names = frozenset(map(normal, redaction.names))
         self._harmless: set[bytes] = set()

@@ -6,13 +6,14 @@ import base64
 import binascii
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from toolstream_core.redaction.names import Sensitivity, header_sensitivity, parameter_sensitivity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 _LONG: Final = 8
 _SHORT: Final = 6
@@ -84,7 +85,8 @@ def _of_basic(coded: str) -> Iterator[str]:
     yield plain.partition(":")[2]
 
 
-def forms(values: Sequence[str]) -> tuple[bytes, ...]:
+@lru_cache(maxsize=64)
+def forms(values: tuple[str, ...]) -> tuple[bytes, ...]:
     """Each value as it may be written: plain, in a URL, in JSON, in base64 at any place of a longer text, in hex."""
     found: dict[bytes, None] = {}
     for value in values:

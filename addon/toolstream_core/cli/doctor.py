@@ -1,0 +1,105 @@
+"""`toolstream doctor`: secrets and stale expectations in kept files, and what to do. Knows the options."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.fixtures.examination import Problem
+    from toolstream_core.redaction import Redaction
+
+USAGE = 2
+VERSION = 1
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "doctor",
+        help="find secrets and stale expectations in fixtures",
+        description="Find secrets, stale expectations and missing bodies in kept files, and say what to do.",
+        epilog="Exit code: 0 clean, 1 something found, 2 usage.",
+    )
+    told = "flow files, .expect.json, .sse, .json, .har, cassettes, any text file, or folders of them"
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=told)
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    parser.add_argument("--fix", action="store_true", help="write flow files again, redacted")
+    told = "a further secret: the name of a header, parameter or field, or /REGEX/; may be repeated"
+    parser.add_argument("--secret", action="append", default=[], metavar="NAME|/REGEX/", help=told)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Examine everything, print what is wrong, and give the exit code."""
+    from toolstream_core.fixtures.examination import examine
+
+    missing = [path for path in args.paths if not path.exists()]
+    if missing:
+        print(f"toolstream: there is no {missing[0]}", file=sys.stderr)
+        return USAGE
+    try:
+        redaction = _redaction(args.secret)
+    except ValueError as error:
+        print(f"toolstream: --secret: {error}", file=sys.stderr)
+        return USAGE
+    paths = list(_files(args.paths))
+    problems = [problem for path in paths for problem in examine(path, redaction)]
+    fixed = _fixed(problems, redaction) if args.fix else []
+    problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]
+    _print(problems, fixed, len(paths), as_json=args.format == "json")
+    return int(any(problem.counts for problem in problems))
+
+
+def _redaction(secrets: Sequence[str]) -> Redaction:
+    from toolstream_core.redaction import Redaction
+
+    patterns = [one for one in secrets if len(one) > 2 and one[0] == one[-1] == "/"]  # noqa: PLR2004 - two slashes
+    return Redaction(
+        names=tuple(one for one in secrets if one not in patterns), patterns=tuple(one[1:-1] for one in patterns)
+    )
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    """What is named, and below folders all but what is hidden."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        for below in sorted(path.rglob("*")):
+            hidden = any(part.startswith(".") for part in below.relative_to(path).parts)
+            if below.is_file() and not hidden:
+                yield below
+
+
+def _fixed(problems: Sequence[Problem], redaction: Redaction) -> list[str]:
+    """The files that were written again."""
+    from toolstream_core.fixtures.examination import fix
+
+    files = dict.fromkeys(problem.file for problem in problems if problem.kind == "secret")
+    return [file for file in files if fix(Path(file), redaction)]
+
+
+def _print(problems: Sequence[Problem], fixed: Sequence[str], files: int, *, as_json: bool) -> None:
+    if as_json:
+        document: dict[str, Any] = {
+            "version": VERSION,
+            "files": files,
+            "fixed": list(fixed),
+            "problems": [asdict(problem) for problem in problems],
+        }
+        print(json.dumps(document, indent=2))
+        return
+    for file in fixed:
+        print(f"{file}: written again, redacted")
+    for problem in problems:
+        flow = "" if problem.flow is None else f"#{problem.flow}"
+        where = f" {problem.where}:" if problem.where else ""
+        print(f"{problem.file}{flow}:{where} {problem.kind}: {problem.message}\n    {problem.advice}")
+    print(f"{files} files, {len(problems)} problems")

@@ -1,0 +1,87 @@
+"""What redaction overwrote, told without saying it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.redaction.body import redacted_body
+from toolstream_core.redaction.escapes import beside_escapes
+from toolstream_core.redaction.finder import SecretFinder, filled
+from toolstream_core.secret_shapes import SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.redaction.settings import Redaction
+
+_SHOWN: Final = 4
+_PIECE: Final = 16
+"""Bytes below which something overwritten may be a piece of a secret that is cut into deltas."""
+
+
+class Overwritten(NamedTuple):
+    """A secret that redaction finds."""
+
+    at: int
+    begin: bytes
+    """Its first characters, no more than a prefix tells."""
+    size: int
+    """In bytes."""
+    kind: str
+
+    def told(self) -> str:
+        """For people: never the secret itself."""
+        if not self.size:
+            return f"cannot be looked through: {self.kind}"
+        return f"{self.kind}: {self.begin.decode('ascii', 'replace')}… ({self.size} bytes)"
+
+
+def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
+    """The differences between a text and the same one redacted; pieces of one secret are told as one."""
+    pieces: list[tuple[int, int]] = []
+    for start, end in _spans(data, clean):
+        if end - start >= _PIECE:
+            yield from _joined(data, pieces)
+            pieces = []
+            yield _secret(data, [(start, end)])
+        else:
+            pieces.append((start, end))
+    yield from _joined(data, pieces)
+
+
+def _spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
+    at, size = 0, min(len(data), len(clean))
+    while at < size:
+        step = 1 << 16
+        while at < size and data[at : at + step] == clean[at : at + step]:
+            at += step
+        while at < size and data[at] == clean[at]:
+            at += 1
+        start = at
+        while at < size and data[at] != clean[at]:
+            at += 1
+        if at > start:
+            yield start, at
+
+
+def _joined(data: bytes, pieces: list[tuple[int, int]]) -> Iterator[Overwritten]:
+    if pieces:
+        yield _secret(data, pieces)
+
+
+def _secret(data: bytes, pieces: list[tuple[int, int]]) -> Overwritten:
+    secret = b"".join(data[start:end] for start, end in pieces)
+    text = secret.decode("latin-1")
+    kind = next((shape.kind for shape in SHAPES if shape.prefix and text.startswith(shape.prefix)), "credential")
+    cut = f", cut into {len(pieces)} pieces" if len(pieces) > 1 else ""
+    shown = secret[: min(_SHOWN, len(secret) // 3)]
+    return Overwritten(pieces[0][0], shown, len(secret), kind + cut)
+
+
+def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:
+    """The secrets in a file of any text."""
+    clean = bytearray(redacted_body(data, redaction))
+    for found in SecretFinder(redaction).find(data):
+        for start, end in beside_escapes(data, found.start, found.end):
+            clean[start:end] = filled(data[start:end])
+    yield from overwritten(data, bytes(clean))
