@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -154,6 +155,51 @@ def test_what_is_no_cassette_is_refused(data: bytes) -> None:
     with pytest.raises(UnreadableError, match=r"is no VCR cassette: that would be YAML or JSON") as told:
         list(interactions(data, "x"))
     assert "\n" not in str(told.value)
+
+
+PIECES = st.sampled_from(
+    [
+        "- request:",
+        "\n",
+        "  response:",
+        "    body:",
+        " &a",
+        " *a",
+        " {a: *a}",
+        " []",
+        " !!set {x}",
+        " 2026-01-01",
+        " !!binary x",
+        "    headers:",
+        " {a: [b, 1]}",
+        "    status:",
+        " 7",
+        "      string:",
+        " >",
+        "  x",
+        " ''",
+        "?",
+        ":",
+        " {",
+        "}",
+        "!",
+    ]
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(PIECES | st.text(max_size=4), max_size=12).map("".join))
+def test_foreign_text_never_raises_anything_else(text: str) -> None:
+    """Whatever YAML makes of it."""
+    with contextlib.suppress(UnreadableError):
+        for one in interactions(f"interactions:\n{text}".encode("utf-8", "replace"), "x"):
+            assert one.source.startswith("x#")
+
+
+def test_a_body_that_holds_itself_is_none() -> None:
+    """YAML can say that."""
+    one = only(VCRPY.replace(f"body: '{ASKED}'", "body: &a {a: *a}"))
+    assert one.request_body == b""
 
 
 def test_entries_that_are_none_are_passed_over() -> None:

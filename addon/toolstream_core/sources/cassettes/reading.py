@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import gzip
+import warnings
 import zlib
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -52,7 +53,9 @@ def _document(data: bytes) -> Json:
     if data.lstrip()[:1] == b"{":
         return parse(data)
     try:
-        return YAML(typ="safe").load(data.decode())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of anchors said twice
+            return YAML(typ="safe").load(data.decode())
     except (YAMLError, ValueError, RecursionError) as error:
         why = " ".join(str(getattr(error, "problem", None) or type(error).__name__).split())
         raise UnreadableError(f"{_RIGHT} ({why})") from error
@@ -108,7 +111,10 @@ def _bytes(said: Json) -> bytes:
             return b""
     if "string" in said or "encoding" in said:
         return _bytes(said.get("string"))
-    return encoded(said)
+    try:
+        return encoded(said)
+    except (TypeError, ValueError, RecursionError):  # YAML has more than JSON: dates, sets, circles
+        return b""
 
 
 def _decoded(body: bytes, headers: Headers) -> tuple[bytes, str | None]:
