@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,8 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from mitmproxy.io import FlowWriter
 
 from toolstream_core.cli.main import main
+from toolstream_core.fixtures.extraction.conversion import flow_of
+from toolstream_core.sources.interaction import Interaction
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FLOW = FLOWS / "deepseek-empty-id.flow"
@@ -45,6 +49,8 @@ def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFi
     assert "does not show missing-id" in capsys.readouterr().err
     assert main(["report", str(tmp_path / "none.flow")]) == 2
     assert "cannot be read" in capsys.readouterr().err
+    assert main(["report", __file__]) == 2
+    assert "is not a flow file; `toolstream extract" in capsys.readouterr().err
 
 
 @pytest.mark.e2e
@@ -65,3 +71,41 @@ def test_the_server_line_answers(tmp_path: Path, capsys: pytest.CaptureFixture[s
         check=False,
     )
     assert b'"id":""' in ran.stdout, ran.stderr
+
+
+def test_nothing_secret_is_in_a_report_or_what_it_is_made_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither what stood in headers, query or request, nor what the answer echoed, cut over deltas."""
+    key, token = "sk-proj-" + "Zq3v" * 10, "planted-cookie-7781239"
+    first, second = f'{{"cmd":"curl -H Authorization:{key[:20]}', f'{key[20:]}"}}'
+    deltas = [
+        {"index": 0, "id": "call_1", "type": "function", "function": {"name": "run", "arguments": first}},
+        {"index": 0, "id": "", "function": {"arguments": second}},
+    ]
+    choices = [{"index": 0, "delta": {"tool_calls": [one]}} for one in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
+    events = [json.dumps({"object": "chat.completion.chunk", "choices": [one]}) for one in choices]
+    request = {"model": "m", "stream": True, "messages": [{"role": "user", "content": f"my key is {key}"}]}
+    flow = flow_of(
+        Interaction(
+            source="x",
+            url=f"https://api.example.com/v1/chat/completions?api_key={token}",
+            request_headers=(("authorization", f"Bearer {key}"), ("cookie", f"session={token}")),
+            request_body=json.dumps(request).encode(),
+            response_headers=(("content-type", "text/event-stream"),),
+            body="".join(f"data: {one}\n\n" for one in [*events, "[DONE]"]).encode(),
+        )
+    )
+    raw = tmp_path / "raw.flow"
+    with raw.open("wb") as file:
+        FlowWriter(file).add(flow)
+    small = tmp_path / "small.flow"
+    assert main(["shrink", str(raw), "--finding", "empty-id", "-o", str(small), "--quiet"]) == 0
+    for path in (raw, small):
+        assert main(["report", str(path), "-o", str(path.with_suffix(".md"))]) == 0
+    written = [path.read_bytes() for path in tmp_path.iterdir() if path != raw]
+    written.append("".join(capsys.readouterr()).encode())
+    assert len(written) == 5
+    for secret in (key, key[:20], key[20:], token):
+        assert not any(secret.encode() in data for data in written)

@@ -95,7 +95,7 @@ def test_a_command_that_fails_is_shrunk_for(tmp_path: Path, capsys: pytest.Captu
         ([FLOW, "--finding", "nonsense"], "names no defect"),
         ([FLOW, "--finding", "empty-id", "--jobs", "0"], "is not a whole number from 1 on"),
         (["none.flow", "--finding", "empty-id"], "cannot be read"),
-        ([Path(__file__), "--finding", "empty-id"], "is not a mitmproxy flow file"),
+        ([Path(__file__), "--finding", "empty-id"], "holds no LLM stream; give a file"),
     ],
 )
 def test_what_cannot_be_done_is_told(

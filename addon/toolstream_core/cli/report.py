@@ -13,6 +13,8 @@ from toolstream_core.cli.main import version
 from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.rows import ROWS, UnknownDefectError, named
 from toolstream_core.record import Sink
+from toolstream_core.sources.files import Kind, begun
+from toolstream_core.sources.saved import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +47,13 @@ def run(args: argparse.Namespace) -> int:
     from toolstream_core.report.markdown import bug_report
 
     try:
+        with begun(str(args.flow)) as file:
+            kind = file.kind
+        if kind is not Kind.FLOWS:  # its reproduction is to be served from it
+            return _cannot(f"{args.flow} is not a flow file; `toolstream extract {args.flow} -o DIR` makes one of it")
         answers = [_reported(one) for one in read_answers(args.flow)]
+    except UnreadableError as error:
+        return _cannot(f"{args.flow} {error}")
     except FixtureError as error:
         return _cannot(str(error))
     if args.finding:

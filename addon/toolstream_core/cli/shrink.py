@@ -46,7 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog="CMD is run behind a proxy that answers from each candidate; it has to fail (exit code other than 0) "
         "while the bug shows.",
     )
-    parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file")
+    parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file, or whatever `toolstream extract` reads")
     told = "the bug is this finding: a name or code from `toolstream list`"
     parser.add_argument("--finding", type=_codes, metavar="NAME", help=told)
     told = "the fixture to write, with its .expect.json beside it (default: FLOW with .min.flow)"
