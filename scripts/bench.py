@@ -16,7 +16,7 @@ import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "addon")]
 
-from benchlib import endurance, latency, odd, paced, provided, throughput  # noqa: E402 - the checkout's own addon is measured
+from benchlib import capturing, endurance, latency, odd, paced, provided, throughput  # noqa: E402 - the checkout's own addon is measured
 from benchlib.results import Results  # noqa: E402
 from benchlib.rig import rig  # noqa: E402
 from benchlib.security import Security, secure  # noqa: E402
@@ -26,7 +26,7 @@ from benchlib.tables import report  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECTIONS = ("throughput", "latency", "memory", "core", "odd", "provided", "paced")
+SECTIONS = ("throughput", "latency", "memory", "core", "odd", "provided", "paced", "captured")
 ABOUT = """\
 One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
@@ -81,6 +81,16 @@ def _measure(options: argparse.Namespace, folder: Path, results: Results) -> Non
             size = (3, 40) if options.quick else (50, 250)
             kinds = (Kind.BROKEN,) if options.quick else tuple(Kind)
             results.paced = paced.measure(running, kinds, *size, options.rounds)
+        if "captured" in options.only:
+            results.captured = capturing.measure(running, _captured_scenes(options), options.rounds)
+
+
+def _captured_scenes(options: argparse.Namespace) -> list[throughput.Scene]:
+    """One fast stream, and many in the time of real ones."""
+    if options.quick:
+        return [throughput.Scene(Load(Kind.TOOL, options.events), 2)]
+    many = [throughput.Scene(Load(kind, 250, paced.PACE), 50) for kind in (Kind.CONTENT, Kind.TOOL)]
+    return [*many, *(throughput.Scene(Load(kind, options.events), 1) for kind in (Kind.CONTENT, Kind.TOOL))]
 
 
 def _scenes(options: argparse.Namespace) -> list[throughput.Scene]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from benchlib.rig import Rig
     from benchlib.usage import Growth
 
-LETTERS = ("a", "c")
+LETTERS = ("a", "c", "i")
 
 
 @dataclass(frozen=True, slots=True)

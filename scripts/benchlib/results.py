@@ -27,6 +27,7 @@ class Results:
     odd: list[Oddity] = field(default_factory=list)
     provided: list[Lateness] = field(default_factory=list)
     paced: list[Timed] = field(default_factory=list)
+    captured: list[Timed] = field(default_factory=list)
 
     def ratios(self, kind: Kind, letter: str, other: str) -> dict[str, float]:
         """How many times as long as `other` a contender takes, in each scene of that kind."""
@@ -38,6 +39,11 @@ class Results:
         bare, ours = ([one for one in self.paced if (one.letter == "a") is plain] for plain in (True, False))
         pairs = zip(bare, ours, strict=True)
         return {one.scene.name: ratio(other.processor, one.processor) for one, other in pairs if all(one.processor)}
+
+    def captured_ratios(self) -> dict[str, float]:
+        """How many times the processor time an event takes with captures, by scene; none where nobody counts."""
+        pairs = zip(self.captured[::2], self.captured[1::2], strict=True)
+        return {on.scene.name: ratio(on.processor, off.processor) for off, on in pairs if all(off.processor)}
 
     def added(self, kind: Kind, letter: str, percent: int = 50) -> float:
         """Milliseconds that a contender adds to what plain streaming takes for one event."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ class Contender:
     """The value of `toolstream_repair`."""
     fault: str = ""
     """The value of `toolstream_fault`."""
+    capture: bool = False
 
     @property
     def name(self) -> str:
@@ -50,6 +52,8 @@ CONTENDERS = {
     "e": Contender("e", "toolstream calls, repair", door_path(), "calls", repair="safe"),
     "f": Contender("f", "toolstream calls, fault", door_path(), "calls", fault="empty-id"),
     "g": Contender("g", "toolstream chunks, repair", door_path(), "chunks", repair="safe"),
+    "h": Contender("h", "toolstream chunks", door_path(), "chunks"),
+    "i": Contender("i", "toolstream chunks, capture", door_path(), "chunks", capture=True),
 }
 
 
@@ -60,6 +64,7 @@ class Running:
     contender: Contender
     proxy: Mitmdump
     jsonl: Path
+    captures: Path
 
     @property
     def pid(self) -> int:
@@ -110,9 +115,12 @@ class Rig:
             options["toolstream_fault"] = contender.fault
         if contender.jsonl:
             options["toolstream_jsonl"] = str(jsonl)
+        captures = Path(tempfile.mkdtemp(prefix="captures-", dir=self.folder))
+        if contender.capture:
+            options["toolstream_capture"] = str(captures)
         mode = f"reverse:{self.security.scheme}://127.0.0.1:{port or self.port}"
         with Mitmdump(options, mode=mode, scripts=[contender.script], confdir=self.folder) as proxy:
-            yield Running(contender, proxy, jsonl)
+            yield Running(contender, proxy, jsonl, captures)
 
 
 @contextlib.contextmanager

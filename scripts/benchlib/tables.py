@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+from benchlib.capturing import OFF
 from benchlib.paced import PACE
 from benchlib.results import ratio
 from benchlib.rig import CONTENDERS
@@ -44,6 +45,9 @@ def report(results: Results) -> Iterator[str]:
     if results.paced:
         yield f"## Live, {PACE} events/s each: mitmdump's own processor time\n"
         yield _table("streams | through | us/event | x (a)", _paced(results))
+    if results.captured:
+        yield "## Captures: mitmdump's own processor time, until they are written\n"
+        yield _table("streams | through | us/event | x (h)", _captured(results))
     yield "## Targets\n"
     yield _table("target | where | measured | met?", _judgements(results))
 
@@ -68,6 +72,14 @@ def _paced(results: Results) -> Iterator[Row]:
     for one in results.paced:
         cost = statistics.median(one.processor) * 1e6 / one.scene.events
         times = ratios.get(one.scene.name, 0.0) if one.letter != "a" else 1.0
+        yield one.scene.name, CONTENDERS[one.letter].name, f"{cost:.1f}", f"{times:.2f}" if times else "-"
+
+
+def _captured(results: Results) -> Iterator[Row]:
+    ratios = results.captured_ratios()
+    for one in results.captured:
+        cost = statistics.median(one.processor) * 1e6 / one.scene.events
+        times = ratios.get(one.scene.name, 0.0) if one.letter != OFF else 1.0
         yield one.scene.name, CONTENDERS[one.letter].name, f"{cost:.1f}", f"{times:.2f}" if times else "-"
 
 

@@ -17,6 +17,7 @@ _ADDED_MS = 0.1
 _GROWN_MIB = 10
 _TIMES_SDK = 20
 _TIMES_BARE = 1.35
+_TIMES_CAPTURED = 1.15
 
 
 class Judged(NamedTuple):
@@ -30,7 +31,7 @@ class Judged(NamedTuple):
 
 def judge(results: Results) -> list[Judged]:
     """Every target whose section ran."""
-    judged = [*_throughput(results), *_paced(results)]
+    judged = [*_throughput(results), *_paced(results), *_captured(results)]
     if results.latency:
         judged += _latency(results)
     return [*judged, *_memory(results), *_core(results)]
@@ -53,6 +54,11 @@ def _throughput(results: Results) -> Iterator[Judged]:
 def _paced(results: Results) -> Iterator[Judged]:
     for scene, times in results.paced_ratios().items():
         yield Judged(f"(g) <= {_TIMES_BARE} x (a), live", scene, f"{times:.3f} x", times <= _TIMES_BARE)
+
+
+def _captured(results: Results) -> Iterator[Judged]:
+    for scene, times in results.captured_ratios().items():
+        yield Judged(f"(i) <= {_TIMES_CAPTURED} x (h), processor", scene, f"{times:.3f} x", times <= _TIMES_CAPTURED)
 
 
 def _latency(results: Results) -> Iterator[Judged]:

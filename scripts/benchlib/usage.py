@@ -62,6 +62,12 @@ def processor_seconds(pid: int) -> float:
     return int(path.read_text().split()[0]) / 1e9 if path.exists() else 0.0
 
 
+def all_processor_seconds(pid: int) -> float:
+    """As `processor_seconds`, of all threads."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
+
+
 def _status(pid: int, name: str) -> float:
     path = Path(f"/proc/{pid}/status")
     if not path.exists():

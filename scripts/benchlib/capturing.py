@@ -1,0 +1,51 @@
+"""What captures cost: mitmdump's own processor time until they are written, with and without. Knows the rig."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from benchlib.client import Job
+from benchlib.throughput import Scene, Timed
+from benchlib.told import check_told
+from benchlib.usage import all_processor_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from benchlib.rig import Rig, Running
+
+OFF, ON = "h", "i"
+LETTERS = (OFF, ON)
+_PATIENCE = 60
+
+
+def measure(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
+    """Toolstream as it is by default, and the same with captures, in turns."""
+    return [timed for scene in scenes for timed in _scene(rig, scene, rounds)]
+
+
+def _scene(rig: Rig, scene: Scene, rounds: int) -> list[Timed]:
+    timed = {letter: Timed(scene, letter) for letter in LETTERS}
+    with rig.running(LETTERS) as contenders:
+        for turn in range(rounds + 1):
+            for contender in contenders[:: 1 if turn % 2 else -1]:
+                before = all_processor_seconds(contender.pid)
+                job = Job(contender.proxy.port, scene.load, scene.streams, contender.pid, mark=scene.load.events + 1)
+                outcome = rig.fetch(job, contender)
+                if contender.contender.capture:
+                    _wait_for_captures(contender, scene.streams * (turn + 1))
+                if turn:  # the first one warms
+                    one = timed[contender.contender.letter]
+                    one.seconds.append(outcome.seconds)
+                    one.processor.append(all_processor_seconds(contender.pid) - before)
+    for contender in contenders:
+        check_told(contender, scene.load, scene.streams * (rounds + 1))
+    return list(timed.values())
+
+
+def _wait_for_captures(contender: Running, count: int) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while (there := len(list(contender.captures.glob("*.flow")))) < count:
+        assert time.monotonic() < deadline, f"{there} of {count} captures"
+        time.sleep(0.01)
