@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchlib import provided
+from benchlib.capturing import LETTERS as CAPTURED
 from benchlib.core import Raced, measure
 from benchlib.endurance import Endured
 from benchlib.latency import LETTERS as PINGED
@@ -32,6 +33,7 @@ LABELS = (
     "(e) toolstream calls, repair",
     "(f) toolstream calls, fault",
 )
+KEEPING = ("(h) toolstream chunks", "(i) toolstream chunks, capture")
 ODD = (
     "plain",
     "encoded twice",
@@ -42,7 +44,7 @@ ODD = (
     "a call an event",
     "a block for each call",
 )
-RUN = ("odd", "paced")
+RUN = ("odd", "paced", "captured")
 """Sections of the run."""
 PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
 
@@ -72,9 +74,14 @@ def test_it_runs(run: tuple[str, dict[str, list[object]]]) -> None:
         ("broken, 3 x 40", "(g) toolstream chunks, repair"),
     ]
     assert [row[0] for row in rows(text, "Odd arguments")] == list(ODD)
-    assert {row[0] for row in rows(text, "Targets")} == {"(g) <= 1.35 x (a), live"}
+    assert [tuple(row[:2]) for row in rows(text, "Captures")] == [("tool-heavy, 2 x 400", label) for label in KEEPING]
+    assert {row[0] for row in rows(text, "Targets")} == {"(g) <= 1.35 x (a), live", "(i) <= 1.15 x (h), processor"}
     assert {row[3] for row in rows(text, "Targets")} <= {"yes", "NO"}
-    assert {name: len(values) for name, values in kept.items() if values} == {"odd": len(ODD), "paced": 2}
+    assert {name: len(values) for name, values in kept.items() if values} == {
+        "odd": len(ODD),
+        "paced": 2,
+        "captured": 2,
+    }
 
 
 def test_each_protocol_is_read_alone() -> None:
@@ -109,6 +116,7 @@ def made_up() -> Results:
         ],
         core=[Raced("openai-chat", Load(Kind.TOOL, 200), [1.0], [20.0])],
         paced=[timed(scene, letter) for scene in scenes.values() for letter in PACED],
+        captured=[timed(scene, letter) for scene in scenes.values() for letter in CAPTURED],
     )
 
 
@@ -142,6 +150,7 @@ def test_every_target_is_judged() -> None:
         ("(g) <= 1.35 x (a), live", "content-heavy", "NO"),
         ("(g) <= 1.35 x (a), live", "tool-heavy", "NO"),
         ("(g) <= 1.35 x (a), live", "broken", "NO"),
+        *(("(i) <= 1.15 x (h), processor", kind, "yes") for kind in (*KINDS, "broken")),
         ("(c) adds <= 0.1 ms, p50", "content-heavy", "yes"),
         ("(d) adds <= 0.1 ms, p50", "content-heavy", "NO"),
         ("(c) adds <= 0.1 ms, p50", "tool-heavy", "yes"),

@@ -6,8 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pack_pair
+from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.proxy.capture.spool import Spool
-from toolstream_core.redaction import BodyRedactor
 from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class KeptBody:
 
     def __init__(self, folder: Path, redaction: Redaction, known: Sequence[str], coding: str = "") -> None:
         """`known` are secrets of the request; `coding` is the content coding that is undone."""
-        self._redactor = BodyRedactor(redaction, known)
+        self._redactor = QuickRedactor(redaction, known)
         self._bytes, self._cuts = Spool(folder), Spool(folder)
         self._begun: float | None = None
         self._digest = hashlib.blake2b()

@@ -51,11 +51,14 @@ def pack(value: object) -> Packed:
     """A value, which may be or hold `Streamed` ones. Raises `ValueError` where mitmproxy has no form for it."""
     if isinstance(value, Streamed):
         return _wrapped(value.size, [value], value.kind)
-    if isinstance(value, dict):
-        return _joined([one for pair in value.items() for one in pair], b"}")
-    if isinstance(value, list | tuple):
-        return _joined(value, LIST)
-    data = tnetstring.dumps(value)  # type: ignore[arg-type]  # checked there
+    try:
+        data = tnetstring.dumps(value)  # type: ignore[arg-type]  # checked there
+    except ValueError:
+        if isinstance(value, dict):
+            return _joined([one for pair in value.items() for one in pair], b"}")
+        if isinstance(value, list | tuple):
+            return _joined(value, LIST)
+        raise
     return Packed(len(data), [data])
 
 

@@ -1,0 +1,101 @@
+"""Redaction of streams whose events are nearly all alike: what they have in common is looked at once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.proxy.capture.events import Condensed, condensed
+from toolstream_core.redaction import BodyRedactor, TextMode, redacted_body
+from toolstream_core.redaction.assignments import counts_as_secret
+from toolstream_core.redaction.finder import SecretFinder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.redaction import Redaction
+
+# The redactor looks at every string of every event, which costs as much as passing the event on. Nearly all of them
+# are what they were in the event before. So a window of events is condensed: one event of each form, and what differs,
+# joined key by key. Where the redactor finds nothing in that, there is nothing in the window; where it finds
+# something, the body is redacted as any other from there on.
+
+WINDOW: Final = 512 * 1024
+"""Bytes that are looked at together."""
+KEPT: Final = 64 * 1024
+"""Of these, how many are looked at again with what follows."""
+_DEEPEST: Final = 4
+"""How often text is JSON in JSON."""
+
+
+class QuickRedactor:
+    """As `BodyRedactor`, and several times as fast where nothing has to be redacted."""
+
+    def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
+        """The same arguments."""
+        self._redaction, self._known = redaction, known
+        self._finder = SecretFinder(redaction, known)
+        self._held = bytearray()
+        self._slow: BodyRedactor | None = None
+        if redaction.text is not TextMode.KEEP or redaction.patterns:
+            self._slow = BodyRedactor(redaction, known)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether nothing was found so far."""
+        return self._slow is None
+
+    def feed(self, data: bytes) -> bytes:
+        """What is ready."""
+        if self._slow is not None:
+            return self._slow.feed(data)
+        self._held += data
+        return self._look(last=False) if len(self._held) >= WINDOW else b""
+
+    def finish(self) -> bytes:
+        """The rest."""
+        out = self._look(last=True) if self._slow is None else b""
+        return out if self._slow is None else out + self._slow.finish()
+
+    def _look(self, *, last: bool) -> bytes:
+        window = bytes(self._held)
+        self._held.clear()
+        short = condensed(window)
+        if short is None or not self._is_clean(short):
+            self._slow = BodyRedactor(self._redaction, self._known)
+            return self._slow.feed(window)
+        flushed = len(window) if last else window.rfind(b"\n", 0, len(window) - KEPT) + 1
+        self._held += window[flushed:]
+        return window[:flushed]
+
+    def _is_clean(self, short: Condensed) -> bool:
+        if redacted_body(short.events, self._redaction, self._known) != short.events:
+            return False
+        for key, text in short.texts:
+            level = self._finder.sensitivity(key.decode("latin-1"))
+            if level and counts_as_secret(text, level, sure=True):
+                return False
+        # A line for each: nothing that is found reaches over its end but where that does no harm.
+        together = b"\n".join(dict.fromkeys(text for _, text in short.texts))
+        return not any(plain is None or any(self._finder.find(plain)) for plain in _meanings(together))
+
+
+def _meanings(text: bytes) -> Iterator[bytes | None]:
+    """A text as it stands, and what it says as JSON in JSON; `None` where that is not to be known."""
+    for _ in range(_DEEPEST):
+        yield text
+        if b"\\" not in text:
+            return
+        try:
+            text = _unescaped(text)
+        except ValueError:
+            yield None
+            return
+    yield None
+
+
+def _unescaped(text: bytes) -> bytes:
+    """What escapes say, inside and outside of strings. Raises `ValueError`."""
+    quoted = text.replace(b'\\"', b"\x01").replace(b'"', b"\x01").decode("utf-8", "surrogateescape")
+    said: str = json.loads(f'"{quoted}"', strict=False)
+    return said.replace("\x01", '"').encode("utf-8", "surrogatepass")

@@ -1,0 +1,98 @@
+"""The law of the quick way: what it gives is what the redactor gives."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from tests.conftest import ROOT
+from toolstream_core.fixtures import load
+from toolstream_core.proxy.capture import quick
+from toolstream_core.proxy.capture.quick import QuickRedactor
+from toolstream_core.redaction import Redaction, TextMode, redacted_body
+
+WORDS = (" the", " stream", "ing", " of", " tokens", ",", "a", '"', "\\", "\n", " key:", "é", "=", "x")
+SECRETS = (
+    "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz1CdE4G",
+    "ghp_aB3dE6fG9hI2jK5lM8nO1pQ4rS7tU0vW3xY6",
+    "password=hunter2-and-more",
+    '{"api_key": "0f1e2d3c4b5a69788796a5b4c3d2e1f0"}',
+    "https://user:sEcr3tPassw0rd@host.example/x",
+    "Bearer abcdefghijklmnop0123456789",
+)
+
+
+def stream(seed: int, secret: str = "", key: str = "content") -> bytes:
+    """Chat events, with a secret somewhere in their text, cut into as many pieces as come."""
+    chance = random.Random(seed)
+    said = [chance.choice(WORDS) for _ in range(150)]
+    cuts = sorted(chance.sample(range(1, len(secret)), chance.randint(0, 6))) if secret else []
+    pieces = [secret[a:b] for a, b in zip([0, *cuts], [*cuts, len(secret)], strict=True)]
+    at = chance.randrange(len(said))
+    said[at:at] = [" ", *pieces, " "] if chance.random() < 0.8 else pieces
+    events = [
+        {
+            "id": "chatcmpl-1",
+            "created": 1,
+            "choices": [{"index": 0, "delta": {key: text}}],
+            "obfuscation": "a" * (n % 9),
+        }
+        for n, text in enumerate(said)
+    ]
+    separators = (",", ":") if seed % 2 else None
+    return b"".join(b"data: " + json.dumps(event, separators=separators).encode() + b"\n\n" for event in events)
+
+
+def quickly(body: bytes, redaction: Redaction | None = None, size: int = 7000) -> bytes:
+    """A body that comes in pieces, redacted."""
+    redactor = QuickRedactor(redaction or Redaction())
+    out = b"".join(redactor.feed(body[at : at + size]) for at in range(0, len(body), size))
+    return out + redactor.finish()
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("key", ["content", "arguments"])
+def test_secrets_in_pieces(secret: str, key: str) -> None:
+    """Wherever they are cut, whatever stands around them."""
+    for seed in range(12):
+        body = stream(seed, secret, key)
+        assert quickly(body) == redacted_body(body), seed
+
+
+def test_nothing_to_redact() -> None:
+    """The same bytes, and the slow way was not taken; saved flows, too."""
+    bodies = [stream(seed) for seed in range(20)] + [fixture.body for fixture in load(ROOT / "flows")]
+    fast = 0
+    for body in bodies:
+        assert quickly(body) == redacted_body(body) == body
+        redactor = QuickRedactor(Redaction())
+        redactor.feed(body)
+        redactor.finish()
+        fast += redactor.is_quick
+    assert fast > 15
+
+
+def test_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held back is bounded, and a secret over the border of two windows is found."""
+    monkeypatch.setattr(quick, "WINDOW", 8000)
+    monkeypatch.setattr(quick, "KEPT", 3000)
+    for seed in range(30):
+        body = b"".join(stream(seed * 10 + n, SECRETS[0] if n == 2 else "") for n in range(4))
+        redactor = QuickRedactor(Redaction())
+        out, held = b"", 0
+        for at in range(0, len(body), 500):
+            out += redactor.feed(body[at : at + 500])
+            held = max(held, at - len(out)) if redactor.is_quick else held
+        out += redactor.finish()
+        assert len(out) == len(body)
+        assert held <= 8000
+        assert all(part.encode() not in out for part in (SECRETS[0], SECRETS[0][8:]))
+
+
+def test_other_wishes_take_the_slow_way() -> None:
+    """Masked text, patterns of the user: everything is looked at."""
+    body = stream(1)
+    for redaction in (Redaction(text=TextMode.MASK), Redaction(patterns=("stream",)), Redaction(names=("content",))):
+        assert quickly(body, redaction) == redacted_body(body, redaction)
