@@ -75,6 +75,8 @@ UNMIRRORED = {
     "sources/cassettes/": "tests/sources/test_cassettes.py",
     "sources/interaction.py": "tests/sources/test_layout.py",
     "fixtures/matching/": "tests/fixtures/test_matching.py",
+    "pytest_plugin/": "tests/pytest_plugin/test_clients.py",
+    "verdict/": "tests/verdict/test_judge.py",
     "sources/rewrite.py": "tests/cli/test_rewriting.py",
     "redaction/": "tests/redaction/test_body.py",
     "secret_shapes.py": "tests/redaction/test_body.py",

@@ -42,8 +42,8 @@ OLLAMA = [
         ({"messages": CHAT}, CALL, RESULT),
         ({"input": RESPONSES}, CALL, RESULT),
         ({"messages": ANTHROPIC}, CALL, RESULT),
-        ({"contents": GEMINI}, EchoedCall("", "ls", '{"p":1}'), ToolResult("", "ls", '{"output":"done"}')),
-        ({"messages": OLLAMA}, EchoedCall("", "ls", '{"p":1}'), ToolResult("", "ls", "done")),
+        ({"contents": GEMINI}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", '{"output":"done"}')),
+        ({"messages": OLLAMA}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", "done")),
     ],
 )
 def test_each_protocol(request_: dict[str, Any], call: EchoedCall, result: ToolResult) -> None:
@@ -57,7 +57,7 @@ def test_other_forms() -> None:
     assert history({"input": [custom]}).calls == (EchoedCall("c2", "patch", "*** Begin"),)
     legacy = {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}}
     answer = {"role": "function", "name": "ls", "content": "x"}
-    assert history({"messages": [legacy, answer]}).calls == (EchoedCall("", "ls", "{}"),)
+    assert history({"messages": [legacy, answer]}).calls == (EchoedCall(None, "ls", "{}"),)
     assert history({"messages": [legacy, answer]}).results == (ToolResult("", "ls", "x"),)
     assert history({"previous_response_id": "resp_1", "input": RESPONSES[2:]}).continues
     assert history({"input": [{"type": "item_reference", "id": "fc_1"}]}).continues

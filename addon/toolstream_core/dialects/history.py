@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class EchoedCall:
     """A call as the client says it back to the provider."""
 
-    id: str
-    """`""` where the protocol has none, or the client left it out."""
+    id: str | None
+    """`None` where there is no place for it (Gemini, Ollama), `""` where that is empty."""
     name: str
     arguments: str
     """Argument text; an object is its JSON text. `""` where there is nothing."""
@@ -89,7 +89,8 @@ def _calls(entry: Json) -> Iterator[EchoedCall]:
 
 def _call(owner: Json, said: Json, key: str) -> EchoedCall:
     given = next((said[name] for name in ("arguments", "input", "args") if name in said), "")
-    return EchoedCall(_str(look.get(owner, key)), _str(look.get(said, "name")), _as_text(given))
+    its_id = look.get(owner, key)
+    return EchoedCall(None if its_id is ABSENT else _str(its_id), _str(look.get(said, "name")), _as_text(given))
 
 
 def _results(entry: Json) -> Iterator[ToolResult]:

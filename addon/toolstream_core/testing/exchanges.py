@@ -135,6 +135,10 @@ class Exchange:
     """How the answer broke, where it did."""
     source: str
     """The saved flow that answered, `PATH#N`; `""` where none did."""
+    changes: tuple[str, ...]
+    """Names of the repairs and shapes for which events were rewritten."""
+    comment: str
+    """What the proxy noted."""
     replay: Json
     """Whether the request was the one that was recorded."""
 
@@ -160,6 +164,8 @@ def exchange_of(said: Mapping[str, Any]) -> Exchange:
         finish=tuple(record.get("finish", ())),
         broken=record.get("broken") or said.get("broken"),
         source=_source(comment),
+        changes=tuple(record.get("changes", ())),
+        comment=comment,
         replay=said.get("replay"),
     )
 

@@ -31,10 +31,12 @@ class Guard:
     def __init__(self, network: Network) -> None:
         """`network` is what may be connected to."""
         self.network = network
+        self.port = 0
+        """Where this proxy itself listens: nobody else is there."""
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer in place of a server that must not be asked."""
-        if flow.response is None and not self._allows(flow.request.host):
+        if flow.response is None and not self._allows(flow.request.host, flow.request.port):
             what = f"{flow.request.method} {flow.request.pretty_host}{flow.request.path.partition('?')[0]}"
             message = f"toolstream: no saved flow answers {what}, and this proxy has no network"
             body = {"error": {"message": message, "type": "no_network", "param": None, "code": "no_network"}}
@@ -43,11 +45,13 @@ class Guard:
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
         """Refuse the connection itself, for what is not HTTP."""
-        if data.server.address is not None and not self._allows(data.server.address[0]):
+        if data.server.address is not None and not self._allows(*data.server.address[:2]):
             data.server.error = f"toolstream: there is no network here, {data.server.address[0]} is refused"
 
-    def _allows(self, host: str) -> bool:
-        return self.network is Network.ALL or (self.network is Network.LOOPBACK and is_loopback(host))
+    def _allows(self, host: str, port: int) -> bool:
+        if self.network is Network.ALL:
+            return True
+        return self.network is Network.LOOPBACK and is_loopback(host) and port != self.port
 
 
 def is_loopback(host: str) -> bool:

@@ -66,6 +66,8 @@ class Service:
         self._master = Master(base)
         self._server = proxyserver.Proxyserver()
         self._ours: list[object] = []
+        self._guard = Guard(self._network)
+        self._port = 0
         self._ledger = Ledger()
         self._log = LogKeeper(self._ledger)
         self._orders: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
@@ -94,7 +96,8 @@ class Service:
         self._master.addons.add(termlog.TermLog())
         self._master.options.update(termlog_verbosity="warn")
         await self._master.running()
-        return self._server.listen_addrs()[0][1]
+        self._port = self._guard.port = self._server.listen_addrs()[0][1]
+        return self._port
 
     async def work(self, channel: Channel) -> None:
         """Carry out orders one after the other; the end of them, or SIGTERM, is the proxy's end."""
@@ -139,7 +142,9 @@ class Service:
         addon = ToolstreamAddon(self._ledger.listeners if self._keep else None, gated=True)
         first: list[object] = [self._ledger] if self._keep else []
         last: list[object] = [self._ledger.last] if self._keep else []
-        self._ours = [*first, addon, Guard(self._network), *last]
+        self._guard = Guard(self._network)
+        self._guard.port = self._port
+        self._ours = [*first, addon, self._guard, *last]
         self._master.addons.add(*self._ours)
         addon.configure(set(self._master.options.keys()))
         addon.running()

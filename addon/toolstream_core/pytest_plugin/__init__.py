@@ -1,0 +1,95 @@
+"""The pytest plugin: saved flows answer in tests, and are tests themselves. Nothing happens unless it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from toolstream_core.pytest_plugin.fixture import Toolstream
+    from toolstream_core.pytest_plugin.provider import Provider
+
+MARKER = (
+    "toolstream(*flows, fault=None, repair=None, shape=None, speed=0, strict=False, seed=0): "
+    "saved flows answer what this test's LLM clients ask; paths are relative to the test's file, or to the root."
+)
+_PROVIDER = "toolstream-provider"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare options and settings."""
+    group = parser.getgroup("toolstream")
+    group.addoption(
+        "--toolstream-update",
+        metavar="MODES",
+        default="",
+        help="write expectations of flows: create (missing ones), fix (wrong ones), "
+        "trim (remove those without a flow); several with commas between them",
+    )
+    group.addoption(
+        "--toolstream-block-network",
+        action="store_true",
+        help="refuse every connection but those to the toolstream fixture's proxy",
+    )
+    parser.addini("toolstream_flows", "folders whose *.flow files are tests of their own", type="paths", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker; of all else, begin what options and settings ask for."""
+    config.addinivalue_line("markers", MARKER)
+    if config.getoption("toolstream_update") or config.getini("toolstream_flows"):
+        from toolstream_core.pytest_plugin.flows import Flows
+
+        config.pluginmanager.register(Flows(config), "toolstream-flows")
+    if config.getoption("toolstream_block_network"):
+        from toolstream_core.pytest_plugin.network import NetworkBlock
+
+        config.pluginmanager.register(NetworkBlock(), "toolstream-network")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A flow file in one of the folders is a test."""
+    folders = parent.config.getini("toolstream_flows") if file_path.suffix == ".flow" else ()
+    if not any(file_path.is_relative_to(folder) for folder in folders):
+        return None
+    from toolstream_core.pytest_plugin.items import FlowFile
+
+    return FlowFile.from_parent(parent, path=file_path)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Where a test is going to use the proxy, begin to start it now: it is ready when the first one needs it."""
+    if not session.config.getoption("collectonly") and any(map(_uses, session.items)):
+        provider_of(session.config).proxy.launch()
+
+
+def provider_of(config: pytest.Config) -> Provider:
+    """What serves this process's tests."""
+    found: Provider | None = config.pluginmanager.get_plugin(_PROVIDER)
+    if found is None:
+        from toolstream_core.pytest_plugin.provider import Provider
+
+        found = Provider(config)
+        config.pluginmanager.register(found, _PROVIDER)
+    return found
+
+
+def _uses(item: pytest.Item) -> bool:
+    return "toolstream" in getattr(item, "fixturenames", ()) or item.get_closest_marker("toolstream") is not None
+
+
+@pytest.fixture(autouse=True)
+def _toolstream_first(request: pytest.FixtureRequest) -> None:
+    """Before the test's other fixtures, so that clients which they make find the proxy too."""
+    if _uses(request.node):
+        request.getfixturevalue("toolstream")
+
+
+@pytest.fixture
+def toolstream(request: pytest.FixtureRequest) -> Iterator[Toolstream]:
+    """A provider made of saved flows: LLM clients of this test find it by their environment."""
+    yield from provider_of(request.config).provide(request.node)

@@ -1,0 +1,139 @@
+"""The folders of saved flows: which were used, which expectations were written, what is left over."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from toolstream_core.fixtures.expectation import Expectation
+
+MODES = ("create", "fix", "trim")
+EXPECT = ".expect.json"
+USED = "toolstream_used"
+"""In a report's `vars`: the paths of the flows that its test used."""
+CHANGED = "toolstream_changed"
+"""In a report's `vars`: what its test wrote, as lines for people."""
+WRITTEN = pytest.StashKey[list[str]]()
+"""The same in the stash of a test."""
+
+
+class Flows:
+    """A plugin of its own, registered where folders of flows are set; gathers also what other processes report."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Read the modes and the folders; a wrong mode is a usage error."""
+        self.modes = _modes(config.getoption("toolstream_update"))
+        self._config = config
+        self._folders: list[Path] = config.getini("toolstream_flows")
+        self._used: set[Path] = set()
+        self._changes: list[str] = []
+        self._files: set[Path] = set()
+        _collect_also(config, self._folders)
+
+    def write(self, path: Path, expectation: Expectation) -> None:
+        """Write an expectation, whole or not at all."""
+        from toolstream_core.fixtures.expectation import dumps
+
+        descriptor, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                file.write(dumps(expectation))
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Note what a flow's test wrote."""
+        report = yield
+        if report.when == "call":
+            vars(report)[CHANGED] = item.stash.get(WRITTEN, [])
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather what a test used and changed, in whichever process it ran."""
+        self._used.update(map(Path, vars(report).get(USED, ())))
+        self._changes += vars(report).get(CHANGED, ())
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Know which test files were collected."""
+        self._files.update(item.path for item in session.items)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Remove expectations without a flow, once, if that is asked for."""
+        if "trim" in self.modes and not hasattr(session.config, "workerinput"):
+            for path in self._orphans():
+                path.unlink()
+                self._changes.append(f"removed {self._said(path)}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Tell what was written, and what nobody uses."""
+        unused = (f"unused fixture {self._said(path)}: no test replays it" for path in self._unused())
+        remedy = "it has no flow; --toolstream-update=trim removes it"
+        orphans = (f"unused expectation {self._said(path)}: {remedy}" for path in self._orphans())
+        lines = [*self._changes, *unused, *orphans]
+        if lines:
+            terminalreporter.section("toolstream")
+            for line in lines:
+                terminalreporter.write_line(line)
+
+    def _said(self, path: Path) -> str:
+        return said_path(path, self._config)
+
+    def _orphans(self) -> list[Path]:
+        found = (path for folder in self._folders for path in folder.rglob(f"*{EXPECT}"))
+        return sorted(path for path in found if not path.with_name(path.name.removesuffix(EXPECT) + ".flow").exists())
+
+    def _unused(self) -> Iterator[Path]:
+        """The flows that no test replayed; none are told of where not all tests ran."""
+        if not _whole_run(self._config):
+            return
+        used = {path.resolve() for path in self._used}
+        for path in sorted({path for folder in self._folders for path in folder.rglob("*.flow")}):
+            if path.resolve() not in used:
+                yield path
+
+
+def said_path(path: Path, config: pytest.Config) -> str:
+    """A path as the user would say it, in the root."""
+    try:
+        return path.relative_to(config.rootpath).as_posix()
+    except ValueError:
+        return str(path)
+
+
+def _modes(given: str) -> frozenset[str]:
+    modes = frozenset(filter(None, (mode.strip() for mode in given.split(","))))
+    if unknown := sorted(modes - set(MODES)):
+        raise pytest.UsageError(f"--toolstream-update: {unknown[0]!r} is none of {', '.join(MODES)}")
+    return modes
+
+
+def _collect_also(config: pytest.Config, folders: list[Path]) -> None:
+    """Where `testpaths` says what is collected, the folders of flows are collected as well."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    there = [Path(config.invocation_params.dir, arg).resolve() for arg in config.args]
+    config.args += [
+        str(folder)
+        for folder in folders
+        if folder.is_dir() and not any(folder.resolve().is_relative_to(one) for one in there)
+    ]
+
+
+def _whole_run(config: pytest.Config) -> bool:
+    """Whether nothing was left out on purpose, by words, names or a stop."""
+    narrowed = ("keyword", "markexpr", "deselect", "lf", "collectonly", "maxfail")
+    if any(config.getoption(name, None) for name in narrowed):
+        return False
+    return all("::" not in arg and not arg.endswith(".py") for arg in config.args)

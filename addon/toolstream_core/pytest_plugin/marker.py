@@ -1,0 +1,57 @@
+"""The marker `toolstream`: which flows answer a test's clients, and how."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from toolstream_core.testing import Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_CHANGES = ("fault", "repair", "shape")
+_OTHERS = {"speed": (int, float), "strict": (bool,), "seed": (int,)}
+
+type Words = str | Iterable[str | None] | None
+"""One word, several, or none; `None` among them is nothing, so that it can be a parameter."""
+
+
+def setup_of(item: pytest.Item) -> Setup:
+    """What the markers of a test say together; where two say the same, the one nearest to the test counts."""
+    flows: tuple[Path, ...] = ()
+    said: dict[str, Any] = {}
+    for mark in item.iter_markers("toolstream"):
+        flows = flows or tuple(_found(path, item) for path in mark.args)
+        said = {**_checked(mark.kwargs), **said}
+    return Setup(flows=flows, **said)
+
+
+def words(*given: Words) -> tuple[str, ...]:
+    """The words that are there."""
+    listed = [(one,) if one is None or isinstance(one, str) else tuple(one) for one in given]
+    return tuple(word for one in listed for word in one if word is not None)
+
+
+def _checked(said: Mapping[str, Any]) -> dict[str, Any]:
+    known = {*_CHANGES, *_OTHERS} & {field.name for field in fields(Setup)}
+    for name, value in said.items():
+        if name not in known:
+            raise pytest.UsageError(f"the marker toolstream has no {name!r}; it has {', '.join(sorted(known))}")
+        if name in _OTHERS and not isinstance(value, _OTHERS[name]):
+            raise pytest.UsageError(f"the marker toolstream: {name}={value!r} is no {_OTHERS[name][0].__name__}")
+    return {name: words(value) if name in _CHANGES else value for name, value in said.items()}
+
+
+def _found(given: str | Path, item: pytest.Item) -> Path:
+    """The path as it is, in the folder of the test's file, or in the root."""
+    wanted = Path(given).expanduser()
+    tried = [folder / wanted for folder in (item.path.parent, item.config.rootpath)]
+    for path in tried:
+        if path.exists():
+            return path
+    places = " nor ".join(str(path) for path in dict.fromkeys(tried))
+    raise pytest.UsageError(f"the marker toolstream names {str(given)!r}, and there is neither {places}")

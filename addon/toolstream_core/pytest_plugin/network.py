@@ -1,0 +1,123 @@
+"""Refuses every connection of this process but those to the fixture's proxy."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+_INTERNET = (socket.AF_INET, socket.AF_INET6)
+
+
+class BlockedConnectionError(RuntimeError):
+    """A connection that `--toolstream-block-network` refuses; names the host and the test."""
+
+
+class NetworkBlock:
+    """A plugin of its own, registered where the option is given: guards Python's sockets, and so asyncio's loops.
+
+    Child processes are led to the proxy by their environment, which has no network then.
+    """
+
+    def __init__(self) -> None:
+        """Every connection is refused until a port is allowed."""
+        self._ports: set[int] = set()
+        self._running = "no test"
+        self._refused: list[str] = []
+        self._patched: list[tuple[object, str, Any, bool]] = []
+
+    def allow(self, port: int) -> None:
+        """Let connections to this port of this machine through."""
+        self._ports.add(port)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Guard what connects and what resolves names."""
+        for name in ("connect", "connect_ex"):
+            self._patch(socket.socket, name, self._connecting)
+        self._patch(socket.socket, "sendto", self._sending)
+        for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
+            self._patch(socket, name, self._resolving)
+
+    def pytest_unconfigure(self) -> None:
+        """Let connections be again."""
+        while self._patched:
+            owner, name, before, own = self._patched.pop()
+            if own:
+                setattr(owner, name, before)
+            else:
+                delattr(owner, name)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Know which test runs."""
+        self._running, self._refused = item.nodeid, []
+        try:
+            return (yield)
+        finally:
+            self._running = "no test"
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Tell a failing test's refused connections: clients like to swallow errors."""
+        report = yield
+        if report.failed and self._refused:
+            report.sections.append(("refused connections", "\n".join(dict.fromkeys(self._refused))))
+        return report
+
+    def _patch(self, owner: Any, name: str, guard: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        before = getattr(owner, name)
+        self._patched.append((owner, name, before, name in vars(owner)))
+        setattr(owner, name, guard(before))
+
+    def _connecting(self, connect: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(sock: socket.socket, address: Any, /) -> Any:
+            self._check(sock, address)
+            return connect(sock, address)
+
+        return guarded
+
+    def _sending(self, send: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(sock: socket.socket, data: Any, *more: Any) -> Any:
+            self._check(sock, more[-1])
+            return send(sock, data, *more)
+
+        return guarded
+
+    def _resolving(self, resolve: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(host: Any, *more: Any, **named: Any) -> Any:
+            name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
+            if isinstance(name, str) and not _is_here(name):
+                self._refuse(f"{name}:{more[0]}" if more and more[0] else name)
+            return resolve(host, *more, **named)
+
+        return guarded
+
+    def _check(self, sock: socket.socket, address: Any) -> None:
+        if sock.family not in _INTERNET:
+            return
+        host, port = address[:2]
+        if not (_is_here(str(host)) and port in self._ports):
+            self._refuse(f"{host}:{port}")
+
+    def _refuse(self, where: str) -> None:
+        self._refused.append(where)
+        raise BlockedConnectionError(
+            f"--toolstream-block-network refuses the connection to {where}, in {self._running}; "
+            "only the toolstream fixture's proxy can be reached"
+        )
+
+
+def _is_here(host: str) -> bool:
+    """Whether a name or address can mean this machine; addresses are never resolved, and are judged by `connect`."""
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,60 @@
+"""What a failing test prints: how to see the same outside pytest."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolstream_core.testing.environment import provider_variables
+
+if TYPE_CHECKING:
+    import pytest
+
+    from toolstream_core.pytest_plugin.fixture import Toolstream
+    from toolstream_core.testing import Setup
+
+_PORT = 8765
+_VARIABLES = {
+    "openai-chat": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    "openai-responses": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+    "gemini": ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
+    "ollama": ("OLLAMA_HOST",),
+}
+
+
+def reproduction(item: pytest.Item, current: Toolstream) -> str:
+    """The commands, then what the proxy told of the answers."""
+    arguments = shlex.join(_relative(current.setup).arguments())
+    spoken = [str(one.protocol) for one in current.requests] or ["openai-chat"]
+    variables = provider_variables(f"http://127.0.0.1:{_PORT}")
+    names = dict.fromkeys(name for protocol in spoken for name in _VARIABLES[protocol])
+    lines = ["To see this outside pytest:"] if current.setup.flows else []
+    if current.setup.flows:
+        lines += [
+            f"  toolstream serve {arguments} --port {_PORT}",
+            f"  export {' '.join(f'{name}={variables[name]}' for name in names)}",
+            "or, with the command that runs your client:",
+            f"  toolstream run {arguments} -- COMMAND",
+        ]
+    else:
+        lines += [f"No saved flow answers in this test: give some, as in @pytest.mark.toolstream({_example(item)!r})"]
+    told = current.log
+    return "\n".join([*lines, *(["What the proxy told:", *(f"  {line}" for line in told)] if told else [])])
+
+
+def _relative(setup: Setup) -> Setup:
+    """With paths as they are said in the folder that pytest was started in."""
+    return replace(setup, flows=tuple(_said(path) for path in setup.flows))
+
+
+def _said(path: Path) -> Path:
+    here = os.path.relpath(path.resolve())
+    return path.resolve() if here.startswith(os.pardir) else Path(here)
+
+
+def _example(item: pytest.Item) -> str:
+    return f"flows/{item.name.partition('[')[0]}.flow"

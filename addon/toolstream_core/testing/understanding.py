@@ -1,0 +1,183 @@
+"""Whether clients understood what they were sent: answers held against the requests that came after them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolstream_core.redact import redacted
+from toolstream_core.verdict import Outcome, Verdict, judge, to_run
+from toolstream_core.verdict.compare import added
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.dialects.history import EchoedCall
+    from toolstream_core.testing.exchanges import Exchange, SentCall, SentRequest
+
+_SHOWN = 72
+"""Characters of arguments and results that are shown."""
+_BAD_STATUS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An answer, the request that came after it, and the verdict."""
+
+    exchange: Exchange
+    after: SentRequest | None
+    verdict: Verdict
+
+
+def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
+    """What the clients did not understand, as lines for people; empty where everything was understood."""
+    asked = [one for one in exchanges if one.request.protocol is not None]
+    if not asked:
+        others = "".join(f"; it asked for {one.request.method} {one.request.url}" for one in exchanges[:1])
+        return [f"the client sent no request to an LLM{others}"]
+    if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
+        return [f"the client got no answer: {_status(asked[-1])}"]
+    bad = [one for one in _judged(asked) if not one.verdict.understood]
+    return [line for one in bad for line in _lines(one)]
+
+
+def half_calls(exchanges: Sequence[Exchange]) -> list[str]:
+    """Calls that never came whole and that the client said again or ran, as lines for people."""
+    asked = [one for one in exchanges if one.request.protocol is not None]
+    if not asked:
+        return ["the client sent no request to an LLM"]
+    lines: list[str] = []
+    for at, one in enumerate(asked):
+        for after in _until_whole(one, asked[at + 1 :]):
+            verdict = judge(one.calls, one.request.history, after.request.history)
+            problems = tuple(problem for problem in verdict.problems if problem.outcome is Outcome.HALF_CALL)
+            if problems:
+                lines += _lines(Judged(one, after.request, Verdict(Outcome.HALF_CALL, problems)))
+                break
+    return lines
+
+
+def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
+    """Each answer that has calls to run.
+
+    A flow may answer more often than was recorded; such a repetition counts only if somebody went on from it.
+    """
+    told: set[str] = set()
+    for at, one in enumerate(asked):
+        if not to_run(one.calls):
+            continue
+        same = [other.request for other in asked[at + 1 :] if other.request.protocol == one.request.protocol]
+        after = _going_on(one, same)
+        if after is None and one.source not in told:
+            after = next(iter(same), None)
+        if after is not None or one.source not in told:
+            before, said = one.request.history, None if after is None else after.history
+            yield Judged(one, after, judge(one.calls, before, said, ids_kept=not one.changes))
+        told.update([one.source] if one.source else [])
+
+
+def _going_on(one: Exchange, later: Sequence[SentRequest]) -> SentRequest | None:
+    """The request that goes on from an answer: it knows its calls, or says what was said before and more."""
+    ids = {call.id for call in one.calls if call.id}
+    before = one.request.history
+    new = [(request, added(before, request.history)) for request in later]
+    for request, more in new:
+        if ids & {*(said.id for said in more.calls), *(said.id for said in more.results)}:
+            return request
+    for request, more in new:
+        goes_on = request.history.texts[: len(before.texts)] == before.texts
+        if goes_on and (more.calls or more.results or more.texts):
+            return request
+    return None
+
+
+def _until_whole(one: Exchange, later: Sequence[Exchange]) -> Iterator[Exchange]:
+    """The requests after an answer, up to the one that got its half calls whole."""
+    half = {(call.id, call.name) for call in one.calls if not call.complete}
+    for other in later:
+        if not half or other.request.protocol != one.request.protocol:
+            continue
+        yield other
+        half -= {(call.id, call.name) for call in other.calls if call.complete}
+
+
+def _lines(judged: Judged) -> list[str]:
+    """One answer: what was sent beside what came back, then what is wrong with it."""
+    exchange, after = judged.exchange, judged.after
+    source = f" from {_here(exchange.source)}" if exchange.source else ""
+    where = "no request came after it" if after is None else f"request {after.number}"
+    sent = [_sent(call) for call in to_run(exchange.calls)]
+    back = list(_came_back(exchange, after))
+    width = min(max(map(len, ["sent", *sent])), 100)
+    rows = [
+        f"  {left:<{width}} | {right}"
+        for left, right in zip(
+            ["sent", *sent, *[""] * (len(back) - len(sent))],
+            [f"came back ({where})", *back, *[""] * (len(sent) - len(back))],
+            strict=True,
+        )
+    ]
+    whys = [
+        f"  {problem.outcome}: {'' if problem.call is None else f'call {problem.call} '}{problem.text}"
+        for problem in judged.verdict.problems
+    ]
+    found = [
+        f"  finding: {one.name} ({one.code}, {one.severity}) at event {one.event}: {one.message}"
+        for one in exchange.findings
+    ]
+    broken = [f"  the answer broke: {exchange.broken}"] if exchange.broken else []
+    head = f"{judged.verdict.outcome}: answer {exchange.request.number}{source} ({exchange.request.protocol})"
+    return [head, *rows, *whys, *found, *broken]
+
+
+def _here(source: str) -> str:
+    """The path as it is said in this folder."""
+    return source.removeprefix(f"{Path.cwd()}{os.sep}")
+
+
+def _sent(call: SentCall) -> str:
+    half = "" if call.complete else " (cut off)"
+    return f"{call.name} id={call.id!r} {_clip(call.arguments)}{half} {_events(call.events)}"
+
+
+def _events(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return ""
+    first, last = numbers[0], numbers[-1]
+    return f"event {first}" if first == last else f"events {first}-{last}"
+
+
+def _came_back(exchange: Exchange, after: SentRequest | None) -> Iterator[str]:
+    """The calls that are new in the next request, each with its result; then results without a call."""
+    if after is None:
+        return
+    calls = after.calls[len(exchange.request.calls) :]
+    results = list(after.results[len(exchange.request.results) :])
+    for call in calls:
+        result = next((one for one in results if call.id and one.id == call.id), None)
+        if result is not None:
+            results.remove(result)
+        yield _echoed(call) + ("" if result is None else f" → {_clip(result.text)}")
+    yield from (f"result id={one.id!r} → {_clip(one.text)}" for one in results)
+
+
+def _echoed(call: EchoedCall) -> str:
+    return f"{call.name or '(no name)'} id={call.id!r} {_clip(call.arguments) or '(no arguments)'}"
+
+
+def _clip(text: str) -> str:
+    flat = " ".join(redacted(text, ()).split())
+    return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
+
+
+def _status(exchange: Exchange) -> str:
+    if exchange.status is None:
+        return exchange.broken or "the proxy has not answered"
+    return f"HTTP {exchange.status} {_clip(exchange.comment)}".rstrip()
+
+
+def sources(exchanges: Iterable[Exchange]) -> set[str]:
+    """The flow files that answered."""
+    return {one.source.rpartition("#")[0] for one in exchanges if one.source}

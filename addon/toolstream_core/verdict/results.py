@@ -1,0 +1,67 @@
+"""Results of tools held against the calls that they answer, by ids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Protocol
+
+from toolstream_core.verdict.outcome import Outcome, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.dialects.history import History, ToolResult
+    from toolstream_core.verdict.outcome import Meant
+    from toolstream_core.verdict.pairing import Pair
+
+
+def judge_ids(meant: Sequence[Meant], pairs: Sequence[Pair], new: History) -> Iterable[Problem]:
+    """Whether each call that came back has its own result."""
+    said = [pair for pair in pairs if meant[pair.place].complete]
+    ids = Counter(pair.echoed.id for pair in said if pair.echoed.id is not None)
+    for pair in said:
+        if pair.echoed.id is not None and ids[pair.echoed.id] > 1:
+            yield Problem(
+                Outcome.WRONG_ID, pair.place, f"id {pair.echoed.id!r} came back for {ids[pair.echoed.id]} calls"
+            )
+    alone = [(pair.place, pair.echoed) for pair in said if pair.echoed.id is None or ids[pair.echoed.id] <= 1]
+    yield from judge_results(meant, alone, new.results)
+
+
+def changed_ids(meant: Sequence[Meant], pairs: Sequence[Pair]) -> Iterable[Problem]:
+    """Calls that came back under another id than they were sent with."""
+    for place, one in pairs:
+        if meant[place].id and one.id is not None and one.id != meant[place].id:
+            yield Problem(Outcome.CHANGED_ID, place, f"came back with id {one.id!r}, sent with {meant[place].id!r}")
+
+
+class _Answered(Protocol):
+    @property
+    def id(self) -> str | None: ...
+    @property
+    def name(self) -> str: ...
+
+
+def judge_results(
+    meant: Sequence[Meant], calls: Sequence[tuple[int, _Answered]], results: Sequence[ToolResult]
+) -> Iterable[Problem]:
+    """Each call's result, by its id; by the tool's name, or by being as many, where the protocol has no ids."""
+    with_ids = Counter(one.id for one in results if one.id)
+    without = [one for one in results if not one.id]
+    for place, call in calls:
+        if call.id and with_ids[call.id]:
+            if not meant[place].complete:
+                yield Problem(Outcome.HALF_CALL, place, "the call never came whole, and got a result")
+            elif with_ids[call.id] > 1:
+                yield Problem(Outcome.DUPLICATE_CALL, place, f"got {with_ids[call.id]} results")
+        elif fitting := next((one for one in without if one.name in ("", call.name)), None):
+            without.remove(fitting)
+        elif meant[place].complete:
+            yield _missing(place, call, results)
+
+
+def _missing(place: int, call: _Answered, results: Sequence[ToolResult]) -> Problem:
+    if not results:
+        return Problem(Outcome.NO_RESULT, place, "came back without a result")
+    others = ", ".join(sorted({repr(one.id) for one in results}))
+    return Problem(Outcome.WRONG_ID, place, f"no result has its id {call.id!r}; there is {others}")

@@ -1,0 +1,145 @@
+"""Tests of a project that uses the plugin. They are run by a pytest of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import agents  # type: ignore[import-not-found]  # beside this file, where it is run
+import openai
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolstream_core.pytest_plugin.fixture import Toolstream
+
+CUT = "cut:at=in-arguments"
+
+
+@pytest.mark.parametrize(
+    ("agent", "flow"),
+    [
+        pytest.param(getattr(agents, name), flow, marks=pytest.mark.toolstream(f"flows/{flow}.flow"), id=name)
+        for name, flow in (
+            ("chat", "openai-chat-parallel"),
+            ("responses", "openai-responses-parallel"),
+            ("messages_api", "anthropic-parallel"),
+            ("gemini", "gemini-parallel"),
+            ("ollama_chat", "ollama-parallel"),
+        )
+    ],
+)
+def test_clients(agent: Callable[[], None], flow: str, toolstream: Toolstream) -> None:
+    """Each official client understands a saved answer; what it asked and got is at hand."""
+    agent()
+    toolstream.assert_understood()
+    toolstream.assert_no_half_call()
+    assert [call.name for call in toolstream.calls] == [call.name for call in toolstream.requests[1].calls]
+    assert len(toolstream.calls) == len(toolstream.requests[1].results) > 1
+    assert toolstream.requests[0].protocol is not None
+    assert toolstream.findings == []
+
+
+@pytest.mark.anyio
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+async def test_async(toolstream: Toolstream) -> None:
+    """In an event loop that is not ours."""
+    await agents.chat_async()
+    toolstream.assert_understood()
+
+
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+@pytest.mark.parametrize("fault", [None, "glm-5", CUT])
+def test_faults(toolstream: Toolstream, fault: str | None) -> None:
+    """As the documentation says."""
+    toolstream.fault(fault)
+    if fault == CUT:
+        with pytest.raises(openai.APIConnectionError):
+            agents.chat()
+        toolstream.assert_no_half_call()
+        assert [call.complete for call in toolstream.calls] == [False]
+    else:
+        agents.chat()
+        toolstream.assert_understood()
+
+
+@pytest.mark.toolstream("flows/openai-chat-single.flow", fault="cumulative-arguments")
+def test_a_repair_is_switched_on_and_off(toolstream: Toolstream) -> None:
+    """Each call says all that is on from then on."""
+    toolstream.repair("safe")
+    agents.chat()
+    toolstream.assert_understood()
+    assert [finding.name for finding in toolstream.findings] == ["cumulative-arguments"]
+    toolstream.repair()
+    with pytest.raises(ValueError, match="did you mean"):
+        toolstream.fault("empty-idd")
+
+
+@pytest.fixture
+def client() -> Iterator[openai.OpenAI]:
+    """A client that is made before the test names the fixture."""
+    with openai.OpenAI(max_retries=0) as made:
+        yield made
+
+
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+def test_the_marker_alone_is_enough(client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for other fixtures; what `monkeypatch` keeps of the environment does not stay."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY")
+    [choice] = client.chat.completions.create(
+        model="gpt-4.1-mini", messages=[{"role": "user", "content": "hi"}]
+    ).choices
+    assert choice.message.tool_calls
+    assert client.base_url.host == "127.0.0.1"
+
+
+@pytest.mark.toolstream("flows")
+def test_a_child_process(toolstream: Toolstream) -> None:
+    """Finds the same, by host name too."""
+    asked = "model='gpt-4.1-mini', messages=[{'role': 'user', 'content': 'hi'}]"
+    client = "openai.OpenAI(base_url='https://api.openai.com/v1')"
+    script = f"import openai; {client}.chat.completions.create({asked})"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert [request.url.partition("/v1")[0] for request in toolstream.requests] == ["https://api.openai.com"]
+
+
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+def test_fails_lost_arguments(toolstream: Toolstream) -> None:
+    """A client that gives `{}` back."""
+
+    def spoil(calls: list[Any], results: list[Any]) -> None:
+        calls[0]["function"]["arguments"] = "{}"
+
+    toolstream.fault("glm-5")
+    agents.chat(spoil)
+    toolstream.assert_understood()
+
+
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+def test_fails_silent(toolstream: Toolstream) -> None:
+    """A client that never asks again."""
+    with openai.OpenAI() as client:
+        client.chat.completions.create(model="gpt-4.1-mini", messages=[{"role": "user", "content": "hi"}])
+    toolstream.assert_understood()
+
+
+def test_fails_without_flows(toolstream: Toolstream) -> None:
+    """No flow answers, and there is no network."""
+    agents.chat()
+
+
+@pytest.mark.toolstream("flows/no-such.flow")
+def test_errors_without_the_file(toolstream: Toolstream) -> None:
+    """The marker names what is not there."""
+
+
+def test_the_environment_is_put_back() -> None:
+    """Runs last: what was there before is there again."""
+    assert os.environ["OPENAI_BASE_URL"] == "http://before.example"
+    assert os.environ["NO_PROXY"] == "before.example"
+    assert "HTTPS_PROXY" not in os.environ
+    assert "OLLAMA_HOST" not in os.environ

@@ -1,0 +1,69 @@
+"""Answers held against the requests that came after them, whole conversations at a time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.testing.test_exchanges import CALL, TOLD
+from toolstream_core.testing.exchanges import Exchange, exchange_of
+from toolstream_core.testing.understanding import half_calls, misunderstood, sources
+
+USER: Any = {"role": "user", "content": "go"}
+SAID: Any = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": '{"p":1}'}}]}
+RESULT: Any = {"role": "tool", "tool_call_id": "c1", "content": "sk-proj-0123456789abcdefghij0123456789abcdefghij"}
+
+
+def exchange(number: int, *messages: Any, call: dict[str, Any] | None = None, **more: Any) -> Exchange:
+    """A request with these messages, answered with a call, or with none."""
+    body = json.dumps({"model": "m", "messages": [USER, *messages]})
+    calls = [{"complete": True, "events": [0], **CALL, **call}] if call is not None else []
+    record = {"calls": calls, "findings": []}
+    return exchange_of(
+        {**TOLD, "request": {**TOLD["request"], "number": number, "body": body}, "record": record, **more}
+    )
+
+
+def test_a_conversation_that_went_well() -> None:
+    """Nothing is told of it, nor of a flow that answered once more when nobody went on."""
+    assert misunderstood([exchange(0, call={}), exchange(1, SAID, RESULT)]) == []
+    assert misunderstood([exchange(0, call={}), exchange(1, SAID, RESULT, call={})]) == []
+
+
+def test_two_conversations_with_the_same_flow() -> None:
+    """The second does not go on from the end of the first."""
+    one = [exchange(0, call={}), exchange(1, SAID, RESULT, call={})]
+    two = [exchange(2, call={}), exchange(3, SAID, RESULT)]
+    assert misunderstood([*one, *two]) == []
+
+
+def test_nothing_was_asked_or_answered() -> None:
+    """That is no understanding either."""
+    assert misunderstood([]) == ["the client sent no request to an LLM"]
+    assert half_calls([]) == ["the client sent no request to an LLM"]
+    [line] = misunderstood([exchange(0, status=404, comment="")])
+    assert line == "the client got no answer: HTTP 404"
+
+
+def test_what_was_sent_stands_beside_what_came_back() -> None:
+    """With events; secrets of results are left out."""
+    spoilt = json.loads(json.dumps(SAID).replace("p", "q"))
+    lines = misunderstood([exchange(0, call={}), exchange(1, spoilt, RESULT)])
+    assert lines[0] == "wrong-arguments: answer 0 from flows/a.flow#2 (openai-chat)"
+    assert "ls id='c1' {\"p\":1} event 0" in lines[2]
+    assert "ls id='c1' {\"q\":1} → " in lines[2]
+    assert "0123456789abcdef" not in "".join(lines)
+
+
+def test_half_a_call() -> None:
+    """Is told where it came back, but not where a second try had brought it whole."""
+    half = {"arguments": '{"p', "complete": False}
+    [head, *_] = half_calls([exchange(0, call=half), exchange(1, SAID, RESULT)])
+    assert head.startswith("half-call: answer 0")
+    assert half_calls([exchange(0, call=half), exchange(1, call={}), exchange(2, SAID, RESULT)]) == []
+    assert half_calls([exchange(0, call=half), exchange(1, call=half)]) == []
+
+
+def test_sources() -> None:
+    """The files, without the number of the flow."""
+    assert sources([exchange(0), exchange(1)]) == {"flows/a.flow"}

@@ -1,0 +1,165 @@
+"""What clients made of calls: each kind of misunderstanding, and what real clients were seen to do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conftest import needs_shared
+from toolstream_core.body import read_body
+from toolstream_core.dialects.history import history
+from toolstream_core.model import Call, Exchange, Kind
+from toolstream_core.verdict import Outcome, judge, to_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolstream_core.verdict import Verdict
+
+A = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p": 1}', complete=True)
+B = Call(0, 1, Kind.FUNCTION, "c2", "cat", '{"q": "x"}', complete=True)
+HALF = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p', complete=False)
+ASKED = {"role": "user", "content": "go"}
+
+
+def said(id_: str | None, name: str, arguments: str) -> dict[str, Any]:
+    """A call as a Chat Completions client says it again."""
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def gave(id_: str | None, text: str = "r") -> dict[str, Any]:
+    """A tool's result."""
+    return {"role": "tool", "tool_call_id": id_, "content": text}
+
+
+def verdict(sent: list[Call], calls: list[Any], results: list[Any], *, ids_kept: bool = False) -> Verdict:
+    """The verdict on a next request with these calls and results."""
+    after = {"messages": [ASKED, {"role": "assistant", "tool_calls": calls}, *results]}
+    return judge(sent, history({"messages": [ASKED]}), history(after), ids_kept=ids_kept)
+
+
+A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
+
+
+@pytest.mark.parametrize(
+    ("sent", "calls", "results", "outcome"),
+    [
+        ([A, B], [A_, B_], [gave("c1"), gave("c2")], Outcome.OK),
+        ([A, B], [B_, A_], [gave("c2"), gave("c1")], Outcome.OK),
+        ([A, B], [A_], [gave("c1")], Outcome.LOST_CALL),
+        ([A], [A_, said("c9", "ls", '{"p": 1}')], [gave("c1"), gave("c9")], Outcome.DUPLICATE_CALL),
+        ([A], [A_, said("c9", "rm", "{}")], [gave("c1"), gave("c9")], Outcome.PHANTOM_CALL),
+        ([A], [said("c1", "ls", "{}")], [gave("c1")], Outcome.LOST_ARGUMENTS),
+        ([A], [said("c1", "ls", "")], [gave("c1")], Outcome.LOST_ARGUMENTS),
+        ([A], [said("c1", "ls", '{"p":2}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
+        ([A], [said("c1", "ls", '{"p":1}{"p":1}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
+        ([A], [said("c1", "lsls", '{"p":1}')], [gave("c1")], Outcome.WRONG_NAME),
+        ([A], [A_], [gave("c7")], Outcome.WRONG_ID),
+        ([A, B], [A_, said("c1", "cat", '{"q":"x"}')], [gave("c1"), gave("c1")], Outcome.WRONG_ID),
+        (
+            [A, B],
+            [said(None, "ls", '{"p":1}'), said(None, "cat", '{"q":"x"}')],
+            [gave(None), gave(None)],
+            Outcome.WRONG_ID,
+        ),
+        ([A], [A_], [gave("c1"), gave("c1", "again")], Outcome.DUPLICATE_CALL),
+        ([A], [A_], [], Outcome.NO_RESULT),
+        ([A], [], [], Outcome.RETRIED),
+        ([HALF], [said("c1", "ls", '{"p')], [gave("c1")], Outcome.HALF_CALL),
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1")], Outcome.HALF_CALL),
+    ],
+)
+def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcome: Outcome) -> None:
+    """One for each way to go wrong; only the first lines are understood."""
+    judged = verdict(sent, calls, results)
+    assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.OK)
+
+
+def test_a_half_call_is_rightly_dropped() -> None:
+    """By asking again, and by not asking again."""
+    assert verdict([HALF], [], []).understood
+    silent = judge([HALF], history({"messages": [ASKED]}), None)
+    assert (silent.outcome, silent.understood) == (Outcome.SILENT, True)
+    assert not judge([A], history({"messages": [ASKED]}), None).understood
+
+
+def test_ids_count_where_they_were_sent_as_they_are() -> None:
+    """A client that makes up ids of its own tells calls apart; it did not keep what it was sent."""
+    calls, results = [said("mine", "ls", '{"p":1}')], [gave("mine")]
+    assert verdict([A], calls, results).understood
+    assert verdict([A], calls, results, ids_kept=True).outcome is Outcome.CHANGED_ID
+
+
+def test_results_alone_are_enough_where_the_server_keeps_the_calls() -> None:
+    """`previous_response_id`; each call needs its own."""
+    output = {"type": "function_call_output", "call_id": "c1", "output": "r"}
+    before, after = history({"input": "go"}), {"previous_response_id": "resp_1", "input": [output]}
+    assert judge([A], before, history(after)).outcome is Outcome.RESULTS_ONLY
+    assert judge([A, B], before, history(after)).outcome is Outcome.WRONG_ID
+    assert judge([HALF], before, history(after)).outcome is Outcome.HALF_CALL
+
+
+def test_protocols_without_ids() -> None:
+    """Gemini and Ollama: results belong to calls by the tool's name, or in their order."""
+    calls = [{"functionCall": {"name": "ls", "args": {"p": 1}}}, {"functionCall": {"name": "ls", "args": {"p": 2}}}]
+    results = [{"functionResponse": {"name": "ls", "response": {"r": n}}} for n in (1, 2)]
+    sent = [Call(0, at, Kind.FUNCTION, "", "ls", json.dumps({"p": at + 1}), complete=True) for at in (0, 1)]
+    before = {"contents": [{"role": "user", "parts": [{"text": "go"}]}]}
+    for kept, outcome in ((results, Outcome.OK), (results[:1], Outcome.WRONG_ID)):
+        after = {"contents": [*before["contents"], {"role": "model", "parts": calls}, {"role": "user", "parts": kept}]}
+        assert judge(sent, history(before), history(after)).outcome is outcome
+    bare = [ASKED, {"role": "assistant", "tool_calls": [{"function": {"name": "ls", "arguments": {"p": 1}}}]}]
+    after_ = {"messages": [*bare, {"role": "tool", "content": "r"}]}
+    assert judge(sent[:1], history({"messages": [ASKED]}), history(after_)).outcome is Outcome.OK
+
+
+def test_calls_in_text_and_those_of_the_server() -> None:
+    """Some agents write calls into messages; what the provider runs is not asked for."""
+    text = "Calling ls with {'p': 1}. Observation: r"
+    after = history({"messages": [ASKED, {"role": "assistant", "content": text}]})
+    assert judge([A], history({"messages": [ASKED]}), after).outcome is Outcome.AS_TEXT
+    assert to_run([Call(0, 0, Kind.SERVER, "s", "web_search", "{}", complete=True)]) == []
+
+
+COARSE = {
+    "retried-or-lost": {Outcome.RETRIED},
+    "wrong-name-or-count": {Outcome.WRONG_NAME, Outcome.LOST_CALL},
+    "wrong-arguments": {Outcome.WRONG_ARGUMENTS, Outcome.LOST_ARGUMENTS},
+    "as-text": {Outcome.AS_TEXT, Outcome.HALF_CALL},
+}
+"""Verdicts of the recorded conversations that say less than ours."""
+PATHS = {"openai-chat": "/v1/chat/completions", "openai-responses": "/v1/responses", "anthropic": "/v1/messages"}
+
+
+@needs_shared
+def test_real_clients_are_judged_as_they_were_seen(shared: Path) -> None:
+    """Conversations of published clients with broken streams, whose tools were watched from inside."""
+    folder = shared / "followups"
+    if not folder.is_dir():
+        pytest.skip("no recorded conversations")
+    cells = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
+    assert len(cells) > 600
+    for cell in cells:
+        outcome = judged(cell, (folder / "streams" / cell["stream"]).read_bytes())
+        assert outcome in COARSE.get(
+            cell["verdict"], {Outcome(cell["verdict"])} if cell["verdict"] in {*Outcome} else ()
+        ), (
+            cell["client"],
+            cell["stream"],
+        )
+
+
+def judged(cell: dict[str, Any], stream: bytes) -> Outcome:
+    """The outcome of one recorded conversation."""
+    key = "input" if cell["dialect"] == "openai-responses" else "messages"
+    tools = [
+        {"type": "function", "name": name, "function": {"name": name, "parameters": {"required": ["x"]}}}
+        for name in ("web_search", "get_weather")
+    ]
+    exchange = Exchange(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": tools})
+    record = read_body([stream], exchange)
+    assert record is not None
+    after = None if cell["next"] is None else history({key: cell["next"]})
+    return judge(record.calls, history({key: cell["asked"]}), after).outcome
