@@ -7,11 +7,14 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.conftest import ROOT
 
-HERE = Path(__file__).parent / "project"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HERE = ROOT / "tests" / "plugin_project"
 _CLEAN = ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "HTTPS_PROXY", "https_proxy", "OLLAMA_HOST", "NO_COLOR")
 
 
@@ -22,8 +25,7 @@ def project(folder: Path, *flows: str, **tests: str) -> Path:
         for path in (ROOT / "flows").glob(f"{name}.*"):
             shutil.copy(path, folder / "flows")
     for name, text in tests.items():
-        ours = HERE / f"{text}.py"
-        content = ours.read_text() if ours.exists() else text
+        content = text if "\n" in text else (HERE / f"{text}.py").read_text()
         (folder / f"{name}.py").write_text(content)
     (folder / "pytest.ini").write_text("[pytest]\ntoolstream_flows = flows\n")
     return folder

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,6 +18,7 @@ class Environment:
         self._variables = dict(variables)
         self._removed = tuple(removed)
         self._before: dict[str, str | None] = {}
+        self._opener: Any = None
 
     def set(self) -> None:
         """Set them, and remember what was there."""
@@ -25,6 +27,7 @@ class Environment:
         os.environ.update(self._variables)
         for name in self._removed:
             os.environ.pop(name, None)
+        self._opener = _swap_opener(None)
 
     def restore(self, *, everything: bool = True) -> None:
         """Put back what was there; without `everything`, only what still is as it was set here."""
@@ -35,3 +38,18 @@ class Environment:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+        if everything:
+            _swap_opener(self._opener)
+
+
+def _swap_opener(opener: Any) -> Any:
+    """Give `urlopen` another opener, and get the one it had: it keeps the proxies that it found when it was first used.
+
+    Python has a function to set it, and none to ask for it.
+    """
+    module = sys.modules.get("urllib.request")
+    if module is None:
+        return None
+    before = vars(module).get("_opener")
+    module.install_opener(opener)
+    return before

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,6 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from toolstream_core.fixtures.expectation import Expectation
 
 MODES = ("create", "fix", "trim")
 EXPECT = ".expect.json"
@@ -36,21 +33,6 @@ class Flows:
         self._changes: list[str] = []
         self._files: set[Path] = set()
         _collect_also(config, self._folders)
-
-    def write(self, path: Path, expectation: Expectation) -> None:
-        """Write an expectation, whole or not at all."""
-        from toolstream_core.fixtures.expectation import dumps
-
-        descriptor, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                file.write(dumps(expectation))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:

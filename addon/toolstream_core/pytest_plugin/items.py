@@ -58,7 +58,10 @@ class FlowItem(pytest.Item):
         flows = self.config.pluginmanager.get_plugin("toolstream-flows")
         if not isinstance(flows, Flows) or mode not in flows.modes:
             return False
-        flows.write(path, found)
+        from toolstream_core.fixtures.atomic import write_atomic
+        from toolstream_core.fixtures.expectation import dumps
+
+        write_atomic(path, dumps(found).encode())
         what = {"create": "created", "fix": "fixed"}[mode]
         self.stash[WRITTEN] = [f"{what} {said_path(path, self.config)}"]
         return True

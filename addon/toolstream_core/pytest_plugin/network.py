@@ -26,14 +26,18 @@ class NetworkBlock:
 
     def __init__(self) -> None:
         """Every connection is refused until a port is allowed."""
-        self._ports: set[int] = set()
+        self._port: int | None = None
         self._running = "no test"
         self._refused: list[str] = []
         self._patched: list[tuple[object, str, Any, bool]] = []
 
     def allow(self, port: int) -> None:
         """Let connections to this port of this machine through."""
-        self._ports.add(port)
+        self._port = port
+
+    def forbid(self) -> None:
+        """Refuse every connection."""
+        self._port = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -102,7 +106,8 @@ class NetworkBlock:
         if sock.family not in _INTERNET:
             return
         host, port = address[:2]
-        if not (_is_here(str(host)) and port in self._ports):
+        if not (_is_here(str(host)) and port == self._port):
+            sock.close()  # who made it expects an OSError, and would forget it
             self._refuse(f"{host}:{port}")
 
     def _refuse(self, where: str) -> None:

@@ -43,6 +43,8 @@ class Provider:
             yield current
         finally:
             self._environment.restore()
+            if self._block is not None:
+                self._block.forbid()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Generator[None, object, object]:
