@@ -21,8 +21,8 @@ TOLD: dict[str, Any] = {
     },
     "over": True,
     "status": 200,
-    "comment": "answered from flows/a.flow#2",
-    "replay": None,
+    "comment": "answered from flows/a.flow#2: exact",
+    "replay": {"version": 1, "answer": "exact", "source": "flows/a.flow#2"},
     "record": {
         "calls": [{**CALL, "complete": True, "guessed": False, "events": [1, 2]}],
         "findings": [
@@ -51,7 +51,7 @@ def test_an_exchange() -> None:
         {"x-a": "1"},
     )
     assert exchange.request.results[0].text == "r"
-    assert exchange.source == "flows/a.flow#2"
+    assert (exchange.source, exchange.answer) == ("flows/a.flow#2", "exact")
     [call], [finding] = exchange.calls, exchange.findings
     assert (call.input, call.events, call["name"], dict(call)["id"]) == ({"p": 1}, (1, 2), "ls", "c1")
     assert (finding.name, finding["event"]) == ("empty-id", 3)

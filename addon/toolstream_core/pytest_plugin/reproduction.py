@@ -42,7 +42,8 @@ def reproduction(item: pytest.Item, current: Toolstream) -> str:
         ]
     else:
         lines += [f"No saved flow answers in this test: give some, as in @pytest.mark.toolstream({_example(item)!r})"]
-    told = current.log
+    answered = [f"request {one.request.number} {one.comment}" for one in current.exchanges if one.comment]
+    told = [*answered, *current.log]
     return "\n".join([*lines, *(["What the proxy told:", *(f"  {line}" for line in told)] if told else [])])
 
 

@@ -139,15 +139,14 @@ class Exchange:
     """Names of the repairs and shapes for which events were rewritten."""
     comment: str
     """What the proxy noted."""
-    replay: Json
-    """Whether the request was the one that was recorded."""
+    answer: str | None
+    """`exact`: the request was the recorded one; `diverged`: this flow fits best; `refused`: none fits."""
 
 
 def exchange_of(said: Mapping[str, Any]) -> Exchange:
     """Read what the proxy tells of one."""
     record: Mapping[str, Any] = said.get("record") or {}
     told = said["request"]
-    comment = str(said.get("comment") or "")
     return Exchange(
         request=SentRequest(
             number=told["number"],
@@ -163,18 +162,11 @@ def exchange_of(said: Mapping[str, Any]) -> Exchange:
         findings=tuple(_finding(finding) for finding in record.get("findings", ())),
         finish=tuple(record.get("finish", ())),
         broken=record.get("broken") or said.get("broken"),
-        source=_source(comment),
+        source=(said.get("replay") or {}).get("source") or "",
         changes=tuple(record.get("changes", ())),
-        comment=comment,
-        replay=said.get("replay"),
+        comment=str(said.get("comment") or ""),
+        answer=(said.get("replay") or {}).get("answer"),
     )
-
-
-_ANSWERED = "answered from "
-
-
-def _source(comment: str) -> str:
-    return comment.partition(_ANSWERED)[2].partition("\n")[0] if _ANSWERED in comment else ""
 
 
 def _call(call: Mapping[str, Any]) -> SentCall:

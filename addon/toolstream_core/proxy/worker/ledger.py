@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.fixtures import content_of
 from toolstream_core.proxy.gate import AGAIN
+from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.record import Sink
 from toolstream_core.redact import HIDDEN, is_secret_header
 from toolstream_core.report.jsonform import record_object
@@ -132,7 +133,7 @@ class Closing:
 
     def _note(self, entry: Entry, flow: http.HTTPFlow) -> None:
         entry.answer["comment"] = flow.comment
-        entry.answer["replay"] = flow.metadata.get("toolstream_replay")
+        entry.answer["replay"] = flow.metadata.get(REPLAY)
         if flow.response is not None:
             entry.answer["status"] = flow.response.status_code
 
