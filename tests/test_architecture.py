@@ -59,6 +59,7 @@ UNMIRRORED = {
     "cli/serve.py": "tests/cli/test_serving.py",
     "cli/run.py": "tests/cli/test_serving.py",
     "proxy/worker/": "tests/testing/test_session.py",
+    "testing/worker.py": "tests/testing/test_session.py",
     "shrinking/": "tests/shrinking/test_minimal.py",
     "report/prose.py": "tests/report/test_markdown.py",
     "report/readings.py": "tests/report/test_markdown.py",

@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -18,11 +19,10 @@ import pytest
 
 from tests.conftest import ROOT
 from toolstream_core.fixtures import load
-from toolstream_core.testing import ProxySession, ProxySessionError, Setup
+from toolstream_core.testing import ProxySession, ProxySessionError, Setup, worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.e2e
 
@@ -152,8 +152,8 @@ def test_a_taken_port_keeps_it_from_starting() -> None:
 def test_a_proxy_that_dies_is_told(session: ProxySession) -> None:
     """With its exit code; it can be started again."""
     session.start()
-    assert session._process is not None
-    os.kill(session._process.pid, signal.SIGKILL)
+    assert session._worker is not None
+    os.kill(session._worker.pid, signal.SIGKILL)
     with pytest.raises(ProxySessionError, match="ended with code -9"):
         session.exchanges()
     session.reset(CHAT)
@@ -166,7 +166,7 @@ def test_it_ends_with_its_parent(tmp_path: Path) -> None:
         "import os, signal\n"
         "from toolstream_core.testing import ProxySession\n"
         "session = ProxySession().start()\n"
-        "print(session._process.pid, flush=True)\n"
+        "print(session._worker.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "addon"), "TMPDIR": str(tmp_path)}
@@ -188,3 +188,21 @@ def _runs(pid: int) -> bool:
         )
     except subprocess.CalledProcessError:
         return False
+
+
+def test_clients_of_real_providers_trust_these_too(session: ProxySession) -> None:
+    """With the network there are no base URLs and no keys of ours."""
+    session.reset(Setup(network="all"))
+    environment = session.environment()
+    trusted = Path(environment["SSL_CERT_FILE"]).read_text()
+    assert session.ca_file.read_text() in trusted
+    assert trusted.count("BEGIN CERTIFICATE") > 10
+    assert "OPENAI_API_KEY" not in environment
+    assert environment["HTTPS_PROXY"] == session.proxy_url
+
+
+def test_why_it_did_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last thing that it printed."""
+    monkeypatch.setattr(worker, "_MODULE", "no_such_module")
+    with pytest.raises(ProxySessionError, match=r"ended with code 1: .*No module named no_such_module"):
+        ProxySession().start()

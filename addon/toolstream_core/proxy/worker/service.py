@@ -115,8 +115,10 @@ class Service:
     async def _carry_out(self, order: dict[str, Any]) -> dict[str, Any]:
         try:
             return {"done": await self._orders[order["do"]](order)}
-        except (exceptions.OptionsError, KeyError) as error:
+        except exceptions.OptionsError as error:
             return {"error": _one_line(error)}
+        except Exception as error:  # noqa: BLE001 - who started this has to learn of it, and may go on
+            return {"error": f"{type(error).__name__}: {_one_line(error)}"}
 
     async def _reset(self, order: dict[str, Any]) -> None:
         """As if newly started, with other options: no connection, no state, nothing kept."""
