@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     made = project(tmp_path, "openai-chat-single", "anthropic-single", "gemini-single", "glm-5")
     (made / "tests").mkdir()
     (made / "tests" / "test_replays.py").write_text(REPLAYS)
-    (made / "pytest.ini").write_text("[pytest]\ntoolstream_flows = flows\ntestpaths = tests\n")
+    (made / "pytest.ini").write_text("[pytest]\ntoolstream_flows = flows gone\ntestpaths = tests\n")
     (made / "flows" / "glm-5.expect.json").rename(made / "flows" / "gone.expect.json")
     (made / "flows" / "gemini-single.expect.json").write_text('{"version": 99, "answers": []}')
     path = made / "flows" / "anthropic-single.expect.json"
@@ -55,6 +55,7 @@ def test_what_is_wrong_is_told_and_written_on_demand_alone(folder: Path) -> None
     assert "Traceback" not in told
     assert "unused fixture flows/glm-5.flow: no test replays it" in told
     assert "unused expectation flows/gone.expect.json" in told
+    assert "toolstream_flows: there is no folder gone" in told
     assert not (folder / "flows" / "glm-5.expect.json").exists()
 
     told = run(folder, "--toolstream-update=create,fix,trim", "-n", "1")

@@ -43,11 +43,11 @@ def test_the_fixture(toolstream):
     body = b'{"model": "gpt-4.1-mini", "messages": [{"role": "user", "content": "hi"}]}'
     url = toolstream.base_url("openai-chat") + "/chat/completions"
     assert urllib.request.urlopen(urllib.request.Request(url, body)).status == 200
-    with pytest.raises(urllib.error.HTTPError, match="502"):
+    with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen("http://example.com/x")
     script = "import urllib.request as u; u.urlopen('http://127.0.0.1:9/x')"
     child = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE)
-    assert b"HTTP Error 502" in child.stderr
+    assert b"HTTP Error 403" in child.stderr
 
 def test_it_is_told():
     try:

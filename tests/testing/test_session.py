@@ -116,7 +116,7 @@ def test_nothing_goes_to_the_network(session: ProxySession) -> None:
             session.reset(Setup(network=network))
             with httpx2.Client(proxy=session.proxy_url, trust_env=False) as client:
                 answer = client.get(url_)
-            assert answer.status_code == httpx2.codes.BAD_GATEWAY
+            assert answer.status_code == httpx2.codes.FORBIDDEN
             assert url_.split("/")[2].split(":")[0] in answer.json()["error"]["message"]
             assert "token" not in answer.text
         server.settimeout(0)

@@ -63,7 +63,8 @@ class Flows:
         unused = (f"unused fixture {self._said(path)}: no test replays it" for path in self._unused())
         remedy = "it has no flow; --toolstream-update=trim removes it"
         orphans = (f"unused expectation {self._said(path)}: {remedy}" for path in self._orphans())
-        lines = [*self._changes, *unused, *orphans]
+        missing = (f"toolstream_flows: there is no folder {self._said(folder)}" for folder in self._missing())
+        lines = [*missing, *self._changes, *unused, *orphans]
         if lines:
             terminalreporter.section("toolstream")
             for line in lines:
@@ -71,6 +72,9 @@ class Flows:
 
     def _said(self, path: Path) -> str:
         return said_path(path, self._config)
+
+    def _missing(self) -> list[Path]:
+        return [folder for folder in self._folders if not folder.is_dir()]
 
     def _orphans(self) -> list[Path]:
         found = (path for folder in self._folders for path in folder.rglob(f"*{EXPECT}"))

@@ -85,6 +85,15 @@ class SentRequest(_Entry):
     text: str = field(repr=False)
     """The body as text."""
 
+    def __getitem__(self, name: str) -> Any:
+        """What is said of the request, else what its body says under this key."""
+        try:
+            return super().__getitem__(name)
+        except KeyError:
+            if isinstance(self.json, dict) and name in self.json:
+                return self.json[name]
+            raise
+
     @cached_property
     def json(self) -> Json:
         """The body as JSON, `None` where it is not JSON."""

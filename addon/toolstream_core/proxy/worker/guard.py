@@ -12,7 +12,8 @@ from mitmproxy import http
 if TYPE_CHECKING:
     from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-STATUS = 502
+STATUS = 403
+"""Clients try again after a 5xx, and nothing would be different then."""
 
 
 class Network(enum.StrEnum):
