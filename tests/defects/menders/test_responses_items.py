@@ -167,3 +167,23 @@ def test_two_items_of_a_response_under_one_id_stay_where_they_differ() -> None:
     said = completed(item('{"a":1}', call_id="c0"), item('{"a":2}', 1, call_id="c0"))
     last = json.loads(mended(sse(delta("2}", 1), said), EXCHANGE).out.split(b"data: ")[-1])
     assert [one["arguments"] for one in last["response"]["output"]] == ['{"a":1}', '{"a":2}']
+
+
+def test_a_closed_item_without_arguments_contradicts_none() -> None:
+    """What says them behind it goes on."""
+    bare = closed("")
+    del bare["item"]["arguments"]
+    body = sse(added(), bare, done('{"a":1}'))
+    assert [(one.name, one.arguments) for one in seen(mended(body, EXCHANGE).out, EXCHANGE).record.calls] == [
+        ("f", '{"a":1}')
+    ]
+
+
+def test_a_call_that_turns_out_to_be_another_is_said() -> None:
+    """It seemed to say the first one again, and its events went."""
+    first, second = item('{"a":1}', call_id="c1"), item('{"a":2}', 1, call_id="c1")
+    again = {**closed("", 100), "item": {**first, "id": "fc_1_again"}}
+    opens = [added(call_id="c1"), added("", 1, call_id="c1"), delta("2", 1)]
+    body = sse(*opens, {**closed(""), "item": first}, again, {**closed("", 1), "item": second})
+    calls = seen(mended(body, EXCHANGE).out, EXCHANGE).record.calls
+    assert [one.arguments for one in calls] == ['{"a":1}', '{"a":2}']

@@ -30,6 +30,8 @@ class Item(Identity):
 
     keyed = False
     """Whether it is found by its call_id."""
+    dropped = False
+    """Whether its events so far went, as it seemed to say another call again."""
     _contradicted = False
     """Whether other arguments were said behind the event that closed it."""
     wrapped = False
@@ -116,7 +118,8 @@ class Item(Identity):
         """The event that says its arguments whole; what the deltas lack comes before it."""
         self.done = True
         text = self.said.cleaned(payload.get("arguments"))
-        self._contradicted = self.closed and bool(text) and not same_arguments(text or "", str(self._last["arguments"]))
+        last = str(self._last.get("arguments") or "")
+        self._contradicted = self.closed and bool(text) and not same_arguments(text or "", last)
         self.say_rest(text)
         if text is None:
             return payload

@@ -224,7 +224,9 @@ class ItemsMender(EventsMender):
             opening: Json = first.json
             self._added(first, opening, item.call, None)
             return self._of_item(frame, payload, kind, item)
-        if not item.unnamed and not self.tell(MISSING_START, self.number, "the item was not added before", item.call):
+        if not (item.unnamed or item.dropped) and not self.tell(
+            MISSING_START, self.number, "the item was not added before", item.call
+        ):
             item.known = True
             return payload
         if kind == CLOSED and self.repeats.drops_closed(item):

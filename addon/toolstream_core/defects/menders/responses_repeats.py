@@ -66,14 +66,17 @@ class Repeats:
         """Whether an event is of a call that is an earlier one again, and is not to go on."""
         mender = self._mender
         begins = fragment.phase is Phase.OPEN and not mender.knows(call)
-        if begins and any(self._same(call, one) for one in self._twins(call)):
+        if begins and self._says_again(call):
             self._again.add(id(call))
+        if self.repeats(call) and fragment.phase is Phase.CLOSE and not self._says_again(call):
+            self._again.discard(id(call))
+            mender.item_of(call).dropped = True
         return self.repeats(call) and mender.tell(DOUBLED_CALL, mender.number, "the call was said before", call)
 
     def drops_closed(self, item: Item) -> bool:
         """Whether a call of which the closing event is the first that has its id is an earlier one again."""
         mender, call = self._mender, item.call
-        if any(self._same(call, one) for one in self._twins(call)):
+        if self._says_again(call):
             self._again.add(id(call))
         item.known = self.repeats(call) and mender.tell(DOUBLED_CALL, mender.number, "the call was said before", call)
         return item.known
@@ -81,6 +84,10 @@ class Repeats:
     def repeats(self, call: OpenCall) -> bool:
         """Whether a call has been found to say an earlier one again."""
         return id(call) in self._again
+
+    def _says_again(self, call: OpenCall) -> bool:
+        """Whether a call says an earlier one again."""
+        return any(self._same(call, one) for one in self._twins(call))
 
     def _same(self, call: OpenCall, other: OpenCall) -> bool:
         """Whether two calls say the same, and both are whole: of two halves nobody knows."""
