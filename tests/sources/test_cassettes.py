@@ -196,6 +196,30 @@ def test_foreign_text_never_raises_anything_else(text: str) -> None:
             assert one.source.startswith("x#")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{encoding: ASCII-8BIT, string: !binary '" + base64.b64encode(BODY.encode()).decode() + "'}",
+        "!!python/object/new:_io.BytesIO {state: !!python/tuple [!!binary '"
+        + base64.b64encode(BODY.encode()).decode()
+        + "', 0, null]}",
+        f"{{string: !!python/unicode {json.dumps(BODY)}}}",
+    ],
+)
+def test_tags_of_recorders_are_plain_data(body: str) -> None:
+    """Ruby's bytes, Python's files and texts; nothing is run."""
+    text = VCRPY[: VCRPY.index("    body:\n      string: ")] + f"    body: {body}\n    status: {{code: 200}}\n"
+    assert only(text).body.decode() == BODY
+
+
+def test_a_body_that_was_recorded_parsed_is_written_as_json() -> None:
+    """As pydantic-ai's recorder has it, in requests and answers."""
+    request = {"uri": URL, "method": "POST", "parsed_body": {"model": "m", "messages": []}}
+    response = {"status": {"code": 200}, "headers": {}, "parsed_body": {"choices": []}}
+    one = only(json.dumps({"interactions": [{"request": request, "response": response}]}))
+    assert (one.request_body, one.body) == (b'{"model":"m","messages":[]}', b'{"choices":[]}')
+
+
 def test_a_body_that_holds_itself_is_none() -> None:
     """YAML can say that."""
     one = only(VCRPY.replace(f"body: '{ASKED}'", "body: &a {a: *a}"))

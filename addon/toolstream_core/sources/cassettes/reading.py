@@ -15,7 +15,9 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 from toolstream_core.model import ABSENT
 from toolstream_core.sources.interaction import Interaction
@@ -27,6 +29,8 @@ from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from ruamel.yaml.nodes import Node
 
     from toolstream_core.model import Json
     from toolstream_core.sources.interaction import Headers
@@ -49,13 +53,31 @@ def interactions(data: bytes, source: str) -> Iterator[Interaction]:
             yield _interaction(request, response, f"{source}#{number}", _time(look.get(entry, "recorded_at")))
 
 
+class _Constructor(SafeConstructor):
+    """Builds plain data of everything: recorders have tags of their own, and none of them is run."""
+
+    def plain(self, node: Node) -> Json:
+        """The text, the list or the object that a node of an unknown tag holds."""
+        if isinstance(node, ScalarNode):
+            return node.value
+        if isinstance(node, MappingNode):
+            return self.construct_mapping(node, deep=True)
+        return self.construct_sequence(node, deep=True)
+
+
+_Constructor.add_constructor("!binary", SafeConstructor.construct_yaml_binary)
+_Constructor.add_constructor(None, _Constructor.plain)
+
+
 def _document(data: bytes) -> Json:
     if data.lstrip()[:1] == b"{":
         return parse(data)
+    yaml = YAML(typ="safe")
+    yaml.Constructor = _Constructor
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of anchors said twice
-            return YAML(typ="safe").load(data.decode())
+            return yaml.load(data.decode())
     except (YAMLError, ValueError, RecursionError) as error:
         why = " ".join(str(getattr(error, "problem", None) or type(error).__name__).split())
         raise UnreadableError(f"{_RIGHT} ({why})") from error
@@ -63,7 +85,7 @@ def _document(data: bytes) -> Json:
 
 def _interaction(request: Json, response: Json, source: str, recorded: float | None) -> Interaction:
     headers = _headers(response.get("headers"))
-    body, missing = _decoded(_bytes(response.get("body")), headers)
+    body, missing = _decoded(_body(response), headers)
     status = response.get("status")
     code = look.integer(look.get(status, "code") if isinstance(status, dict) else status)
     sent = {name.lower(): value for name, value in _headers(request.get("headers"))}
@@ -72,7 +94,7 @@ def _interaction(request: Json, response: Json, source: str, recorded: float | N
         method=str(request.get("method") or "POST").upper(),
         url=str(request.get("uri") or request.get("url") or ""),
         request_headers=_headers(request.get("headers")),
-        request_body=_decoded(_bytes(request.get("body")), tuple(sent.items()))[0],
+        request_body=_decoded(_body(request), tuple(sent.items()))[0],
         status=code if isinstance(code, int) else 200,
         reason=str(look.get(status, "message") or "") if isinstance(status, dict) else "",
         response_headers=headers,
@@ -95,6 +117,12 @@ def _text(value: Json) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
+def _body(message: Json) -> bytes:
+    """The body, or the JSON that pydantic-ai's recorder has in its place."""
+    parsed = message.get("parsed_body")
+    return _bytes(message.get("body")) if parsed is None or message.get("body") else _bytes(parsed)
+
+
 def _bytes(said: Json) -> bytes:
     """A text, bytes, or an object that holds them: `string`, `base64_string`, or parsed JSON."""
     if isinstance(said, bytes):
@@ -111,6 +139,8 @@ def _bytes(said: Json) -> bytes:
             return b""
     if "string" in said or "encoding" in said:
         return _bytes(said.get("string"))
+    if isinstance(said.get("state"), list):  # a file of Python's, as vcrpy keeps what httpx streams
+        return _bytes(look.get(said, "state", 0))
     try:
         return encoded(said)
     except (TypeError, ValueError, RecursionError):  # YAML has more than JSON: dates, sets, circles
