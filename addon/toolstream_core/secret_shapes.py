@@ -21,6 +21,8 @@ _WORD: Final = r"[A-Za-z0-9_-]"
 _RANDOM: Final = rf"(?={_WORD}*[0-9]|{_WORD}*[A-Za-z0-9]{{16}})"
 _HEX: Final = "[0-9a-fA-F]"
 
+_AUTHRESS: Final = r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,}"
+
 SHAPES: Final = (
     # Providers of language models and what stands around them.
     SecretShape("openai-key", "sk-", rf"{_RANDOM}{_WORD}{{12,}}"),
@@ -79,7 +81,7 @@ SHAPES: Final = (
     SecretShape("supabase-token", "sbp_", rf"{_HEX}{{40}}"),
     SecretShape("doppler-token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{30,}"),
     SecretShape("artifactory-key", "AKCp", r"[A-Za-z0-9]{60,}"),
-    SecretShape("artifactory-token", "cmVmdGtu", r"[A-Za-z0-9]{50,}"),
+    SecretShape("artifactory-token", "cmVmd", r"[A-Za-z0-9]{50,}"),
     SecretShape("alibaba-key-id", "LTAI", r"[A-Za-z0-9]{16,}"),
     SecretShape("openshift-token", "sha256~", rf"{_WORD}{{40,}}"),
     SecretShape("grafana-token", "glsa_", r"[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
@@ -105,17 +107,18 @@ SHAPES: Final = (
     SecretShape("pypi-token", "pypi-", rf"{_RANDOM}{_WORD}{{40,}}"),
     SecretShape("rubygems-key", "rubygems_", rf"{_HEX}{{40,}}"),
     SecretShape("clojars-token", "CLOJARS_", r"[A-Za-z0-9]{40,}"),
-    SecretShape("slack-token", "xox", r"[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}"),
-    SecretShape("slack-token", "xapp-", rf"{_WORD}{{20,}}"),
+    SecretShape("slack-token", "xox", r"[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{8,}"),
+    SecretShape("slack-token", "xoxe.", r"xox[bp]-[A-Za-z0-9-]{8,}"),
+    SecretShape("slack-token", "xapp-", rf"{_WORD}{{12,}}"),
     SecretShape("slack-token", "xwfp-", rf"{_WORD}{{20,}}"),
     SecretShape("slack-webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[A-Za-z0-9+/_-]{30,}"),
-    SecretShape("teams-webhook", ".webhook.office.com/webhookb2/", r"[A-Za-z0-9@/-]{60,}"),
+    SecretShape("teams-webhook", "webhookb2/", r"[A-Za-z0-9@/-]{60,}"),
     SecretShape("stripe-key", "sk_", r"(?:live|test|prod)_[A-Za-z0-9]{10,}"),
     SecretShape("stripe-key", "rk_", r"(?:live|test|prod)_[A-Za-z0-9]{10,}"),
     SecretShape("stripe-webhook-secret", "whsec_", r"[A-Za-z0-9+/=]{24,}"),
     SecretShape("clickhouse-key", "4b1d", r"[A-Za-z0-9]{38}(?![A-Za-z0-9])"),
     SecretShape("square-token", "sq0", r"(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}"),
-    SecretShape("square-token", "EAAA", rf"{_WORD}{{40,}}"),
+    SecretShape("square-token", "EAAA", rf"{_WORD}{{20,}}"),
     SecretShape("facebook-token", "EAA", r"(?:M|C)[A-Za-z0-9]{60,}"),
     SecretShape("shopify-token", "shp", rf"(?:at|ca|pa|ss)_{_HEX}{{32}}"),
     SecretShape("twilio-key", "SK", r"[0-9a-fA-F]{32}(?![0-9A-Za-z])"),
@@ -142,7 +145,45 @@ SHAPES: Final = (
     SecretShape("1password-key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
     SecretShape("1password-token", "ops_eyJ", r"[A-Za-z0-9+/_-]{100,}={0,3}"),
     SecretShape("maxmind-key", "", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    SecretShape("airtable-token", "pat", rf"[A-Za-z0-9]{{14}}\.{_HEX}{{64}}"),
+    SecretShape("authress-key", "sc_", _AUTHRESS),
+    SecretShape("authress-key", "ext_", _AUTHRESS),
+    SecretShape("cloudflare-key", "v1.0-", rf"{_HEX}{{24}}-{_HEX}{{146}}"),
+    SecretShape("nebula-key", "dnkey-", r"[a-z0-9=_-]{26,}"),
+    SecretShape("dropbox-token", "sl.", r"[A-Za-z0-9=_-]{80,}"),
+    SecretShape("gocardless-token", "live_", r"[A-Za-z0-9_=-]{34,}"),
+    SecretShape("payment-key", "test_", rf"(?:pub_)?{_HEX}{{31,}}"),
+    SecretShape("payment-key", "live_", rf"(?:pub_)?{_HEX}{{31,}}"),
+    SecretShape("grafana-key", "eyJrIjoi", r"[A-Za-z0-9+/]{60,}={0,3}"),
+    SecretShape("harness-key", "pat.", r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}"),
+    SecretShape("harness-key", "sat.", r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}"),
+    SecretShape("infracost-token", "ico-", r"[A-Za-z0-9]{32}"),
+    SecretShape("intra42-secret", "s-s4t2", rf"(?:ud|af)-{_HEX}{{64}}"),
+    SecretShape("mapbox-token", "pk.", r"[A-Za-z0-9]{60,}\.[A-Za-z0-9]{20,}"),
+    SecretShape("octopus-key", "API-", r"[A-Z0-9]{26}(?![A-Za-z0-9])"),
+    SecretShape("plaid-token", "access-", rf"(?:sandbox|development|production)-{_HEX}{{8}}-[0-9a-f-]{{27}}"),
+    SecretShape("scalingo-token", "tk-us-", r"[A-Za-z0-9_-]{40,}"),
+    SecretShape("settlemint-token", "sm_", r"[aps]at_[A-Za-z0-9]{16}"),
+    SecretShape("sourcegraph-token", "sgp_", r"[A-Za-z0-9_]{40,}"),
+    SecretShape("yandex-token", "t1.", r"[A-Za-z0-9_-]+={0,2}\.[A-Za-z0-9_-]{86}={0,2}"),
+    SecretShape("yandex-key", "AQVN", r"[A-Za-z0-9_-]{35,38}"),
+    SecretShape("yandex-key", "YC", r"[A-Za-z0-9_-]{38}(?![A-Za-z0-9_-])"),
+    SecretShape("json-web-token", "ey", r"[A-Za-z0-9]{17,}\.ey[A-Za-z0-9/_-]{17,}(?:\.[A-Za-z0-9/_-]{10,}={0,2})?"),
     SecretShape("json-web-token", "eyJ", r"(?:[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){1,4}\.?)"),
-    SecretShape("json-web-token", "ZXlK", r"[A-Za-z0-9_/+-]{60,}={0,2}"),
+    SecretShape("json-web-token", "ZXlK", r"[A-Za-z0-9_/+-]{30,}={0,2}"),
 )
 """Shapes of one prefix stand in order: the first that fits counts."""
+
+WORDS: Final = (
+    "adafruit|adobe|airtable|algolia|alibaba|asana|atlassian|confluence|jira|azure|beamer|bitbucket|bittrex"
+    "|meraki|cloudflare|codecov|coinbase|confluent|contentful|datadog|discord|doppler|droneci|dropbox"
+    "|duffel|etsy|facebook|fastly|finicity|finnhub|flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom"
+    "|jfrog|artifactory|bintray|xray|kraken|kucoin|launchdarkly|linear|linked-?in|lob|looker|mailchimp|mailgun|mapbox"
+    "|mattermost|message[_-]?bird|netlify|new[_-]?relic|nytimes|new-york-times|newyorktimes|okta|plaid|private[_-]?ai"
+    "|rapidapi|sendbird|sentry|snyk|sonar(?:qube|cloud)?|squarespace|sumo(?:logic)?|telegr(?:am)?|travis"
+    "|trello|twitch|twitter|wandb|yandex|zendesk"
+)
+"""Services whose keys have no shape of their own, as an expression: a random word given to such a name is one."""
+
+MODEL_WORDS: Final = "anthropic|cohere|co_api_key|deepseek|gemini|mistral|openai|perplexity|together|voyage|fireworks"
+"""The same of services whose models have names that look random, too: only a long word without a dash counts."""

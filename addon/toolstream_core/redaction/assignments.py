@@ -24,7 +24,7 @@ _NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.\-]*\Z")
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
 _LONGEST_NAME: Final = 64
 _BETWEEN: Final = re.compile(
-    rb"""(?P<quote>\\*["'`])?\]?\s{0,8}(?:=>|:=|\?=|={1,3}|:{1,3}=?|%3[Dd]|,\s{0,8}\\*["']value\\*["']\s?:|>|\|\||,)"""
+    rb"""(?P<quote>\\*["'`])?\]?\s{0,8}(?P<sign>=>|:=|\?=|={1,3}|:{1,3}=?|%3[Dd]|,\s{0,8}\\*["']value\\*["']\s?:|>|\|\||,)"""
     rb"""(?:\s{0,16}-[ ]+|\s{0,8})"""
     rb"""(?P<open>\\*["'`])?(?:(?:Bearer|Basic|Token|Digest|ApiKey|Bot)(?:\s+|%20|\+))?""",
     re.IGNORECASE,
@@ -39,10 +39,11 @@ _QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
 _BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
 _PLACEHOLDER: Final = re.compile(
     rb"(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
-    rb"|your[_-].*|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
+    rb"|your[_-].*|[A-Za-z_]*_(?:KEY|TOKEN|SECRET)|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
     rb"|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
     re.IGNORECASE,
 )
+_MIXED: Final = re.compile(rb"[a-z][A-Z]")
 _RANDOM_LENGTH: Final = 12
 _SHORT_LENGTH: Final = 6
 _BITS: Final = 3.0
@@ -86,7 +87,8 @@ def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensi
         between = _PROSE.match(text, end)
     if between is None:
         return None
-    if in_prose:
+    if in_prose or between.groupdict().get("sign") == b",":
+        # A list of names looks like this, too.
         level = Sensitivity.WEAK
     value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
     if value is None or is_placeholder(value[0]):
@@ -109,7 +111,8 @@ def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
     if level is Sensitivity.IDENTITY:
         return sure and len(value) >= _SHORT_LENGTH // 2
     if level is Sensitivity.STRONG:
-        return len(value) >= _SHORT_LENGTH and (_has_digit(value) or looks_random(value))
+        mixed = _has_digit(value) or _MIXED.search(value) is not None
+        return len(value) >= _SHORT_LENGTH and (mixed or looks_random(value))
     return looks_random(value)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.redaction.assignments import assignments, is_placeholder
+from toolstream_core.redaction.assignments import assignments, is_placeholder, looks_random
 from toolstream_core.redaction.escapes import Edit, Unescaped, beside_escapes
 from toolstream_core.redaction.known import forms
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
-from toolstream_core.secret_shapes import SHAPES
+from toolstream_core.secret_shapes import MODEL_WORDS, SHAPES, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,10 +35,27 @@ _PREFIX: Final = re.compile(
 )
 _BEFORE: Final = 32
 """How far left of a run its prefix may begin."""
+# `cohere_api_key = "…"`, `"discord": "…"`.
+_OF_SERVICE: Final = re.compile(
+    rb"(?i)(?<![a-z0-9])(?:"
+    + WORDS.encode()
+    + rb""")(?:[ \t\w.-]{0,20})[\s'"`\\]{0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"""
+    rb"""[\x60'"\s=\\]{0,6}([\w.=+/~%:-]{10,256})"""
+)
+_OF_MODELS: Final = re.compile(
+    rb"(?i)(?<![a-z0-9])(?:" + MODEL_WORDS.encode() + rb""")(?:[ \t\w.-]{0,20})[\s'"`\\]{0,4}(?:[=>:,|?]{1,3})"""
+    rb"""[\x60'"\s=\\]{0,6}((?=[a-z]*[0-9])[a-z0-9]{24,256})(?![\w.-])"""
+)
+# Shapes whose marks stand in their midst.
+_MIDDLE: Final = re.compile(
+    rb"(?<![0-9])[0-9]{5,16}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])|[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"
+    rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|[0-9]{15,16}(?:\||%7[Cc])[A-Za-z0-9_-]{27,40}"
+)
 _REMEMBERED: Final = 4096
 _LONGEST_REMEMBERED: Final = 256
 _SCHEME: Final = re.compile(rb"(?:bearer|basic)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", re.IGNORECASE)
 _URL_USER: Final = re.compile(rb"://([^\s/?#@\"'<>\\]{1,256})@")
+_CURL_USER: Final = re.compile(rb"""\s(?:-u|--user)[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""")
 _PEM: Final = re.compile(
     rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----(.{0,16384}?)(?:-----END[ A-Z0-9_-]{0,60}-----|\Z)",
     re.DOTALL,
@@ -112,7 +129,7 @@ class SecretFinder:
             start = max(0, at - _BEFORE)
             whole = text[start:end]
             if whole not in self._harmless:
-                found = list(_shapes(text, start, end))
+                found = [*_shapes(text, start, end), *_of_services(text, start, end)]
                 yield from found
                 if not found and len(whole) <= _LONGEST_REMEMBERED and end < len(text):
                     self._remember(whole)
@@ -148,8 +165,21 @@ def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:
             at = prefix.start() + 1
 
 
+def _of_services(text: bytes, start: int, end: int) -> Iterator[Found]:
+    if end - start > _LONGEST_REMEMBERED + _BEFORE:
+        return
+    begin = max(0, start - _BEFORE)
+    for names in (_OF_SERVICE, _OF_MODELS):
+        for found in names.finditer(text, begin, end + _BEFORE):
+            if found.end() >= start and looks_random(found[1]) and not is_placeholder(found[1]):
+                yield Found(*found.span(1), "named")
+    for found in _MIDDLE.finditer(text, begin, end + _BEFORE):
+        yield Found(*found.span(), "key")
+
+
 def _kind(secret: bytes) -> str:
-    return next(shape.kind for shape in SHAPES if secret.startswith(shape.prefix.encode()) and shape.prefix)
+    begins = (shape.kind for shape in SHAPES if shape.prefix and secret.startswith(shape.prefix.encode()))
+    return next(begins, "key")
 
 
 def _aws_secrets(text: bytes, at: int) -> Iterator[Found]:
@@ -170,6 +200,8 @@ def _marked(text: bytes) -> Iterator[Span]:
         for block in _PEM.finditer(text):
             lines = _PEM_LINE.finditer(text, *block.span(1))
             yield from (line.span() for line in lines if not is_placeholder(line[0]))
+    if b"curl" in lowered:
+        yield from (match.span(1) for match in _CURL_USER.finditer(text))
     if b"arn:aws" in text:
         yield from (match.span(1) for match in _ARN.finditer(text) if not is_placeholder(match[1]))
 
