@@ -91,7 +91,7 @@ def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensi
         # A list of names looks like this, too.
         level = Sensitivity.WEAK
     value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
-    if value is None or is_placeholder(value[0]):
+    if value is None or is_placeholder(value[0]) or (in_query and b" " in value[0]):
         return None
     if between.groupdict().get("sign") == b",":
         # Two words of a list, such as `"role": "user", "content"`, unless the second one is none.

@@ -85,13 +85,14 @@ class BodyRedactor:
 
     def _named(self, window: bytes, found: Sequence[Leaf]) -> Iterator[Edit]:
         """Values that are secrets by their field's name."""
-        before = b""
+        before, ended = b"", 0
         for leaf in found:
             key = leaf.key
-            if before and key in _VALUES:
+            if before and key in _VALUES and window[ended : leaf.outset].strip() == b'",':
                 # `{"name": "x-api-key", "value": "…"}`, `["x-api-key", "…"]`: as HAR files and traces say headers.
                 key = before
             before = window[leaf.start : leaf.end] if leaf.key in _NAMING and leaf.end - leaf.start < _NAME else b""
+            ended = leaf.end
             level = self._levels.get(key)
             if level is None:
                 level = self._levels[key] = self._finder.sensitivity(key[:128].decode("latin-1"))
