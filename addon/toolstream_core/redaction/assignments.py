@@ -17,7 +17,7 @@ type Span = tuple[int, int]
 # A piece of every name that counts.
 _STEMS: Final = (
     b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"cred", b"sess", b"signature",
-    b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"srf", b"connection",
+    b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"srf", b"connection", b"identifier",
 )  # fmt: skip
 _SHORT_PARAMETER: Final = re.compile(rb"(?<=[?&])(?:sig|sid|pat|hmac|uid|otp)=", re.IGNORECASE)
 _NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.\-]*\Z")

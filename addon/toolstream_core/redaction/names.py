@@ -32,11 +32,9 @@ _STRONG: Final = re.compile(
     r"|cookies?|cookie2|credentials?|jwt|session_?key|sessionid|sessid|connection_string|csrf)"
     r"(?:_(?:value|base64|b64|raw|prod|production|dev|staging|test|old|new|\d+))?"
 )
-_WEAK: Final = re.compile(
-    r"(?:.*_)?(?:key|token|session|session_id|sid|pass|cred|creds|pat|sig|assertion|nonce|otp)\d*"
-)
+_WEAK: Final = re.compile(r"(?:.*_)?(?:key|token|pass|cred|creds|pat|sig|assertion|nonce|otp)\d*")
 _IDENTITY: Final = re.compile(
-    r"(?:.*_)?(?:(?:end_)?user(?:_?(?:id|uuid|identifier|email|project))?|safety_identifier|uid"
+    r"(?:.*_)?(?:(?:end_)?user(?:_?(?:id|uuid|identifier|email|project))?|safety_identifier|uid|sid|session(?:_id)?"
     r"|org(?:anization|anisation)?(?:_?(?:id|uuid))?|project(?:_?(?:id|uuid|number))?|account(?:_?(?:id|uuid|number))?"
     r"|(?:workspace|tenant|customer|subscription|team|member|billing|device)_?id)"
 )
