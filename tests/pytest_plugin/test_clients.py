@@ -83,4 +83,6 @@ def test_nothing_answers_without_flows(told: str) -> None:
 def test_a_flow_that_there_is_not(told: str) -> None:
     """An error at the test's setup that names the places that were looked at."""
     assert outcome(told, "test_errors_without_the_file") == "ERROR"
-    assert "the marker toolstream names 'flows/no-such.flow'" in told
+    error = told.partition("ERROR at setup of test_errors_without_the_file")[2].partition("=== FAILURES")[0]
+    assert "the marker toolstream names 'flows/no-such.flow'" in error
+    assert "provider.py" not in error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from tests.testing.test_exchanges import CALL, TOLD
@@ -43,6 +44,11 @@ def test_nothing_was_asked_or_answered() -> None:
     assert half_calls([]) == ["the client sent no request to an LLM"]
     [line] = misunderstood([exchange(0, status=404, comment="")])
     assert line == "the client got no answer: HTTP 404"
+    [line] = misunderstood(
+        [exchange(0, status=404, comment=f"refused: {Path.cwd() / 'a.flow'}#0 parts at x " + "y" * 80)]
+    )
+    assert line.startswith("the client got no answer: HTTP 404 refused: a.flow#0 parts at x yyyy")
+    assert line.endswith("y" * 80)
 
 
 def test_what_was_sent_stands_beside_what_came_back() -> None:

@@ -32,8 +32,10 @@ class Provider:
 
     def provide(self, item: pytest.Item) -> Iterator[Toolstream]:
         """The fixture of one test: the proxy as if new, the environment until the test is over."""
-        setup = setup_of(item)
-        current = Toolstream(self.proxy, setup, self._network, item.config.rootpath)
+        try:
+            current = Toolstream(self.proxy, setup_of(item), self._network, item.config.rootpath)
+        except pytest.UsageError as error:
+            pytest.fail(str(error), pytrace=False)
         if self._block is not None:
             self._block.allow(self.proxy.port)
         self._environment = Environment(current.env, REMOVED)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 72
 """Characters of arguments and results that are shown."""
+_WHY = 400
+"""Characters of the reason for which a request was refused."""
 _BAD_STATUS = 400
 
 
@@ -132,9 +134,9 @@ def _lines(judged: Judged) -> list[str]:
     return [head, *rows, *whys, *found, *broken]
 
 
-def _here(source: str) -> str:
-    """The path as it is said in this folder."""
-    return source.removeprefix(f"{Path.cwd()}{os.sep}")
+def _here(text: str) -> str:
+    """A text with paths as they are said in this folder."""
+    return text.replace(f"{Path.cwd()}{os.sep}", "")
 
 
 def _sent(call: SentCall) -> str:
@@ -167,15 +169,15 @@ def _echoed(call: EchoedCall) -> str:
     return f"{call.name or '(no name)'} id={call.id!r} {_clip(call.arguments) or '(no arguments)'}"
 
 
-def _clip(text: str) -> str:
+def _clip(text: str, shown: int = _SHOWN) -> str:
     flat = " ".join(redacted(text, ()).split())
-    return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
+    return flat if len(flat) <= shown else f"{flat[: shown - 1]}…"
 
 
 def _status(exchange: Exchange) -> str:
     if exchange.status is None:
         return exchange.broken or "the proxy has not answered"
-    return f"HTTP {exchange.status} {_clip(exchange.comment)}".rstrip()
+    return f"HTTP {exchange.status} {_clip(_here(exchange.comment), _WHY)}".rstrip()
 
 
 def sources(exchanges: Iterable[Exchange]) -> set[str]:
