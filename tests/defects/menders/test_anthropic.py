@@ -526,3 +526,15 @@ def test_arguments_that_come_again_behind_a_stop_of_ours_go() -> None:
     """They are known still."""
     body = HEAD + start(0) + more(0, '{"a":1}') + start(1) + more(0, '{"a":1}') + more(1, "{}") + stop(1) + DELTA + STOP
     assert said(mended(body, HERE).out) == '{"a":1}{}'
+
+
+def test_a_start_that_goes_on_again_has_the_id_that_the_client_knows() -> None:
+    """That of the first one was made up, for it was another call's."""
+    again = start(1, id="toolu_0")
+    body = HEAD + start(0) + stop(0) + again + more(1, '{"a"') + more(1, '{"a"') + again
+    began = [
+        payload["content_block"]["id"]
+        for name, payload in frames(mended(body, HERE).out)
+        if name.endswith("block_start")
+    ]
+    assert began[1] == began[2] != began[0]

@@ -32,6 +32,8 @@ _USUAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 class Block:
     """A content block of any kind; `place` is where the client gets it."""
 
+    _made_id = ""
+    """The id that the client knows, where it was made up."""
     _anew = False
     """Whether it was started once more behind arguments, which do not count any longer."""
 
@@ -155,6 +157,13 @@ class Block:
             return payload
         return self.moved_to_place({**payload, "content_block": content})
 
+    def header_again(self, payload: Payload) -> Payload:
+        """A start event that comes again, under the id that the client knows."""
+        moved, content = self.moved_to_place(payload), payload.get("content_block")
+        if not (self._made_id and isinstance(content, dict)):
+            return moved
+        return {**moved, "content_block": {**content, "id": self._made_id}}
+
     def delta(self, payload: Payload) -> Payload:
         """A delta as the client is to get it."""
         changed = self.moved_to_place(payload)
@@ -252,7 +261,7 @@ class Block:
         else:
             mend = said in mender.by_id and self.judge(DUPLICATE_ID, f"id {said} is that of another call")
         if mend:
-            content["id"] = mender.context.ids.make("toolu_")
+            self._made_id = content["id"] = mender.context.ids.make("toolu_")
         if said in mender.earlier_ids:
             self.judge(REUSED_ID, f"id {said} was that of a call of an earlier turn")
         if said and not _USUAL_ID.fullmatch(said):

@@ -62,7 +62,7 @@ class OrderMender(BlocksMender):
         else:
             self._settled()
             block.begin_anew()
-        self._pass(event.frame, payload, block.moved_to_place(payload))
+        self._pass(event.frame, payload, block.header_again(payload))
 
     def _block(self, payload: Payload, call: OpenCall | None) -> Block:
         content = payload.get("content_block")
