@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.escapes import Edit, Unescaped
@@ -140,7 +141,7 @@ class Channels:
     def _groupings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
         """Each way to say which leaves belong together: by key alone, and by what the events say of their calls."""
         yield [(0, b"")] * len(found)
-        if all(len(set(address.findall(text))) < 2 for address in _ADDRESSES):  # noqa: PLR2004
+        if not any(_interleaved(address.findall(text)) for address in _ADDRESSES):
             return
         marks = call_marks(text)
         places = [at for at, _ in marks]
@@ -173,6 +174,12 @@ def other_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
         line = _LINE.match(text, at)[0]  # type: ignore[index]
         yield at, line
         at = _JSON_LINES.match(text, at + len(line)).end()  # type: ignore[union-attr]
+
+
+def _interleaved(values: Sequence[bytes]) -> bool:
+    """Whether one comes again after another; calls one behind the other are joined rightly by their keys alone."""
+    changes = sum(value != before for before, value in pairwise(values))
+    return changes >= len(set(values)) > 1
 
 
 def _of_lines(text: bytes, found: Sequence[Leaf], marks: Sequence[tuple[int, bytes]]) -> Iterator[bytes]:
