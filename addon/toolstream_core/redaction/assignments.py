@@ -97,7 +97,10 @@ def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensi
         # Two words of a list, such as `"role": "user", "content"`, unless the second one is none.
         return value.span() if looks_random(value[0]) else None
     sure = in_query or bool(between["open"])
-    return value.span() if counts_as_secret(value[0], level, sure=sure) else None
+    if not counts_as_secret(value[0], level, sure=sure):
+        return None
+    # Where a sentence ends, its full stop is no part of what it names.
+    return value.start(), value.end() if between["open"] else value.start() + len(value[0].rstrip(b".,:!?"))
 
 
 def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
