@@ -87,8 +87,7 @@ def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensi
         between = _PROSE.match(text, end)
     if between is None:
         return None
-    if in_prose or between.groupdict().get("sign") == b",":
-        # A list of names looks like this, too.
+    if in_prose:
         level = Sensitivity.WEAK
     value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
     if value is None or is_placeholder(value[0]) or (in_query and b" " in value[0]):
