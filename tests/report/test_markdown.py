@@ -16,6 +16,7 @@ from toolstream_core.defects.plants import PLANTS
 from toolstream_core.defects.rows import ROWS
 from toolstream_core.report import prose
 from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, code, escaped
+from toolstream_core.report.readings import wrong_readings
 from toolstream_core.shrinking.pieces import Timed, split
 
 if TYPE_CHECKING:
@@ -73,6 +74,14 @@ def test_a_healthy_stream_is_reported_too() -> None:
     text = bug_report([reported(healthy.body, healthy)], "a.flow", "1")
     assert "Nothing in the stream itself" in text
     assert "A client that" not in text
+
+
+@pytest.mark.parametrize("healthy", streams(), ids=str)
+def test_healthy_streams_are_read_rightly_by_all_clients(healthy: Healthy) -> None:
+    """But for calls whose fragments alternate: those confuse whoever goes by the last id."""
+    answer = reported(healthy.body, healthy)
+    wrong = [does for does, _ in wrong_readings(answer.fragments, answer.record.calls)]
+    assert wrong == (["takes each `id` that is there for a new call"] if healthy.name == "interleaved" else [])
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.defects.driven import planted
+from tests.defects.healthy import streams
 from tests.shrinking.samples import Sample, samples
-from toolstream_core.shrinking.candidate import Candidate, digest, events, size
+from toolstream_core.cli.reproduction import Reproduction
+from toolstream_core.defects.rows import named
+from toolstream_core.shrinking.candidate import Candidate, digest, events, size, turn
+from toolstream_core.shrinking.law import Law, Reader, shows
 from toolstream_core.shrinking.passes import passes
+from toolstream_core.shrinking.pieces import Timed
 from toolstream_core.shrinking.search import Search
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -23,9 +30,9 @@ def smallest(sample: Sample, jobs: int = 1, *, events_only: bool = False) -> Can
 
 def without_one(candidate: Candidate) -> list[Candidate]:
     """The candidates that have one event less, of those that have any."""
-    [turn] = candidate
-    kept = [(turn.pieces[:at] + turn.pieces[at + 1 :]) for at in range(len(turn.pieces))]
-    return [(turn.keeping(pieces),) for pieces in kept if any(piece.counts for piece in pieces)]
+    [one] = candidate
+    kept = [(one.pieces[:at] + one.pieces[at + 1 :]) for at in range(len(one.pieces))]
+    return [(one.keeping(pieces),) for pieces in kept if any(piece.counts for piece in pieces)]
 
 
 @pytest.mark.parametrize("sample", samples(), ids=str)
@@ -49,3 +56,28 @@ def test_fields_and_text_are_made_smaller_too(sample: Sample) -> None:
     for less in without_one(best):
         assert not (sample.law.allows(less) and sample.oracle(less))
     assert digest(smallest(sample, jobs=3)) == digest(best)
+
+
+def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
+    """All calls of a tool have them, and they go all the same."""
+    healthy = next(one for one in streams() if one.dialect == "gemini")
+    body = planted(healthy.body, healthy.exchange, "missing-name").out
+    original = (turn(0, healthy.exchange, [Timed(0, body)]),)
+    reader = Reader()
+    sample = Sample("missing-name", original, Law(reader, original), shows(reader, named(["missing-name"])))
+    [best] = smallest(sample)
+    record = reader.record(best)
+    assert record is not None
+    assert [call.arguments for call in record.calls] == ["{}"]
+    assert b'"role":"model"' in b"".join(chunk.data for chunk in best.chunks)
+
+
+def test_elements_of_an_array_stay_an_array() -> None:
+    """Whichever of them are left, the body is JSON."""
+    saved = Reproduction(FLOWS / "gemini-json-array.flow").original
+    [first, *_] = saved
+    elements = [piece for piece in first.pieces if not first.framing.fixed(piece)]
+    assert len(elements) > 1
+    for piece in elements:
+        less = first.keeping([one for one in first.pieces if one is piece or first.framing.fixed(one)])
+        assert len(json.loads(b"".join(chunk.data for chunk in less.chunks))) == 1

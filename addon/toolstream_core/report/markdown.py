@@ -120,8 +120,8 @@ def _calls(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield "As they are meant:\n"
     yield from (f"{number}. {_call(call.name, call.arguments, call)}" for number, call in enumerate(calls, 1))
     for answer in answers:
-        for reading, read in wrong_readings(answer.fragments, answer.record.calls):
-            yield f"\nA client that {reading.does} reads:\n"
+        for does, read in wrong_readings(answer.fragments, answer.record.calls):
+            yield f"\nA client that {does} reads:\n"
             yield from _read(read)
     yield ""
 

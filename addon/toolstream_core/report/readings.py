@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import ABSENT, Phase
@@ -26,64 +27,75 @@ class Reading(NamedTuple):
 
     does: str
     """What such a client does, behind `a client that`."""
-    begins: Callable[[Fragment, Fragment], bool]
-    """Whether a fragment begins a new call behind the one before it."""
+    by: str
+    """The field that it goes by; where no fragment has that, nobody does so."""
+    read: Callable[[Sequence[Fragment]], list[ReadCall]]
 
 
-def _other(new: Seen[object], old: Seen[object]) -> bool:
-    return new is not ABSENT and new != old
-
-
-READINGS: Final = (
-    Reading(
-        "takes each `id` that is there for a new call",
-        lambda new, old: new.id is not ABSENT,  # noqa: ARG005
-    ),
-    Reading(
-        "takes each `id` that differs from the one before for a new call",
-        lambda new, old: bool(new.id) and new.id != old.id,
-    ),
-    Reading(
-        "takes each name that is there for a new call",
-        lambda new, old: new.name is not ABSENT,  # noqa: ARG005
-    ),
-    Reading(
-        "goes by the index alone",
-        lambda new, old: _other(new.index, old.index),
-    ),
-)
-
-
-def wrong_readings(fragments: Sequence[Fragment], meant: Iterable[Call]) -> Iterator[tuple[Reading, list[ReadCall]]]:
-    """The readings whose calls are not those that were meant, each with what it reads; each result once."""
+def wrong_readings(fragments: Iterable[Fragment], meant: Iterable[Call]) -> Iterator[tuple[str, list[ReadCall]]]:
+    """What clients do whose calls are not those that were meant, and what they read; each result once."""
     streamed = [one for one in fragments if one.phase in _STREAMED]
-    right = [ReadCall(call.name, call.arguments) for call in meant]
+    right = [_as_run(ReadCall(call.name, call.arguments)) for call in meant]
     seen = [right]
-    for reading in READINGS if streamed else ():
-        read = _read(streamed, reading)
-        if [_empty_as_object(one) for one in read] != right and read not in seen:
-            seen.append(read)
-            yield reading, read
+    for reading in READINGS:
+        if all(getattr(one, reading.by) is ABSENT for one in streamed):
+            continue
+        read = reading.read(streamed)
+        if [_as_run(one) for one in read] not in seen:
+            seen.append([_as_run(one) for one in read])
+            yield reading.does, read
 
 
-def _empty_as_object(call: ReadCall) -> ReadCall:
+def _as_run(call: ReadCall) -> ReadCall:
     """Nothing means no arguments, and no client is wrong there."""
     return call if call.arguments else call._replace(arguments="{}")
 
 
-def _read(fragments: Sequence[Fragment], reading: Reading) -> list[ReadCall]:
+def _one_after_the_other(begins: Callable[[Fragment, str], bool], fragments: Sequence[Fragment]) -> list[ReadCall]:
+    """`begins` says whether a fragment begins a new call, behind one with this id."""
     calls: list[ReadCall] = []
-    before: Fragment | None = None
+    last_id = ""
     for one in fragments:
-        name, arguments = _text(one.name), _text(one.arguments)
-        if before is None or reading.begins(one, before):
-            calls.append(ReadCall(name, arguments))
-        else:
-            last = calls[-1]
-            calls[-1] = ReadCall(last.name or name, last.arguments + arguments)
-        before = one._replace(id=one.id or (before.id if before else one.id))
+        if not calls or begins(one, last_id):
+            calls.append(ReadCall("", ""))
+        calls[-1] = _joined(calls[-1], one)
+        last_id = _text(one.id) or last_id
     return calls
+
+
+def _by_index(fragments: Sequence[Fragment]) -> list[ReadCall]:
+    calls: dict[tuple[int, Seen[int]], ReadCall] = {}
+    for one in fragments:
+        place = (one.choice, one.index)
+        calls[place] = _joined(calls.get(place, ReadCall("", "")), one)
+    return list(calls.values())
+
+
+def _joined(call: ReadCall, fragment: Fragment) -> ReadCall:
+    return ReadCall(call.name or _text(fragment.name), call.arguments + _text(fragment.arguments))
 
 
 def _text(seen: Seen[str]) -> str:
     return seen if isinstance(seen, str) else ""
+
+
+def _has_id(one: Fragment, last_id: str) -> bool:
+    del last_id
+    return one.id is not ABSENT
+
+
+def _has_other_id(one: Fragment, last_id: str) -> bool:
+    return bool(one.id) and one.id != last_id
+
+
+def _has_name(one: Fragment, last_id: str) -> bool:
+    del last_id
+    return one.name is not ABSENT
+
+
+READINGS: Final = (
+    Reading("takes each `id` that is there for a new call", "id", partial(_one_after_the_other, _has_id)),
+    Reading("takes each other `id` for a new call", "id", partial(_one_after_the_other, _has_other_id)),
+    Reading("takes each name that is there for a new call", "name", partial(_one_after_the_other, _has_name)),
+    Reading("goes by the index alone", "index", _by_index),
+)

@@ -9,9 +9,11 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.body import read_body
 from toolstream_core.shrinking.candidate import with_turn
 from toolstream_core.shrinking.passes.proposal import Proposal
 from toolstream_core.shrinking.tree import nodes, put, without
+from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -36,9 +38,19 @@ def required(original: Candidate) -> Required:
     """What the objects of an answer have in common, by what they are."""
     found: dict[Shape, frozenset[str]] = {}
     for turn in original:
-        for shape, value in _objects(turn):
-            found[shape] = found.get(shape, frozenset(value)) & frozenset(value)
+        arguments = _arguments(turn)
+        for piece in turn.pieces:
+            for shape, value in _objects(piece.frame.json, arguments):
+                found[shape] = found.get(shape, frozenset(value)) & frozenset(value)
     return found
+
+
+def _arguments(turn: Turn) -> frozenset[bytes]:
+    """The arguments of all calls, as compact JSON: their keys are the tool's, not the protocol's."""
+    record = read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken)
+    calls = record.calls if record is not None else []
+    values = (parse(call.arguments.encode("utf-8", "replace")) for call in calls)
+    return frozenset(encoded(value) for value in values if isinstance(value, dict) and value)
 
 
 def proposals(needed: Required) -> Callable[[Candidate, Cursor], Iterator[Proposal]]:
@@ -68,11 +80,16 @@ def _smaller(turn: Turn, needed: Required) -> Iterator[Turn]:
                 yield _edited(turn, [place], _removed)
 
 
-def _objects(turn: Turn) -> Iterator[tuple[Shape, dict[str, Json]]]:
-    for piece in turn.pieces:
-        for _, shape, value in nodes(piece.frame.json):
-            if isinstance(value, dict):
-                yield _kind(shape, value), value
+def _objects(payload: Json, arguments: frozenset[bytes]) -> Iterator[tuple[Shape, dict[str, Json]]]:
+    """The objects in an event's JSON, but for those that are `arguments` or within them."""
+    inside: tuple[Path, ...] = ()
+    for path, shape, value in nodes(payload):
+        if not isinstance(value, dict) or any(path[: len(one)] == one for one in inside):
+            continue
+        if arguments and encoded(value) in arguments:
+            inside = (*inside, path)
+        else:
+            yield _kind(shape, value), value
 
 
 def _kind(shape: Shape, value: dict[str, Json]) -> Shape:
