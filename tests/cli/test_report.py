@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.e2e
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_server_line_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_server_line_answers_and_the_test_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In an empty folder with the flow in it."""
     shutil.copy(FLOW, tmp_path)
     assert main(["report", str(FLOW)]) == 0
@@ -71,6 +72,17 @@ def test_the_server_line_answers(tmp_path: Path, capsys: pytest.CaptureFixture[s
         check=False,
     )
     assert b'"id":""' in ran.stdout, ran.stderr
+    (tmp_path / "test_it.py").write_text(block(report, "python"))
+    installed = bool(entry_points(group="pytest11", name="toolstream"))
+    plugin = [] if installed else ["-p", "toolstream_core.pytest_plugin"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, "test_it.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert b"1 passed" in ran.stdout, ran.stdout.decode()
 
 
 def test_nothing_secret_is_in_a_report_or_what_it_is_made_of(
