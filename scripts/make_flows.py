@@ -194,15 +194,19 @@ def _fields(name: str, value: object) -> Iterator[str]:
 
 def main() -> int:
     """Write, or check."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(". ")[0] + ".")
+    return write_or_check((__doc__ or "").partition(". ")[0], files())
+
+
+def write_or_check(about: str, made: Mapping[Path, bytes]) -> int:
+    """Write the files, or with `--check` on the command line tell how those that are there differ."""
+    parser = argparse.ArgumentParser(description=f"{about}.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where anything differs")
-    made = files()
     if parser.parse_args().check:
         differences = list(drift(made))
         sys.stderr.writelines(differences)
         return 1 if differences else 0
-    TARGET.mkdir(exist_ok=True)
     for path, content in made.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
     return 0
 

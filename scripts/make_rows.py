@@ -9,7 +9,6 @@ The bytes are those of the sample in tests/streams/, else a healthy stream of fl
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import io
 import json
@@ -25,7 +24,7 @@ from mitmproxy.io import FlowWriter
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
 
-from make_flows import drift  # noqa: E402
+from make_flows import write_or_check  # noqa: E402
 from tests.calls.patterns import patterns  # noqa: E402
 from toolstream_core.body import Body  # noqa: E402
 from toolstream_core.defects.rows import ROWS  # noqa: E402
@@ -171,20 +170,5 @@ def _dialect(path: str) -> str:
     return next((name for end, name in ends.items() if path.partition("?")[0].endswith(end)), "openai-chat")
 
 
-def main() -> int:
-    """Write, or check."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(". ")[0] + ".")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where anything differs")
-    made = files()
-    if parser.parse_args().check:
-        differences = list(drift(made))
-        sys.stderr.writelines(differences)
-        return 1 if differences else 0
-    TARGET.mkdir(exist_ok=True)
-    for path, content in made.items():
-        path.write_bytes(content)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check((__doc__ or "").partition(". ")[0], files()))
