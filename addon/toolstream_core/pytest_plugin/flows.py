@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MODES = ("create", "fix", "trim")
 EXPECT = ".expect.json"
+SHOWN = 10
+"""How many unused fixtures are named without -v."""
 USED = "toolstream_used"
 """In a report's `vars`: the paths of the flows that its test used."""
 CHANGED = "toolstream_changed"
@@ -60,7 +62,9 @@ class Flows:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Tell what was written, and what nobody uses."""
-        unused = (f"unused fixture {self._said(path)}: no test replays it" for path in self._unused())
+        unused = [f"unused fixture {self._said(path)}: no test replays it" for path in self._unused()]
+        if len(unused) > SHOWN and self._config.get_verbosity() <= 0:
+            unused[SHOWN:] = [f"… and {len(unused) - SHOWN} more; -v names them"]
         remedy = "it has no flow; --toolstream-update=trim removes it"
         orphans = (f"unused expectation {self._said(path)}: {remedy}" for path in self._orphans())
         missing = (f"toolstream_flows: there is no folder {self._said(folder)}" for folder in self._missing())
