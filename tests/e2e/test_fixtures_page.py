@@ -110,7 +110,7 @@ def test_the_steps(user: User) -> None:
         cwd=user.folder, check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert where.stdout.startswith(str(user.python.parent.parent))
-    printed = {}
+    printed: dict[str, str] = {}
     for kind, block in BLOCKS:
         if kind == "python":
             (user.folder / "test_agent.py").write_text(block)
