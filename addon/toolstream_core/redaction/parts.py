@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
@@ -24,6 +25,9 @@ _SCHEME: Final = re.compile(
     rb"(\s*(?:Bearer|Basic|Token|Digest|ApiKey|Key|AWS4-HMAC-SHA256)\s+)?(.*)", re.DOTALL | re.IGNORECASE
 )
 
+_SHORT: Final = 512
+"""Bytes below which what was looked through is remembered."""
+
 
 def redacted_fields(
     fields: Iterable[tuple[bytes, bytes]], redaction: Redaction, known: Sequence[str] = ()
@@ -41,7 +45,18 @@ def _value(name: bytes, value: bytes, redaction: Redaction, known: Sequence[str]
         found = _SCHEME.fullmatch(value)
         assert found is not None
         return (found[1] or b"") + _starred(found[2])
-    return redacted_body(value, redaction_of_secrets(redaction), known)
+    return _looked_through(value, redaction, known)
+
+
+def _looked_through(text: bytes, redaction: Redaction, known: Sequence[str]) -> bytes:
+    look = _remembered if len(text) < _SHORT else redacted_body
+    return look(text, redaction_of_secrets(redaction), tuple(known))
+
+
+@lru_cache(maxsize=1024)
+def _remembered(text: bytes, redaction: Redaction, known: tuple[str, ...]) -> bytes:
+    """A short text; the headers of one client are mostly the same, flow by flow."""
+    return redacted_body(text, redaction, known)
 
 
 def _starred(secret: bytes) -> bytes:
@@ -69,7 +84,7 @@ def redacted_path(path: str, redaction: Redaction, known: Sequence[str] = ()) ->
 
 def redacted_text(text: str, redaction: Redaction, known: Sequence[str] = ()) -> str:
     """Comments, messages of errors."""
-    data = redacted_body(text.encode("utf-8", "surrogateescape"), redaction_of_secrets(redaction), known)
+    data = _looked_through(text.encode("utf-8", "surrogateescape"), redaction, known)
     return data.decode("utf-8", "surrogateescape")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow, http
 
 from toolstream_core.dialects import asked
-from toolstream_core.fixtures import content_of, redact
+from toolstream_core.fixtures import content_of, redact_in_place
 from toolstream_core.model import Runs
 from toolstream_core.proxy.capture.body import KeptBody
 from toolstream_core.proxy.capture.names import stem
@@ -135,13 +135,13 @@ class Draft:
 
     def _clean(self, ending: Ending) -> dict[str, Any]:
         """The flow's state without secrets, and without what bodies it may have had."""
-        state = dict(ending.state)
+        state = {**ending.state, "metadata": {}, "backup": None, "websocket": None}
         if ending.broken is not None and state["error"] is None:
             state["error"] = flow.Error(ending.broken).get_state()
-        state["metadata"] = {}
         bare = http.HTTPFlow.from_state(state)
         assert isinstance(bare, http.HTTPFlow)
-        return dict(redact(bare, redaction=self._store.redaction).get_state())
+        redact_in_place(bare, self._store.redaction)
+        return dict(bare.get_state())
 
     def _put_body(self, response: dict[str, Any]) -> None:
         """Give a response upstream's body, decoded, and the headers that fit it."""

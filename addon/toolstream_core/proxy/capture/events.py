@@ -59,9 +59,10 @@ class Form:
         self.found = found
         self.keys: list[bytes] = []
         """Of the values that differ, in order."""
-        self._fixed: list[bytes] = []
-        """What stands around them."""
-        self._patterns: list[re.Pattern[bytes]] = []
+        self._head = b""
+        """What stands before the first of them."""
+        self._parts: list[tuple[bytes, int, Callable[[bytes, int, int], re.Match[bytes] | None]]] = []
+        """What stands behind each, how long that is, and what the value has to be."""
         self._differ: set[int] = set()
 
     def widen(self, line: bytes, found: Sequence[Value]) -> None:
@@ -71,22 +72,26 @@ class Form:
                 self._differ.add(at)
         differ = [self.found[number] for number in sorted(self._differ)]
         self.keys = [value.key for value in differ]
-        self._patterns = [_A_STRING if value.text else _A_NUMBER for value in differ]
-        starts, ends = [0, *(value.end for value in differ)], [*(value.start for value in differ), len(self.line)]
-        self._fixed = [self.line[start:end] for start, end in zip(starts, ends, strict=True)]
+        ends = [*(value.start for value in differ[1:]), len(self.line)]
+        behind = [self.line[value.end : end] for value, end in zip(differ, ends, strict=False)]
+        self._head = self.line[: differ[0].start] if differ else self.line
+        self._parts = [
+            (fixed, len(fixed), (_A_STRING if value.text else _A_NUMBER).fullmatch)
+            for value, fixed in zip(differ, behind, strict=True)
+        ]
 
     def match(self, line: bytes) -> list[bytes] | None:
         """The values that differ, of a line of this form."""
-        if not self._patterns or not line.startswith(self._fixed[0]):
+        if not self._parts or not line.startswith(self._head):
             return None
         said: list[bytes] = []
-        at = len(self._fixed[0])
-        for fixed, pattern in zip(self._fixed[1:], self._patterns, strict=True):
+        at = len(self._head)
+        for fixed, size, is_value in self._parts:
             end = line.find(fixed, at)
-            if end < 0 or pattern.fullmatch(line, at, end) is None:
+            if end < 0 or is_value(line, at, end) is None:
                 return None
             said.append(line[at:end])
-            at = end + len(fixed)
+            at = end + size
         return said if at == len(line) else None
 
     def with_texts(self, text: bytes) -> bytes:

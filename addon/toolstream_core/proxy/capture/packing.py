@@ -51,15 +51,21 @@ def pack(value: object) -> Packed:
     """A value, which may be or hold `Streamed` ones. Raises `ValueError` where mitmproxy has no form for it."""
     if isinstance(value, Streamed):
         return _wrapped(value.size, [value], value.kind)
-    try:
+    if not _holds_streamed(value):
         data = tnetstring.dumps(value)  # type: ignore[arg-type]  # checked there
-    except ValueError:
-        if isinstance(value, dict):
-            return _joined([one for pair in value.items() for one in pair], b"}")
-        if isinstance(value, list | tuple):
-            return _joined(value, LIST)
-        raise
-    return Packed(len(data), [data])
+        return Packed(len(data), [data])
+    if isinstance(value, dict):
+        return _joined([one for pair in value.items() for one in pair], b"}")
+    assert isinstance(value, list | tuple)
+    return _joined(value, LIST)
+
+
+def _holds_streamed(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_streamed, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_holds_streamed, value))
+    return isinstance(value, Streamed)
 
 
 @lru_cache(maxsize=4096)
