@@ -63,8 +63,8 @@ class Flows:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Tell what was written, and what nobody uses."""
         unused = [f"unused fixture {self._said(path)}: no test replays it" for path in self._unused()]
-        if len(unused) > SHOWN and self._config.get_verbosity() <= 0:
-            unused[SHOWN:] = [f"… and {len(unused) - SHOWN} more; -v names them"]
+        if self._config.get_verbosity() <= 0:
+            unused = shortened(unused)
         remedy = "it has no flow; --toolstream-update=trim removes it"
         orphans = (f"unused expectation {self._said(path)}: {remedy}" for path in self._orphans())
         missing = (f"toolstream_flows: there is no folder {self._said(folder)}" for folder in self._missing())
@@ -92,6 +92,12 @@ class Flows:
         for path in sorted({path for folder in self._folders for path in folder.rglob("*.flow")}):
             if path.resolve() not in used:
                 yield path
+
+
+def shortened(lines: list[str]) -> list[str]:
+    """The first lines, and how many more there are: flows that only stand for themselves do not fill the screen."""
+    more = len(lines) - SHOWN
+    return lines if more <= 0 else [*lines[:SHOWN], f"… and {more} more; -v names them"]
 
 
 def said_path(path: Path, config: pytest.Config) -> str:
