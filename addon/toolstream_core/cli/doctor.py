@@ -39,13 +39,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Examine everything, print what is wrong, and give the exit code."""
     from toolstream_core.fixtures.examination import examine
+    from toolstream_core.redaction import redaction_of
 
     missing = [path for path in args.paths if not path.exists()]
     if missing:
         print(f"toolstream: there is no {missing[0]}", file=sys.stderr)
         return USAGE
     try:
-        redaction = _redaction(args.secret)
+        redaction = redaction_of(args.secret)
     except ValueError as error:
         print(f"toolstream: --secret: {error}", file=sys.stderr)
         return USAGE
@@ -55,15 +56,6 @@ def run(args: argparse.Namespace) -> int:
     problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]
     _print(problems, fixed, len(paths), as_json=args.format == "json")
     return int(any(problem.counts for problem in problems))
-
-
-def _redaction(secrets: Sequence[str]) -> Redaction:
-    from toolstream_core.redaction import Redaction
-
-    patterns = [one for one in secrets if len(one) > 2 and one[0] == one[-1] == "/"]  # noqa: PLR2004 - two slashes
-    return Redaction(
-        names=tuple(one for one in secrets if one not in patterns), patterns=tuple(one[1:-1] for one in patterns)
-    )
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:

@@ -5,14 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from toolstream_core.cli.inspect import defects, request_file
 from toolstream_core.defects.rows import named
 from toolstream_core.model import ABSENT
-
-if TYPE_CHECKING:
-    from toolstream_core.redaction import Redaction
 
 USAGE = 2
 
@@ -53,9 +49,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Extract, list what was written and what was left out, and give the exit code."""
     from toolstream_core.cli.extraction import Extraction, Wanted
+    from toolstream_core.redaction import TextMode, redaction_of
 
     try:
-        redaction = _redaction(args.text, args.secret)
+        redaction = redaction_of(args.secret, TextMode(args.text))
     except ValueError as error:
         print(f"toolstream: --secret: {error}", file=sys.stderr)
         return USAGE
@@ -68,21 +65,6 @@ def run(args: argparse.Namespace) -> int:
     work = Extraction(args.output, args.format, redaction, wanted, name=args.name, force=args.force)
     work.read(args.paths, args.request)
     return work.write(each_flow=args.each == "flow")
-
-
-def _redaction(text: str, secrets: list[str]) -> Redaction:
-    from toolstream_core.redaction import Redaction, TextMode
-
-    patterns = tuple(one[1:-1] for one in secrets if _is_pattern(one))
-    return Redaction(
-        text=TextMode(text),
-        names=tuple(one for one in secrets if not _is_pattern(one)),
-        patterns=patterns,
-    )
-
-
-def _is_pattern(secret: str) -> bool:
-    return len(secret) > 2 and secret[0] == secret[-1] == "/"  # noqa: PLR2004 - two slashes and something between
 
 
 def _name(text: str) -> str:

@@ -3,7 +3,7 @@
 from toolstream_core.redaction.body import BodyRedactor, redacted_body
 from toolstream_core.redaction.known import known_secrets
 from toolstream_core.redaction.parts import redacted_fields, redacted_path, redacted_text
-from toolstream_core.redaction.settings import Redaction, TextMode
+from toolstream_core.redaction.settings import Redaction, TextMode, redaction_of
 
 __all__ = [
     "BodyRedactor",
@@ -14,4 +14,5 @@ __all__ = [
     "redacted_fields",
     "redacted_path",
     "redacted_text",
+    "redaction_of",
 ]

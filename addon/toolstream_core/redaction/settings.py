@@ -5,6 +5,10 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class TextMode(enum.StrEnum):
@@ -34,3 +38,10 @@ class Redaction:
                 re.compile(pattern.encode())
             except re.error as error:
                 raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+
+
+def redaction_of(secrets: Sequence[str], text: TextMode = TextMode.KEEP) -> Redaction:
+    """What options ask for; each secret is a name, or a `/regular expression/`. Raises `ValueError`."""
+    patterns = [one for one in secrets if len(one) > 2 and one[0] == one[-1] == "/"]  # noqa: PLR2004 - two slashes
+    names = tuple(one for one in secrets if one not in patterns)
+    return Redaction(text=text, names=names, patterns=tuple(one[1:-1] for one in patterns))

@@ -15,14 +15,16 @@ from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.recording import Recording
 from toolstream_core.proxy.capture.when import When, is_kept
 from toolstream_core.proxy.capture.worker import Worker
-from toolstream_core.redaction import Redaction, TextMode
+from toolstream_core.redaction import TextMode, redaction_of
 
 if TYPE_CHECKING:
     import enum
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from mitmproxy import http
     from mitmproxy.options import Options
+
+    from toolstream_core.redaction import Redaction
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +50,7 @@ class Capture:
     def configure(self, options: Options) -> None:
         """Take the options. Raises `OptionsError`."""
         limit = size_of(options.toolstream_capture_max)
-        redaction = redaction_of(options.toolstream_capture_text, options.toolstream_capture_secret)
+        redaction = _redaction(options.toolstream_capture_text, options.toolstream_capture_secret)
         self._when = When(_one_of("toolstream_capture_when", options.toolstream_capture_when, When))
         self._full = self._failing = False
         self._store = None
@@ -108,22 +110,12 @@ def size_of(text: str) -> int:
     return size
 
 
-def redaction_of(text: str, secrets: Iterable[str]) -> Redaction:
-    """What is to be redacted; a secret is a name or a `/regular expression/`. Raises `OptionsError`."""
-    names = [one for one in secrets if not _is_pattern(one)]
-    patterns = [one[1:-1] for one in secrets if _is_pattern(one)]
-    for pattern in patterns:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            message = f"toolstream_capture_secret: /{pattern}/ is no regular expression: {error}"
-            raise OptionsError(message) from error
+def _redaction(text: str, secrets: Sequence[str]) -> Redaction:
     mode = TextMode(_one_of("toolstream_capture_text", text, TextMode))
-    return Redaction(text=mode, names=tuple(names), patterns=tuple(patterns))
-
-
-def _is_pattern(secret: str) -> bool:
-    return len(secret) > 2 and secret[0] == secret[-1] == "/"  # noqa: PLR2004 - two slashes with something in between
+    try:
+        return redaction_of(secrets, mode)
+    except ValueError as error:
+        raise OptionsError(f"toolstream_capture_secret: {error}") from error
 
 
 def _one_of(option: str, value: str, known: type[enum.StrEnum]) -> str:
