@@ -68,6 +68,11 @@ def declare(loader: Loader) -> None:
         "1",
         "How many times as fast as they were recorded saved flows answer; 0 is at once.",
     )
+    _declare_changes(loader)
+    _declare_capture(loader)
+
+
+def _declare_changes(loader: Loader) -> None:
     loader.add_option(
         "toolstream_repair",
         Sequence[str],
@@ -92,7 +97,6 @@ def declare(loader: Loader) -> None:
         0,
         "Faults of a probability are drawn from this number, so that a run can be repeated.",
     )
-    _declare_capture(loader)
 
 
 def _declare_capture(loader: Loader) -> None:
