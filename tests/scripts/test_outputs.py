@@ -1,0 +1,92 @@
+"""scripts/outputs: what users see is kept, and each difference from it is told."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+import outputs
+from outputslib import kept
+from outputslib.commands import Tables
+from outputslib.differences import shown
+from outputslib.inputs import Input
+from outputslib.running import inside
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FLOW = "deepseek-empty-id.flow"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The outputs of one flow."""
+    flows = tmp_path_factory.mktemp("flows")
+    shutil.copy(ROOT / "flows" / FLOW, flows)
+    target = tmp_path_factory.mktemp("kept")
+    assert outputs.main(["keep", "--quick", "--flows", str(flows), str(target)]) == 0
+    return target
+
+
+def test_nothing_differs_from_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second run shows the same bytes."""
+    assert outputs.main(["compare", "--quick", str(folder)]) == 0
+    assert capsys.readouterr().out.startswith("0 of ")
+
+
+def test_a_changed_byte_is_told(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its command and the lines that differ."""
+    one = kept.Kept.read(folder / f"{FLOW}{kept.SUFFIX}")
+    argv = next(argv for argv in one.digests if argv[0] == "repair")
+    before = one.texts[one.digests[argv]]
+    changed = before.replace(b" changed\n", b" altered\n")
+    assert changed != before
+    one.digests[argv] = kept.digest(changed)
+    one.texts[one.digests[argv]] = changed
+    one.write(tmp_path)
+    assert outputs.main(["compare", "--quick", str(tmp_path)]) == 1
+    told = capsys.readouterr().out
+    assert "== toolstream repair --diff -o - deepseek-empty-id.flow" in told
+    assert "-2 streams, 6 events altered" in told
+    assert "+2 streams, 6 events changed" in told
+    assert told.endswith("1 of 4 outputs differ, repair 1\n")
+
+
+def test_every_command_is_kept(tmp_path: Path) -> None:
+    """A defect that is found is repaired alone, what cannot act is switched on together, and nothing is left out."""
+    (tmp_path / FLOW).write_bytes((ROOT / "flows" / FLOW).read_bytes())
+    with inside(tmp_path):
+        tables = Tables()
+        argvs = list(tables.commands(FLOW))
+        without_input = set(tables.about_all())
+    assert ("repair", "--repair", "empty-id", "-o", "-", FLOW) in argvs
+    assert ("fault", "reused-index", "-o", "-", FLOW) in argvs
+    assert ("fault", "cut", "-o", "-", FLOW) in argvs
+    assert ("repair", "--repair", "safe", "--shape", "for:aichat", "-o", "-", FLOW) in argvs
+    together = {name for argv in argvs for word in argv for name in word.split(",")}
+    assert {"missing-start", "foreign-delta", "bare-deltas", "stall", "bifrost"} <= together
+    assert {("list",), ("explain", "empty-id"), ("explain", "glm-5"), ("repair", "--help")} <= without_input
+
+
+def test_what_is_no_kept_output_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, and exit code 2; so is keeping into a folder that holds outputs."""
+    assert outputs.main(["compare", str(tmp_path)]) == 2
+    assert "holds no outputs" in capsys.readouterr().err
+    (tmp_path / f"x{kept.SUFFIX}").write_bytes(b"text")
+    assert outputs.main(["compare", str(tmp_path)]) == 2
+    assert "was not written by keep" in capsys.readouterr().err
+    kept.Kept.of(Input("x", b""), []).write(tmp_path)
+    assert outputs.main(["keep", str(tmp_path)]) == 2
+    assert "already holds outputs" in capsys.readouterr().err
+
+
+def test_long_lines_are_shown_where_they_differ() -> None:
+    """Not from their begin."""
+    same = b"x" * 5000
+    removed, added = list(shown(same + b"old" + same, same + b"new" + same))[-2:]
+    assert removed.startswith("-…xxx")
+    assert "xoldx" in removed
+    assert "xnewx" in added
