@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "addon"))
 
 from toolstream_core.cli import catalogue  # noqa: E402
-from toolstream_core.defects.rows import ROWS  # noqa: E402
+from toolstream_core.defects.table import ROWS  # noqa: E402
+from toolstream_core.faults.clients import CLIENTS  # noqa: E402
 from toolstream_core.faults.presets import PRESETS  # noqa: E402
 from toolstream_core.settings import PLANT_NAMES  # noqa: E402
-from toolstream_core.shapes.clients import CLIENTS  # noqa: E402
 from toolstream_core.transit import TRANSIT  # noqa: E402
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
 
 from make_flows import write_or_check  # noqa: E402
 from tests.calls.patterns import patterns  # noqa: E402
-from toolstream_core.body import Body  # noqa: E402
-from toolstream_core.defects.rows import ROWS  # noqa: E402
+from toolstream_core.defects.table import ROWS  # noqa: E402
+from toolstream_core.engine.session import Body  # noqa: E402
 from toolstream_core.fixtures import load  # noqa: E402
 from toolstream_core.fixtures.expectation import dumps, expectation_of  # noqa: E402
 from toolstream_core.model import Exchange  # noqa: E402

@@ -9,12 +9,12 @@ import pytest
 
 from tests.defects.driven import planted
 from tests.defects.healthy import streams
-from toolstream_core.body import Body
-from toolstream_core.chain import Chain
-from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.stage import Context, Mender, Stage
+from toolstream_core.engine.chain import Chain
+from toolstream_core.engine.session import Body
 from toolstream_core.model import SILENCE, Event, Exchange, Said
+from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import SAFE, Settings
+from toolstream_core.stages.stage import Context, Mender, Stage
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:

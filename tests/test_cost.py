@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.body import Body
+from toolstream_core.engine.session import Body
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.course import Way, way_of
-from toolstream_core.dialects import DIALECTS
-from toolstream_core.likeness import Likeness
+from toolstream_core.engine.skipped_run import Way, way_of
+from toolstream_core.engine.template import Likeness
+from toolstream_core.protocols import DIALECTS
 from toolstream_core.wire.frame import Frame
 
 HEAD = b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"arguments":'

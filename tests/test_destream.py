@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tests.e2e.harness.samples import MAKERS
-from toolstream_core.body import read_body
-from toolstream_core.destream import streamed
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.destream import streamed
 from toolstream_core.wire.numbers import loads
 
 

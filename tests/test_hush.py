@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.defects.leaks import marks
-from toolstream_core.dialects import DIALECTS
-from toolstream_core.hush import Hush
-from toolstream_core.likeness import MAX_VAIN
-from toolstream_core.plan import unmarked
+from toolstream_core.engine.plan import unmarked
+from toolstream_core.engine.quiet_frames import Hush
+from toolstream_core.engine.template import MAX_VAIN
+from toolstream_core.protocols import DIALECTS
+from toolstream_core.stages.leaks import marks
 from toolstream_core.wire.sse import SseFramer
 
 BY_NAME = {dialect.name: dialect for dialect in DIALECTS}

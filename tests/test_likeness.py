@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.dialects import DIALECTS, Dialect
-from toolstream_core.likeness import MAX_VAIN, Likeness
+from toolstream_core.engine.template import MAX_VAIN, Likeness
+from toolstream_core.protocols import DIALECTS, Dialect
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import SseFramer
 

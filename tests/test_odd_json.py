@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.defects.healthy import Healthy, streams
-from toolstream_core.body import Body
-from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.engine.session import Body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
+from toolstream_core.protocols.injectors import PLANTS
+from toolstream_core.protocols.shapes import SHAPES
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings
-from toolstream_core.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.defects.healthy import streams
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
-from toolstream_core.pace import Pace, bytes_of, drawn
+from toolstream_core.protocols.errors import ERRORS, error_body, error_event
 from toolstream_core.settings import SettingsError, Words, settings
 from toolstream_core.transit import TRANSIT, Action, Cut, Finish, Hold, How, Send, Wait
-from toolstream_core.transit.errors import ERRORS, error_body, error_event
 from toolstream_core.transit.points import point
+from toolstream_core.transit.schedule import Pace, bytes_of, drawn
 
 if TYPE_CHECKING:
     from tests.defects.healthy import Healthy

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
-from toolstream_core.dialects import DIALECTS, Dialect
+from toolstream_core.engine.pipeline import MANY, MAX_UNRECOGNISED, Pipeline
+from toolstream_core.engine.plan import Plan
 from toolstream_core.model import Event, Exchange, Observer
-from toolstream_core.pipeline import MANY, MAX_UNRECOGNISED, Pipeline
-from toolstream_core.plan import Plan
+from toolstream_core.protocols import DIALECTS, Dialect
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.stage import Mended
     from toolstream_core.model import Passed
+    from toolstream_core.stages.stage import Mended
     from toolstream_core.wire.frame import Framer
 
 FLOWSRC = sorted((ROOT / "scripts" / "flowsrc").glob("*.txt"))

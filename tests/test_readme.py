@@ -20,8 +20,8 @@ import pytest
 
 from tests.conftest import ROOT
 from toolstream_core.cli.launch import Mitmdump, mitmdump_path
-from toolstream_core.dialects import DIALECTS
 from toolstream_core.fixtures import load
+from toolstream_core.protocols import DIALECTS
 from toolstream_core.proxy.options import OURS
 
 if TYPE_CHECKING:

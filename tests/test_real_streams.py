@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.conftest import needs_shared, shared_dir
-from toolstream_core.body import Body, read_body
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.engine.session import Body, read_body
 from toolstream_core.model import Exchange, Kind
+from toolstream_core.protocols import DIALECTS
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sniff import NOT_OURS, choose
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from toolstream_core.record import Record
+    from toolstream_core.engine.record import Record
     from toolstream_core.wire.frame import Frame
 
 pytestmark = needs_shared

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from tests.defects.healthy import streams
-from toolstream_core.body import read_body
-from toolstream_core.defects.ids import AnswerIds
+from toolstream_core.engine.second_request import NothingRecoveredError, again, recovered
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
-from toolstream_core.pace import Pace
-from toolstream_core.recovery import NothingRecoveredError, again, recovered
+from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import Ask, Send
+from toolstream_core.transit.schedule import Pace
 
 CHAT = "openai-chat"
 FINISH = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'

@@ -8,7 +8,7 @@ import pytest
 
 import make_rows
 from tests.calls.patterns import patterns
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
 from toolstream_core.fixtures import load
 from toolstream_core.fixtures.expectation import expect_path, loads
 

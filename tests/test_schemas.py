@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.body import read_body
-from toolstream_core.defects.rows import ROWS
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
 from toolstream_core.model import Exchange, Kind, Phase, Severity
+from toolstream_core.protocols import DIALECTS
 from toolstream_core.report import jsonform
 from toolstream_core.report.jsonl import JsonLines
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
+from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import NOTHING, SAFE, SHAPE_NAMES, SettingsError, Words, settings
-from toolstream_core.shapes.clients import CLIENTS
 
 
 def test_nothing_asked_nothing_done() -> None:

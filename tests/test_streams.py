@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.calls.patterns import FOLDER, Pattern, patterns
-from toolstream_core.body import Body, read_body
 from toolstream_core.defects.row import LIVE
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.engine.session import Body, read_body
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
-    from toolstream_core.record import Record
+    from toolstream_core.engine.record import Record
 
 PATTERNS = patterns()
 SLUGS = (FOLDER / "SLUGS").read_text(encoding="utf-8").split()

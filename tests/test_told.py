@@ -11,19 +11,19 @@ from tests.conftest import needs_shared, shared_dir
 from tests.defects.driven import exchange, lines, sse
 from tests.defects.healthy import Healthy, streams
 from tests.test_real_streams import TYPES
-from toolstream_core.body import Body
-from toolstream_core.defects.plants import PLANTS
+from toolstream_core.engine.record import Sink
+from toolstream_core.engine.session import Body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import Exchange
-from toolstream_core.record import Sink
+from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from toolstream_core.record import Record
+    from toolstream_core.engine.record import Record
 
 HEALTHY = streams()
 MENDED = Settings(SAFE)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.stage import Mended
+    from toolstream_core.stages.stage import Mended
     from toolstream_core.wire.frame import Frame
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.rows import ROWS, UnknownDefectError, repairs
+from toolstream_core.defects.table import ROWS, UnknownDefectError, repairs
+from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.faults.spec import Fault, FaultError, parse_fault
-from toolstream_core.shapes import SHAPES
-from toolstream_core.shapes.clients import CLIENTS
+from toolstream_core.protocols.injectors import PLANTS
+from toolstream_core.protocols.shapes import SHAPES
 from toolstream_core.transit import TRANSIT, TransitFault, transit_of
 from toolstream_core.transit.rows import TransitError, keys_of
 

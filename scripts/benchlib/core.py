@@ -13,7 +13,7 @@ from benchlib import sdk
 from benchlib.protocols import PROTOCOLS
 from benchlib.streams import HEALTHY, Load
 from benchlib.told import WrongCallsError
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 
 if TYPE_CHECKING:

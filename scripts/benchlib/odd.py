@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from benchlib.told import WrongCallsError
-from toolstream_core.body import Body
+from toolstream_core.engine.session import Body
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.calls.fragments import resolved, said
 from toolstream_core.calls import AnthropicCalls, GeminiCalls
-from toolstream_core.calls.blocks import NOBODYS
+from toolstream_core.calls.block_resolver import NOBODYS
 from toolstream_core.model import ABSENT, Fragment, Phase, Seen
 
 F, G = ("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')

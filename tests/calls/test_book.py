@@ -10,9 +10,9 @@ import pytest
 from tests.calls.fragments import delta
 from tests.defects.driven import mended
 from tests.defects.healthy import Healthy, streams
-from toolstream_core.calls import AnthropicCalls, Calls, ChatCalls, GeminiCalls, OpenCall, ResponsesCalls, book
-from toolstream_core.calls.book import same_arguments
-from toolstream_core.calls.opened import known
+from toolstream_core.calls import AnthropicCalls, Calls, ChatCalls, GeminiCalls, OpenCall, ResponsesCalls, resolver
+from toolstream_core.calls.open_call import known
+from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.model import ABSENT, Fragment, Phase
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ OPENING: dict[type[Calls], Callable[[int], Fragment]] = {
 @pytest.mark.parametrize("protocol", OPENING)
 def test_calls_are_bounded(protocol: type[Calls], monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that opens calls without end fills no memory; it is noted."""
-    monkeypatch.setattr(book, "MAX_CALLS", 3)
+    monkeypatch.setattr(resolver, "MAX_CALLS", 3)
     calls = protocol()
     sizes = []
     for number in range(50):
@@ -137,7 +137,7 @@ def test_whole_fills_only_what_is_not_whole() -> None:
 @pytest.mark.parametrize("healthy", streams(), ids=str)
 def test_calls_beyond_the_bound_pass(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are not read, and are no part of the last one that is."""
-    monkeypatch.setattr(book, "MAX_CALLS", 1)
+    monkeypatch.setattr(resolver, "MAX_CALLS", 1)
     went = mended(healthy.body, healthy.exchange)
     assert went.out == healthy.body
     assert len(went.record.calls) == 1

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.calls.patterns import Meant, Pattern, patterns
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, Kind
 
 PATTERNS = patterns()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
-from toolstream_core.calls.open_items import StillOpen, Told
-from toolstream_core.calls.opened import OpenCall
+from toolstream_core.calls.open_call import OpenCall
 from toolstream_core.model import ABSENT, Fragment, Kind
+from toolstream_core.protocols.responses.open_items import StillOpen, Told
 
 
 def calls(*indexes: int | None) -> list[OpenCall]:

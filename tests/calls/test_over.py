@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.calls.over import is_cut
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.protocols import DIALECTS
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.calls import rendering
 from tests.calls.rendering import SCALARS, Intended, intended
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, Exchange
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from toolstream_core.cli import catalogue
 from toolstream_core.cli.explain import explained
 from toolstream_core.cli.main import main
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,16 +6,16 @@ import pytest
 
 from toolstream_core.cli.inspection import CLEAN, FOUND, UNREADABLE, Inspection
 from toolstream_core.cli.printer import TextPrinter
-from toolstream_core.dialects import DIALECTS
 from toolstream_core.model import Exchange
+from toolstream_core.protocols import DIALECTS
 from toolstream_core.sources.saved import Saved, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from toolstream_core.engine.record import Record
     from toolstream_core.model import Finding
-    from toolstream_core.record import Record
 
 GOOD = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
 CUT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'

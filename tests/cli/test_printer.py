@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from toolstream_core.body import read_body
 from toolstream_core.cli.printer import JsonPrinter, TextPrinter
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 from toolstream_core.report.paint import colour
 

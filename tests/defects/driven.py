@@ -6,16 +6,16 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.defects.healthy import Healthy
-from toolstream_core.body import Body
-from toolstream_core.defects.rows import named
+from toolstream_core.defects.table import named
+from toolstream_core.engine.session import Body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
+    from toolstream_core.engine.record import Record
     from toolstream_core.model import Exchange
-    from toolstream_core.record import Record
 
 type Payload = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 from toolstream_core.wire.frame import MAX_FRAME
 
 if TYPE_CHECKING:
-    from toolstream_core.record import Record
+    from toolstream_core.engine.record import Record
 
 TEXT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
 CALL = (

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.body import Body, read_body
-from toolstream_core.defects.ids import MAX_IDS, AnswerIds, Ids, Own
+from toolstream_core.engine.session import Body, read_body
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
+from toolstream_core.stages.answer_ids import MAX_IDS, AnswerIds, Ids, Own
 
 HERE = "https://a.example:443/v1/chat/completions"
 

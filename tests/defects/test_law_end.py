@@ -9,10 +9,10 @@ import pytest
 from tests.defects.healthy import Healthy, streams
 from tests.fuzz.case import Case
 from tests.fuzz.laws import LAWS, Seen
-from toolstream_core.body import Body
-from toolstream_core.defects.plants import PLANTS
+from toolstream_core.engine.session import Body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
+from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import Settings
 
 if TYPE_CHECKING:

@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 from tests.defects import strict
 from tests.defects.grouped import Case, grouped
 from tests.defects.healthy import Healthy, streams
-from toolstream_core.body import Body, read_body
-from toolstream_core.defects.plants import PLANTS
 from toolstream_core.defects.row import LIVE, Safety
-from toolstream_core.defects.rows import ROWS
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.engine.session import Body, read_body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
+from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.injectors import PLANTS
+from toolstream_core.protocols.shapes import SHAPES
 from toolstream_core.settings import NOTHING, SAFE, Settings
-from toolstream_core.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from toolstream_core.defects.stage import Stage
-    from toolstream_core.record import Record
+    from toolstream_core.engine.record import Record
+    from toolstream_core.stages.stage import Stage
 
 HEALTHY = streams()
 BY_NAME = {row.name: row for row in ROWS}

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from toolstream_core.defects import ending, framing, identity, leak, rows, wording
-from toolstream_core.defects.ending import CUT_OFF_CALL
+from toolstream_core.defects import arguments, finish, framing, identity, leak, table
+from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.row import ALL_DIALECTS, Row, Safety
-from toolstream_core.defects.rows import ROWS, UnknownDefectError, named, repairs
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.defects.table import ROWS, UnknownDefectError, named, repairs
 from toolstream_core.model import Finding, Severity
+from toolstream_core.protocols import DIALECTS
 
-PAGES = Path(rows.__file__).parent / "pages"
+PAGES = Path(table.__file__).parent / "pages"
 ALL = frozenset(row.code for row in ROWS)
 HEADINGS = ["What it is", "Why it hurts", "Example", "Repair", "Seen with"]
 
 
 def test_every_row_is_in_the_table() -> None:
     """So that it can be chosen by name."""
-    tables = (ending, framing, identity, leak, wording)
+    tables = (finish, framing, identity, leak, arguments)
     assert sorted(ROWS) == sorted(row for table in tables for row in vars(table).values() if isinstance(row, Row))
 
 
@@ -29,7 +29,7 @@ def test_no_word_means_two_things() -> None:
     """Codes, names and families are taken from one purse."""
     words = [word for row in ROWS for word in (row.code, row.name)] + sorted({row.family for row in ROWS})
     assert len(set(words)) == len(words)
-    assert not {rows.ALL, Safety.SAFE.value} & set(words)
+    assert not {table.ALL, Safety.SAFE.value} & set(words)
     assert not {dialect.name for dialect in DIALECTS} & set(words)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.dialects.frames import frame
-from toolstream_core.dialects.anthropic import ANTHROPIC
 from toolstream_core.model import ABSENT, Finish, Fragment, Kind, Phase, Seen
+from toolstream_core.protocols.anthropic.reader import ANTHROPIC
 
 read = ANTHROPIC.read
 

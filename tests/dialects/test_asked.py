@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.dialects.asked import Form, model_of, read
+from toolstream_core.protocols.asked import Form, model_of, read
 
 KEYS = st.sampled_from(
     [

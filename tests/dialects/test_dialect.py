@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import ROOT
 from tests.dialects.frames import FOREIGN, frame
-from toolstream_core.dialects import DIALECTS, Dialect
-from toolstream_core.dialects.dialect import may_hide_letters
+from toolstream_core.protocols import DIALECTS, Dialect
+from toolstream_core.protocols.protocol import may_hide_letters
 from toolstream_core.wire.sse import SseFramer
 
 BY_NAME = {dialect.name: dialect for dialect in DIALECTS}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.dialects.frames import frame
-from toolstream_core.dialects.gemini import GEMINI
 from toolstream_core.model import ABSENT, Finish, Fragment, Phase
+from toolstream_core.protocols.gemini.reader import GEMINI
 
 read = GEMINI.read
 

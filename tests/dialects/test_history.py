@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.dialects.history import EchoedCall, History, ToolResult, history
+from toolstream_core.protocols.history import EchoedCall, History, ToolResult, history
 
 CALL, RESULT = EchoedCall("c1", "ls", '{"p":1}'), ToolResult("c1", "", "done")
 CHAT = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.dialects.frames import frame
-from toolstream_core.dialects.ollama import OLLAMA
 from toolstream_core.model import Finish, Fragment, Phase
+from toolstream_core.protocols.ollama.reader import OLLAMA
 
 
 def test_calls() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.dialects.frames import frame
-from toolstream_core.dialects.openai_chat import OPENAI_CHAT
 from toolstream_core.model import ABSENT, Finish, Fragment, Phase
+from toolstream_core.protocols.chat.reader import OPENAI_CHAT
 
 read = OPENAI_CHAT.read
 

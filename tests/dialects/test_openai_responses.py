@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.dialects.frames import frame
-from toolstream_core.dialects.openai_responses import OPENAI_RESPONSES
 from toolstream_core.model import ABSENT, Finish, Fragment, Kind, Phase
+from toolstream_core.protocols.responses.reader import OPENAI_RESPONSES
 
 read = OPENAI_RESPONSES.read
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": ""}

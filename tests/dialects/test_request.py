@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.dialects.request import looks_like_llm, model, tools, wants_stream
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols.request import looks_like_llm, model, tools, wants_stream
 
 SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 

@@ -14,8 +14,8 @@ from tests.e2e.clients import aichat, openclaw, pi_ai, ruby_llm, spring_ai
 from tests.e2e.clients.conversation import DONE, Call, CrashError, Json, converse, events
 from tests.e2e.clients.sets import SETS
 from tests.e2e.clients.streams import chat, delta, saved, self_contained, written
-from toolstream_core.body import Body
-from toolstream_core.defects.plants import PLANTS
+from toolstream_core.engine.session import Body
+from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:

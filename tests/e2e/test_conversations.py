@@ -15,7 +15,7 @@ from tests.e2e.harness.changes import payloads
 from tests.e2e.harness.conversations import Called, asked, calls, refused
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.script import answer
-from toolstream_core.defects.plants import PLANTS
+from toolstream_core.protocols.injectors import PLANTS
 
 if TYPE_CHECKING:
     from tests.e2e.harness.proxies import Proxies

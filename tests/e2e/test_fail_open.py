@@ -20,14 +20,14 @@ pytestmark = pytest.mark.e2e
 READING = [
     "toolstream_core.wire.coding:Decoder.decode",
     "toolstream_core.wire.sse:SseFramer.feed",
-    "toolstream_core.calls.chat:ChatCalls.take",
-    "toolstream_core.record:Reader.__call__",
-    "toolstream_core.record:Reader.finished",
+    "toolstream_core.protocols.chat.resolver:ChatCalls.take",
+    "toolstream_core.engine.record:Reader.__call__",
+    "toolstream_core.engine.record:Reader.finished",
     "toolstream_core.report.text:Lines.heard",
     "toolstream_core.report.text:Lines.ended",
 ]
 GUARDING = [
-    "toolstream_core.pipeline:Pipeline.feed",
+    "toolstream_core.engine.pipeline:Pipeline.feed",
     "toolstream_core.proxy.watch:Watch.__init__",
     "toolstream_core.proxy.watch:Watch._schedule",
     "toolstream_core.proxy.watch:Watch.hide",

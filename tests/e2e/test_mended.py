@@ -20,12 +20,12 @@ from tests.e2e.harness import mended_options
 from tests.e2e.harness.mended import READERS, Ends, Reader, Reading, Sdks
 from tests.e2e.harness.script import Answer, Send
 from toolstream_core.cli.launch import door_path
-from toolstream_core.defects.plants import PLANTS
 from toolstream_core.defects.row import LIVE, Safety
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.shapes import SHAPES
-from toolstream_core.shapes.clients import CLIENTS
+from toolstream_core.protocols.injectors import PLANTS
+from toolstream_core.protocols.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tests.e2e.harness.plan import Asked
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.shapes.clients import ClientSet
+    from toolstream_core.faults.clients import ClientSet
 
 pytestmark = pytest.mark.e2e
 

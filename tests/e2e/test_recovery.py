@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import JSON, anthropic, openai_chat
 from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, answer
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tests.fuzz.blocks import Block, Cut, cut, parsed
 from tests.fuzz.drive import Outcome
 from tests.fuzz.evidence import NOTHING, Evidence, canonical
 from toolstream_core.defects.row import LIVE
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Kind
 
 if TYPE_CHECKING:

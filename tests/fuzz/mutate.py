@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.fuzz.case import Case
 from tests.fuzz.odd import odd_request, oddly_written
-from toolstream_core.body import Body
-from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.engine.session import Body
+from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols.injectors import PLANTS
+from toolstream_core.protocols.shapes import SHAPES
 from toolstream_core.settings import Settings
-from toolstream_core.shapes import SHAPES
-from toolstream_core.shapes.clients import CLIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,8 +14,8 @@ from mitmproxy.test import taddons
 
 from tests.conftest import ROOT
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
+from toolstream_core.engine.record import Sink
 from toolstream_core.proxy.addon import ToolstreamAddon
-from toolstream_core.record import Sink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.record import Record
+    from toolstream_core.engine.record import Record
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def test_a_failure_of_ours_is_one_clear_error(
     def fail(*_: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("toolstream_core.record.Reader.__call__", fail)
+    monkeypatch.setattr("toolstream_core.engine.record.Reader.__call__", fail)
     flow = llm_flow()
     with caplog.at_level(logging.ERROR):
         play(addon[0], flow, CHUNK, CHUNK, DONE)

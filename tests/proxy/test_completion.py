@@ -8,12 +8,12 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from toolstream_core.body import read_body
-from toolstream_core.dialects.asked import Form
+from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import Fixture, load, read_flow
 from toolstream_core.fixtures.matching import form_of
 from toolstream_core.model import Call, Exchange
-from toolstream_core.proxy.completion import assemble
+from toolstream_core.protocols.asked import Form
+from toolstream_core.protocols.completion import assemble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

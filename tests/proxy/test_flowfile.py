@@ -12,7 +12,7 @@ from mitmproxy import flow, http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow, tutils
 
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.proxy import flowfile
 from toolstream_core.sources.saved import Saved, UnreadableError
 

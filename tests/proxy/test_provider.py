@@ -10,9 +10,9 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from toolstream_core.dialects.asked import Asked, Form
 from toolstream_core.fixtures import load, read_flow
 from toolstream_core.fixtures.read import chunks_of
+from toolstream_core.protocols.asked import Asked, Form
 from toolstream_core.proxy.provider import Provider, ProviderError
 from toolstream_core.proxy.replay import REPLAY
 

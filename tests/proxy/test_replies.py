@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.dialects.asked import Asked, Form
 from toolstream_core.fixtures import load
 from toolstream_core.fixtures.matching import Answer, Match
+from toolstream_core.protocols.asked import Asked, Form
 from toolstream_core.proxy.replies import models, nothing_saved
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy.test import tflow, tutils
 
-from toolstream_core.defects.ids import Ids, Own
-from toolstream_core.dialects.mentions import mentions
+from toolstream_core.protocols.mentions import mentions
 from toolstream_core.proxy.request_ids import answer_ids, restore, restored, upstream
+from toolstream_core.stages.answer_ids import Ids, Own
 
 MADE, OTHER = "call_0123456789abcdef01234567", "call_fedcba9876543210fedcba98______"
 

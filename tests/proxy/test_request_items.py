@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from mitmproxy.test import tflow
 
-from toolstream_core.defects.ids import Ids
-from toolstream_core.defects.retold import Custom
 from toolstream_core.proxy.request_ids import restore, upstream
 from toolstream_core.proxy.request_items import with_functions
+from toolstream_core.stages.answer_ids import Ids
+from toolstream_core.stages.converted_items import Custom
 
 HERE = "https://a.example:443/v1/responses"
 PATCH = '*** Begin\n+"é\ud83d\ude00"'.encode("utf-16", "surrogatepass").decode("utf-16")

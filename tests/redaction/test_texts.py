@@ -12,14 +12,14 @@ import pytest
 from tests.calls.patterns import patterns
 from tests.defects.healthy import streams
 from tests.defects.test_laws import plant
-from toolstream_core.body import read_body
-from toolstream_core.defects.plants import PLANTS
+from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import load
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.redaction import BodyRedactor, Redaction, TextMode, redacted_body
 
 if TYPE_CHECKING:
-    from toolstream_core.record import Record
+    from toolstream_core.engine.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 MODES = (TextMode.MASK, TextMode.SHAPE)

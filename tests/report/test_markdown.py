@@ -10,10 +10,10 @@ import pytest
 
 from tests.defects.driven import planted
 from tests.defects.healthy import streams
-from toolstream_core.body import read_body
 from toolstream_core.cli.report import _Fragments
-from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.engine.session import read_body
+from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.report import prose
 from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, code, escaped
 from toolstream_core.report.readings import wrong_readings

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.record import Record, Sink
+    from toolstream_core.engine.record import Record, Sink
 
 HEAD = b'data: {"object":"chat.completion.chunk","model":"glm","choices":[{"index":0,"delta":'
 TAIL = b',"finish_reason":null}]}\n\n'

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolstream_core.body import Body
-from toolstream_core.defects.ids import Ids, Own
+from toolstream_core.engine.session import Body
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.chat.shape.deltas import LONGEST
 from toolstream_core.settings import Settings
-from toolstream_core.shapes.chat import LONGEST
+from toolstream_core.stages.answer_ids import Ids, Own
 
 PATH = "/v1/chat/completions"
 

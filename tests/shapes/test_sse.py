@@ -6,7 +6,7 @@ import pytest
 
 from tests.defects.driven import exchange, seen, shaped
 from tests.defects.healthy import Healthy, streams
-from toolstream_core.shapes.sse import SHAPES
+from toolstream_core.stages.shape.sse import SHAPES
 from toolstream_core.wire.sse import BOM, SseFramer
 
 SSE = [one for one in streams() if one.dialect != "ollama"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.defects.driven import planted, sse
 from tests.defects.healthy import Healthy, request, streams
 from tests.defects.menders.responses_events import CREATED, completed
-from toolstream_core.defects.plants import PLANTS
-from toolstream_core.defects.rows import ROWS, named
+from toolstream_core.defects.table import ROWS, named
+from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.shrinking.candidate import Candidate, turn
 from toolstream_core.shrinking.law import Law, Oracle, Reader, shows
 from toolstream_core.shrinking.pieces import Timed

@@ -11,7 +11,7 @@ from tests.defects.driven import planted
 from tests.defects.healthy import streams
 from tests.shrinking.samples import Sample, samples
 from toolstream_core.cli.reproduction import Reproduction
-from toolstream_core.defects.rows import named
+from toolstream_core.defects.table import named
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size, turn
 from toolstream_core.shrinking.law import Law, Reader, shows
 from toolstream_core.shrinking.passes import passes

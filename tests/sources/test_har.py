@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.sources import har
 from toolstream_core.sources.saved import Saved, UnreadableError
 

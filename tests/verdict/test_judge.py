@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conftest import needs_shared
-from toolstream_core.body import read_body
-from toolstream_core.dialects.history import history
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, Exchange, Kind
+from toolstream_core.protocols.history import history
 from toolstream_core.verdict import Outcome, judge, to_run
 
 if TYPE_CHECKING:

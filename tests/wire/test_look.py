@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.model import ABSENT
-from toolstream_core.wire import look
+from toolstream_core.wire import json_access
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -37,7 +37,7 @@ JSON = st.recursive(
 )
 def test_get(path: tuple[str | int, ...], found: Any) -> None:
     """Keys in objects, places in arrays; null is there, what is not there is absent."""
-    assert look.get({"a": {"b": [1, None]}, "0": 2}, *path) == found
+    assert json_access.get({"a": {"b": [1, None]}, "0": 2}, *path) == found
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_get(path: tuple[str | int, ...], found: Any) -> None:
 )
 def test_text(value: Any, said: Any) -> None:
     """Numbers and booleans as their JSON; an object is no text."""
-    assert look.text(value) == said
+    assert json_access.text(value) == said
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_text(value: Any, said: Any) -> None:
 )
 def test_integer(value: Any, said: Any) -> None:
     """What providers send where a number belongs, and nothing wilder."""
-    assert look.integer(value) == said
+    assert json_access.integer(value) == said
 
 
 @pytest.mark.parametrize("value", [True, False])
 def test_a_boolean_is_no_integer(value: Any) -> None:
     """Although Python says so."""
-    assert look.integer(value) is None
+    assert json_access.integer(value) is None
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_a_boolean_is_no_integer(value: Any) -> None:
 )
 def test_items(value: Any, entries: list[Any]) -> None:
     """Arrays, and objects where arrays belong."""
-    assert look.items(value) == entries
+    assert json_access.items(value) == entries
 
 
 def test_items_of_an_array_is_that_array() -> None:
     """Nothing is copied in the common case."""
     entries: list[Any] = [1]
-    assert look.items(entries) is entries
+    assert json_access.items(entries) is entries
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_items_of_an_array_is_that_array() -> None:
 )
 def test_argument_text(value: Any, said: tuple[Any, bool]) -> None:
     """Null, empty and absent stay apart; an object keeps its keys' order."""
-    assert look.argument_text(value) == said
+    assert json_access.argument_text(value) == said
 
 
 @given(JSON)
 def test_argument_text_of_an_object_says_the_same(value: Any) -> None:
     """Read back it is the value."""
-    said, encoded = look.argument_text(value)
+    said, encoded = json_access.argument_text(value)
     if encoded:
         assert said == value
     else:
@@ -158,13 +158,13 @@ def test_nesting_too_deep_to_say_is_absent() -> None:
     deep: Any = []
     for _ in range(200_000):
         deep = [deep]
-    assert look.argument_text({"a": deep}) == (ABSENT, False)
+    assert json_access.argument_text({"a": deep}) == (ABSENT, False)
 
 
 @given(JSON, st.lists(st.text() | st.integers(), max_size=3))
 def test_no_value_raises(value: Any, path: list[str | int]) -> None:
     """Any JSON, any path."""
-    look.get(value, *path)
-    assert isinstance(look.text(value), (str, type(ABSENT), type(None)))
-    assert isinstance(look.integer(value), (int, type(ABSENT), type(None)))
-    assert isinstance(look.items(value), list)
+    json_access.get(value, *path)
+    assert isinstance(json_access.text(value), (str, type(ABSENT), type(None)))
+    assert isinstance(json_access.integer(value), (int, type(ABSENT), type(None)))
+    assert isinstance(json_access.items(value), list)

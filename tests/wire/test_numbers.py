@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import parse
-from toolstream_core.wire.look import argument_text, integer, text
+from toolstream_core.wire.json_access import argument_text, integer, text
 
 ODD = [
     "1e400",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any, Final
 
-from toolstream_core.defects.plants import PLANTS
 from toolstream_core.defects.row import ALL_DIALECTS, Row
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
+from toolstream_core.protocols.injectors import PLANTS
+from toolstream_core.protocols.shapes import SHAPES
 from toolstream_core.settings import DESTREAM
-from toolstream_core.shapes import SHAPES
-from toolstream_core.shapes.clients import CLIENTS
 from toolstream_core.transit.rows import TRANSIT, TransitRow
 
 VERSION: Final = 1

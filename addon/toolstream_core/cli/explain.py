@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.cli import catalogue
 from toolstream_core.cli.list import run as run_list
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.settings import DESTREAM, FOR, SHAPE_NAMES
-from toolstream_core.shapes.clients import CLIENTS
 from toolstream_core.transit import TRANSIT
 
 if TYPE_CHECKING:

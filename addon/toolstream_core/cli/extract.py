@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from toolstream_core.cli.inspect import defects, request_file
-from toolstream_core.defects.rows import named
+from toolstream_core.defects.table import named
 from toolstream_core.model import ABSENT
 
 USAGE = 2

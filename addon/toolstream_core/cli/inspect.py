@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspection import Inspection
 from toolstream_core.cli.printer import JsonPrinter, TextPrinter
-from toolstream_core.defects.rows import UnknownDefectError, named
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.defects.table import UnknownDefectError, named
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols import DIALECTS
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.sources.files import STDIN, answers
 from toolstream_core.wire.frame import parse
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.cli.printer import Printer
-    from toolstream_core.dialects import Dialect
     from toolstream_core.model import Finding, Json
+    from toolstream_core.protocols import Dialect
     from toolstream_core.sources.saved import Saved
 
 

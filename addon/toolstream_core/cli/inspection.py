@@ -6,9 +6,9 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolstream_core.body import read_body
+from toolstream_core.engine.record import Sink
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Severity
-from toolstream_core.record import Sink
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import word
 from toolstream_core.sources.files import STDIN, files
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.cli.printer import Printer
-    from toolstream_core.dialects import Dialect
+    from toolstream_core.engine.record import Record
     from toolstream_core.model import Finding
-    from toolstream_core.record import Record
+    from toolstream_core.protocols import Dialect
     from toolstream_core.sources.saved import Saved
 
 CLEAN, FOUND, UNREADABLE = 0, 1, 2

@@ -16,7 +16,7 @@ from toolstream_core.probing.report import FORMATS, printed
 from toolstream_core.probing.target import OWN_KEY, PROTOCOLS, TargetError, key_of, target
 from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.report.paint import printable
-from toolstream_core.wire import look
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ def _cases(prompt: Path | None, tool: Path | None) -> Sequence[Case]:
         text, tools = prompt.read_text(encoding="utf-8"), parse(tool.read_bytes())
     except (OSError, ValueError) as error:
         raise _UsageError(f"--prompt or --tool cannot be read: {error}") from error
-    return (Case(prompt.stem, text, tuple(_tool(one, tool) for one in look.items(tools)) or _no_tool(tool)),)
+    return (Case(prompt.stem, text, tuple(_tool(one, tool) for one in json_access.items(tools)) or _no_tool(tool)),)
 
 
 def _tool(said: Json, path: Path) -> Tool:
     """A tool as any of the protocols declares it."""
-    inner = said["function"] if isinstance(look.get(said, "function"), dict) else said
-    name, described = look.get(inner, "name"), look.get(inner, "description")
-    schemas = (look.get(inner, key) for key in ("parameters", "input_schema", "parametersJsonSchema"))
+    inner = said["function"] if isinstance(json_access.get(said, "function"), dict) else said
+    name, described = json_access.get(inner, "name"), json_access.get(inner, "description")
+    schemas = (json_access.get(inner, key) for key in ("parameters", "input_schema", "parametersJsonSchema"))
     schema = next((one for one in schemas if isinstance(one, dict)), {"type": "object", "properties": {}})
     if not isinstance(name, str) or not name:
         return _no_tool(path)

@@ -8,28 +8,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from toolstream_core.body import Body
 from toolstream_core.cli.inspect import request_file
-from toolstream_core.defects.ids import AnswerIds
+from toolstream_core.engine.record import Sink
+from toolstream_core.engine.session import Body
 from toolstream_core.model import ABSENT
-from toolstream_core.pace import Pace, bytes_of, drawn
-from toolstream_core.record import Sink
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.text import fault_line
 from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.rewrite import pairs, rewritten, write
 from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.transit.schedule import Pace, bytes_of, drawn
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.defects.stage import Mended
+    from toolstream_core.engine.record import Record
     from toolstream_core.model import Json
-    from toolstream_core.record import Record
     from toolstream_core.settings import Settings
     from toolstream_core.sources.saved import Saved
+    from toolstream_core.stages.stage import Mended
 
 DONE, UNREADABLE = 0, 2
 """Exit codes."""

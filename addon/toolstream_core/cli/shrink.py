@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.reproduction import Reproduction
-from toolstream_core.defects.rows import ROWS, UnknownDefectError, named
+from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.report.paint import word
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, Reader, shows

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.protocols import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

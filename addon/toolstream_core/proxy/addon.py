@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
-from toolstream_core.defects.ids import Ids
-from toolstream_core.dialects import DIALECTS
-from toolstream_core.dialects.request import looks_like_llm, wants_stream
-from toolstream_core.dialects.request import model as asked_model
-from toolstream_core.pace import drawn
+from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.request import looks_like_llm, wants_stream
+from toolstream_core.protocols.request import model as asked_model
 from toolstream_core.proxy import gate, replay
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
@@ -43,14 +41,16 @@ from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.settings import NOTHING
+from toolstream_core.stages.answer_ids import Ids
+from toolstream_core.transit.schedule import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mitmproxy.addonmanager import Loader
 
-    from toolstream_core.dialects import Dialect
-    from toolstream_core.record import Sink
+    from toolstream_core.engine.record import Sink
+    from toolstream_core.protocols import Dialect
 
     type Listeners = Callable[[Watch], Sequence[Sink]]
 

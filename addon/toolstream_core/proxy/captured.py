@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
+    from toolstream_core.engine.record import Record
     from toolstream_core.proxy.capture.recording import Recording
-    from toolstream_core.record import Record
 
 
 class CapturedWatch(Watch):

@@ -14,7 +14,7 @@ from toolstream_core.proxy.watch import exchange_of, request_json, secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import quoted
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
-from toolstream_core.wire import look
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,7 +79,7 @@ def _answer(one: http.HTTPFlow, source: str) -> Saved:
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content
-    pieces = _pieces(body or b"", look.get(one.metadata, "toolstream", "chunks"))
+    pieces = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
     return Saved(
         exchange=exchange,
         chunks=[piece for _, piece in pieces],
@@ -99,7 +99,10 @@ def _why(one: http.HTTPFlow) -> str:
 
 def _pieces(body: bytes, noted: Json) -> list[tuple[int | None, bytes]]:
     """The body as it was cut on the wire and when each piece came, where the flow has that and it fits."""
-    cuts = [(look.integer(look.get(cut, 0)), look.integer(look.get(cut, 1))) for cut in look.items(noted)]
+    cuts = [
+        (json_access.integer(json_access.get(cut, 0)), json_access.integer(json_access.get(cut, 1)))
+        for cut in json_access.items(noted)
+    ]
     pieces: list[tuple[int | None, bytes]] = []
     at = 0
     for when, length in cuts:

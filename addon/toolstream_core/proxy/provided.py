@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.fixtures import Chunk, table_of
-from toolstream_core.wire import look
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,10 +35,10 @@ def provided(flow: http.HTTPFlow) -> Provided | None:
         return None
     chunks: list[Chunk] = []
     at = 0
-    for after, size in look.items(look.get(noted, "chunks")):
+    for after, size in json_access.items(json_access.get(noted, "chunks")):
         chunks.append(Chunk(after, flow.response.raw_content[at : at + size]))
         at += size
-    broken = look.text(look.get(noted, "broken"))
+    broken = json_access.text(json_access.get(noted, "broken"))
     return Provided(chunks, broken if isinstance(broken, str) else None)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
-from toolstream_core.dialects.asked import Form
 from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load
 from toolstream_core.fixtures.matching import Answer, Matcher, form_of
 from toolstream_core.fixtures.read import BAD_STATUS
-from toolstream_core.proxy.completion import assemble
+from toolstream_core.protocols.asked import Form
+from toolstream_core.protocols.completion import assemble
 from toolstream_core.proxy.provided import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.proxy.replies import models, nothing_saved

@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.defects.ids import DIGITS, AnswerIds
-from toolstream_core.dialects.mentions import answers_only, mentions
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols.mentions import answers_only, mentions
 from toolstream_core.proxy.request_items import with_functions
+from toolstream_core.stages.answer_ids import DIGITS, AnswerIds
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.defects.ids import Ids, Own
-    from toolstream_core.dialects.mentions import Mention
+    from toolstream_core.protocols.mentions import Mention
+    from toolstream_core.stages.answer_ids import Ids, Own
 
 # A made-up id is put back only where an id of a call belongs, and only its own bytes change: each string token that
 # may be one is replaced by a marker, the JSON is read with the markers in it, and those that stand where they should

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.retold import Custom
-from toolstream_core.wire import look, numbers
+from toolstream_core.stages.converted_items import Custom
+from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from toolstream_core.defects.retold import Functions
     from toolstream_core.model import Json
+    from toolstream_core.stages.converted_items import Functions
 
 # Each item that changes is cut out of the request's bytes and written anew; everything around it stays as it is.
 
@@ -34,7 +34,7 @@ def with_functions(body: bytes, told: Functions, upstream: str) -> bytes:
         items = list(_items(text))
     except (ValueError, RecursionError):
         return body
-    previous = _text(look.get(request, "previous_response_id"))
+    previous = _text(json_access.get(request, "previous_response_id"))
     out: list[str] = []
     at = 0
     for begin, end, item in _changed(items, told, upstream, previous):

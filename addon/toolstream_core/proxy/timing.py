@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 import mitmproxy.version
 from mitmproxy import ctx, http
 
-from toolstream_core import destream, recovery
-from toolstream_core.defects.ending import MISSING_CALLS
+from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.defects.row import GEMINI, LIVE, OLLAMA
-from toolstream_core.defects.stage import Mended
-from toolstream_core.dialects import DIALECTS, request
+from toolstream_core.engine import second_request
 from toolstream_core.fixtures import Chunk, content_of
 from toolstream_core.model import ABSENT, Exchange
-from toolstream_core.pace import Drawn, Pace, drawn
+from toolstream_core.protocols import DIALECTS, destream, request
+from toolstream_core.protocols.errors import error_body, error_event
 from toolstream_core.proxy import gate
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.passage import ASKING, FETCHING, WatchedPassage
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.watch import request_json
 from toolstream_core.settings import NOTHING
-from toolstream_core.transit.errors import error_body, error_event
+from toolstream_core.stages.stage import Mended
+from toolstream_core.transit.schedule import Drawn, Pace, drawn
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -141,11 +141,11 @@ class Timing:
         exchange = watch.exchange
         dialect = next(one.name for one in DIALECTS if one.recognise(ask.event.frame.name, ask.event.frame.json))
         try:
-            content = encoded(recovery.again(exchange.request))
+            content = encoded(second_request.again(exchange.request))
             answer = await gate.ask(flow, content, ASKING)
             whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
-            got = recovery.recovered(ask, whole, dialect, content_of(answer), watch.ids)
-        except (TimeoutError, ConnectionError, recovery.NothingRecoveredError) as error:
+            got = second_request.recovered(ask, whole, dialect, content_of(answer), watch.ids)
+        except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
             why = watch.hide(_why(error, ASKING))
             logger.warning("toolstream asked again for flow %s, in vain: %s", flow.id, why)
             if watch.reader is not None:
@@ -161,7 +161,7 @@ class Timing:
         """The whole answer's events; an error as it came, where the headers have not gone, else as an event."""
         assert flow.response is not None
         asked = watch.exchange.request
-        wanted = encoded(asked if dialect == GEMINI else recovery.again(asked))
+        wanted = encoded(asked if dialect == GEMINI else second_request.again(asked))
         path = _ALT.sub("", flow.request.path.replace(":streamGenerateContent", ":generateContent"))
         try:
             answer = await gate.ask(flow, wanted, FETCHING, path=path)

@@ -6,13 +6,13 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.body import Body
-from toolstream_core.defects.ending import CUT_OFF_CALL, UNTERMINATED_BODY
+from toolstream_core.defects.finish import CUT_OFF_CALL, UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
-from toolstream_core.defects.ids import AnswerIds
+from toolstream_core.engine.session import Body
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.settings import NOTHING, Settings
+from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.dialects import Dialect
+    from toolstream_core.engine.record import Reader, Record, Sink
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json
-    from toolstream_core.record import Reader, Record, Sink
+    from toolstream_core.protocols import Dialect
 
 
 class Watch:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.rows import ROWS
+from toolstream_core.defects.table import ROWS
 from toolstream_core.report import prose, reproduce
 from toolstream_core.report.folding import folded, lines
 from toolstream_core.report.paint import printable
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.defects.row import Row
+    from toolstream_core.engine.record import Record
     from toolstream_core.model import Call, Finding, Fragment, Json
-    from toolstream_core.record import Record
     from toolstream_core.report.readings import ReadCall
     from toolstream_core.wire.frame import Frame
 

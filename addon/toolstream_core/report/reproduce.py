@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from toolstream_core.dialects import asked
-from toolstream_core.wire import look, numbers
+from toolstream_core.protocols import asked
+from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -67,9 +67,9 @@ def _last_words(messages: Json) -> Json:
     """What the user said last, cut."""
     if isinstance(messages, str):
         return messages[:_SHORT]
-    said = [one for one in look.items(messages) if look.get(one, "role") == "user"]
+    said = [one for one in json_access.items(messages) if json_access.get(one, "role") == "user"]
     last = said[-1] if said else {"role": "user"}
-    text = look.get(last, "content")
+    text = json_access.get(last, "content")
     if "parts" in last:
         return [{"role": "user", "parts": [{"text": "Go on."}]}]
     return [{"role": "user", "content": text[:_SHORT] if isinstance(text, str) else "Go on."}]

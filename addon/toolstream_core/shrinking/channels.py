@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.body import read_body
-from toolstream_core.dialects import DIALECTS
+from toolstream_core.engine.record import Sink
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Phase
-from toolstream_core.record import Sink
+from toolstream_core.protocols import DIALECTS
 from toolstream_core.shrinking.tree import nodes
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from toolstream_core.body import read_body
-from toolstream_core.dialects import asked, request
+from toolstream_core.engine.session import read_body
 from toolstream_core.model import Severity
-from toolstream_core.wire import look
+from toolstream_core.protocols import asked, request
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from toolstream_core.engine.record import Record
     from toolstream_core.model import Json
-    from toolstream_core.record import Record
     from toolstream_core.shrinking.candidate import Candidate, Turn
     from toolstream_core.wire.frame import Frame
 
@@ -111,7 +111,7 @@ def _is_framed(turn: Turn, before: Turn) -> bool:
 def _kind(frame: Frame) -> tuple[str, Json]:
     """What an event is, as far as it says so: by its name, by its `type`, or by being no JSON (`[DONE]`)."""
     payload = frame.json
-    return frame.name, look.scalar(look.get(payload, "type")) if isinstance(payload, dict) else frame.data
+    return frame.name, json_access.scalar(json_access.get(payload, "type")) if isinstance(payload, dict) else frame.data
 
 
 def _fits(turn: Turn, before: Turn) -> bool:

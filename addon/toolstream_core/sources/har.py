@@ -16,7 +16,7 @@ from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import request_secrets
 from toolstream_core.sources.interaction import Interaction
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
-from toolstream_core.wire import look
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR
 
 def answers(data: bytes, source: str) -> Iterator[Saved]:
     """Each entry's answer, named by its place in the file."""
-    entries = look.get(parse(data.removeprefix(_BOM)), "log", "entries")
+    entries = json_access.get(parse(data.removeprefix(_BOM)), "log", "entries")
     if not isinstance(entries, list):
         raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
     for number, entry in enumerate(entries):
@@ -40,7 +40,9 @@ def answers(data: bytes, source: str) -> Iterator[Saved]:
 
 def interactions(data: bytes, source: str) -> Iterator[Interaction]:
     """Each entry with its request, named by its place in the file."""
-    for number, entry in enumerate(look.items(look.get(parse(data.removeprefix(_BOM)), "log", "entries"))):
+    for number, entry in enumerate(
+        json_access.items(json_access.get(parse(data.removeprefix(_BOM)), "log", "entries"))
+    ):
         if isinstance(entry, dict) and isinstance(entry.get("response"), dict):
             yield _interaction(entry, f"{source}#{number}")
 
@@ -48,16 +50,17 @@ def interactions(data: bytes, source: str) -> Iterator[Interaction]:
 def _interaction(entry: Json, source: str) -> Interaction:
     saved = _answer(entry, source)
     [body] = saved.chunks
-    text = look.get(entry, "request", "postData", "text")
+    text = json_access.get(entry, "request", "postData", "text")
     return Interaction(
         source=source,
-        method=str(look.get(entry, "request", "method") or "POST").upper(),
-        url=str(look.get(entry, "request", "url") or ""),
-        request_headers=tuple(_headers(look.get(entry, "request", "headers"))),
+        method=str(json_access.get(entry, "request", "method") or "POST").upper(),
+        url=str(json_access.get(entry, "request", "url") or ""),
+        request_headers=tuple(_headers(json_access.get(entry, "request", "headers"))),
         request_body=text.encode(errors="replace") if isinstance(text, str) else b"",
         status=saved.exchange.status,
-        reason=str(look.get(entry, "response", "statusText") or ""),
-        response_headers=tuple(_headers(look.get(entry, "response", "headers"))) or _only(saved.exchange.content_type),
+        reason=str(json_access.get(entry, "response", "statusText") or ""),
+        response_headers=tuple(_headers(json_access.get(entry, "response", "headers")))
+        or _only(saved.exchange.content_type),
         body=body,
         started=_time(entry.get("startedDateTime")),
         broken=saved.broken,
@@ -84,9 +87,9 @@ class _Address:
 
 def _answer(entry: Json, source: str) -> Saved:
     response = entry["response"]
-    address = _address(look.get(entry, "request", "url"))
-    headers = _headers(look.get(entry, "request", "headers"))
-    status = look.integer(look.get(response, "status"))
+    address = _address(json_access.get(entry, "request", "url"))
+    headers = _headers(json_access.get(entry, "request", "headers"))
+    status = json_access.integer(json_access.get(response, "status"))
     exchange = Exchange(
         source=source,
         host=address.host,
@@ -97,9 +100,9 @@ def _answer(entry: Json, source: str) -> Saved:
         status=status if isinstance(status, int) else 0,
         request=_request(entry),
     )
-    body = _body(look.get(response, "content"))
-    error = look.get(response, "_error")
-    missing = not body and was_llm(exchange, str(look.get(entry, "request", "method")).upper())
+    body = _body(json_access.get(response, "content"))
+    error = json_access.get(response, "_error")
+    missing = not body and was_llm(exchange, str(json_access.get(entry, "request", "method")).upper())
     return Saved(
         exchange=exchange,
         chunks=(body,),
@@ -120,9 +123,9 @@ def _address(url: Json) -> _Address:
 def _headers(said: Json) -> list[tuple[str, str]]:
     """Name and value of each header; Slack's exports say them as pairs."""
     found = []
-    for header in look.items(said):
-        name = look.get(header, 0 if isinstance(header, list) else "name")
-        value = look.get(header, 1 if isinstance(header, list) else "value")
+    for header in json_access.items(said):
+        name = json_access.get(header, 0 if isinstance(header, list) else "name")
+        value = json_access.get(header, 1 if isinstance(header, list) else "value")
         if isinstance(name, str) and isinstance(value, str):
             found.append((name, value))
     return found
@@ -130,20 +133,20 @@ def _headers(said: Json) -> list[tuple[str, str]]:
 
 def _content_type(response: Json) -> str:
     said = [value for name, value in _headers(response.get("headers")) if name.lower() == "content-type"]
-    mime = look.get(response, "content", "mimeType")
+    mime = json_access.get(response, "content", "mimeType")
     return said[0] if said else mime if isinstance(mime, str) else ""
 
 
 def _request(entry: Json) -> Json:
-    text = look.get(entry, "request", "postData", "text")
+    text = json_access.get(entry, "request", "postData", "text")
     return parse(text.encode(errors="replace")) if isinstance(text, str) else ABSENT
 
 
 def _body(content: Json) -> bytes:
-    text = look.get(content, "text")
+    text = json_access.get(content, "text")
     if not isinstance(text, str):
         return b""
-    if look.get(content, "encoding") != "base64":
+    if json_access.get(content, "encoding") != "base64":
         return text.encode(errors="replace")
     try:
         return base64.b64decode(text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT
 from toolstream_core.sources.interaction import Interaction
-from toolstream_core.wire import look
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -60,19 +60,19 @@ def read(response: Path, source: str) -> Interaction:
     if not any(name.lower() == "content-type" for name, _ in headers):
         headers = (("content-type", RESPONSES[response.name]), *headers)
     chunks = [
-        (look.integer(look.get(pair, 0)), look.integer(look.get(pair, 1)))
-        for pair in look.items(look.get(manifest, "chunks"))
+        (json_access.integer(json_access.get(pair, 0)), json_access.integer(json_access.get(pair, 1)))
+        for pair in json_access.items(json_access.get(manifest, "chunks"))
     ]
-    status = look.integer(look.get(manifest, "status"))
-    started, broken = look.get(manifest, "started"), look.text(look.get(manifest, "broken"))
+    status = json_access.integer(json_access.get(manifest, "status"))
+    started, broken = json_access.get(manifest, "started"), json_access.text(json_access.get(manifest, "broken"))
     return Interaction(
         source=source,
-        method=str(look.get(manifest, "method") or "POST"),
-        url=str(look.get(manifest, "url") or ""),
+        method=str(json_access.get(manifest, "method") or "POST"),
+        url=str(json_access.get(manifest, "url") or ""),
         request_headers=_headers(_json(folder / _REQUEST_HEADERS)),
         request_body=(folder / REQUEST).read_bytes(),
         status=status if isinstance(status, int) else 200,
-        reason=str(look.get(manifest, "reason") or ""),
+        reason=str(json_access.get(manifest, "reason") or ""),
         response_headers=headers,
         body=response.read_bytes(),
         started=float(started) if isinstance(started, int | float) else None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolstream_core.dialects import DIALECTS
-from toolstream_core.dialects.request import looks_like_llm
+from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.request import looks_like_llm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.dialects import asked
-from toolstream_core.dialects.history import history
+from toolstream_core.protocols import asked
+from toolstream_core.protocols.history import history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from toolstream_core.dialects.history import EchoedCall, History, ToolResult
     from toolstream_core.model import Json
+    from toolstream_core.protocols.history import EchoedCall, History, ToolResult
 
 
 class _Entry:

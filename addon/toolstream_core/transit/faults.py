@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.protocols.errors import error_event
 from toolstream_core.transit.actions import Action, Cut, Finish, Hold, How, Send, Wait
-from toolstream_core.transit.errors import error_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

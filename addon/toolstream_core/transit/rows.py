@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.protocols.errors import ERRORS
 from toolstream_core.transit import faults
 from toolstream_core.transit.actions import How
-from toolstream_core.transit.errors import ERRORS
 from toolstream_core.transit.points import FORMS, Point, point
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.dialects.history import History
+from toolstream_core.protocols.history import History
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

@@ -12,8 +12,8 @@ from toolstream_core.verdict.results import changed_ids, judge_ids, judge_result
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.dialects.history import EchoedCall, History
     from toolstream_core.model import Json
+    from toolstream_core.protocols.history import EchoedCall, History
     from toolstream_core.verdict.outcome import Meant
     from toolstream_core.verdict.pairing import Pair
 

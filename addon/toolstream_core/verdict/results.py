@@ -10,7 +10,7 @@ from toolstream_core.verdict.outcome import Outcome, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.dialects.history import History, ToolResult
+    from toolstream_core.protocols.history import History, ToolResult
     from toolstream_core.verdict.outcome import Meant
     from toolstream_core.verdict.pairing import Pair
 

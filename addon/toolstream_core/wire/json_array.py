@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 import re
 
-from toolstream_core.wire.cut import Cutter
 from toolstream_core.wire.frame import MAX_FRAME, Frame
+from toolstream_core.wire.framer import Cutter
 
 _OPEN = {b"[", b"{"}
 _OPENING = re.compile(rb"[\[{]")

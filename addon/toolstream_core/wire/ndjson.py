@@ -5,8 +5,8 @@ https://github.com/ndjson/ndjson-spec
 
 from __future__ import annotations
 
-from toolstream_core.wire.cut import Cutter
 from toolstream_core.wire.frame import MAX_FRAME, Frame
+from toolstream_core.wire.framer import Cutter
 from toolstream_core.wire.sse import BOM
 
 

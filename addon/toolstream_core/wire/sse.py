@@ -35,8 +35,8 @@ from __future__ import annotations
 
 import re
 
-from toolstream_core.wire.cut import Cutter
 from toolstream_core.wire.frame import MAX_FRAME, Frame
+from toolstream_core.wire.framer import Cutter
 
 BOM = b"\xef\xbb\xbf"
 _END = re.compile(rb"\n(?:\r?\n|\r(?!\n|\Z))|\r\r")

@@ -11,8 +11,8 @@ import pytest
 from tests.defects.driven import exchange, run, sse
 from tests.defects.menders.test_chat_tail import arguments, chunk, header, more
 from toolstream_core.defects.leak import LEAK
-from toolstream_core.defects.leaks import marks
 from toolstream_core.settings import SAFE, Settings
+from toolstream_core.stages.leaks import marks
 
 if TYPE_CHECKING:
     from tests.defects.driven import Payload

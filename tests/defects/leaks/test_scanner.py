@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.defects.leaks import Leaked, Scanner
-from toolstream_core.defects.plants.markup import MARKUP
+from toolstream_core.stages.inject.markup import MARKUP
+from toolstream_core.stages.leaks import Leaked, Scanner
 
 TOOLS = {
     "get_weather": {"properties": {"city": {"type": "string"}, "days": {"type": "integer"}}},

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.defects.driven import Payload, Went, exchange, mended, seen
-from toolstream_core.body import Body
-from toolstream_core.calls.blocks import NOBODYS
+from toolstream_core.calls.block_resolver import NOBODYS
+from toolstream_core.engine.session import Body
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer

@@ -6,7 +6,7 @@ import pytest
 
 from tests.defects.driven import exchange, mended, seen, sse
 from tests.defects.menders.test_chat_tail import arguments, chunk, finishes, header, more, payloads
-from toolstream_core.body import Body
+from toolstream_core.engine.session import Body
 from toolstream_core.settings import SAFE, Settings
 
 CHAT = exchange("openai-chat")

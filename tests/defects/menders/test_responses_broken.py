@@ -12,7 +12,7 @@ from tests.defects.menders.responses_events import CREATED, added, call, closed,
 from tests.fuzz import readers
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Log, drive
-from toolstream_core.defects.rows import named
+from toolstream_core.defects.table import named
 from toolstream_core.model import Exchange
 from toolstream_core.settings import NOTHING, SAFE, Settings
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.defects.driven import mended, planted, run, seen, sse
 from tests.defects.menders.responses_events import CREATED, added, call, closed, completed, delta, item, numbered
-from toolstream_core.defects.menders.responses_custom import unwrapped
 from toolstream_core.model import Exchange, Kind
+from toolstream_core.protocols.responses.repair.custom_tools import unwrapped
 from toolstream_core.settings import NOTHING
 
 if TYPE_CHECKING:

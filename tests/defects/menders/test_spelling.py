@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.defects.menders.spelling import Spelling
+from toolstream_core.stages.repair.arguments import Spelling
 
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row

@@ -8,8 +8,8 @@ import pytest
 
 from tests.defects.driven import planted, seen, sse
 from tests.defects.menders.responses_events import CREATED, added, call, closed, completed, delta, done, item
-from toolstream_core.defects.plants.responses import PLANTS
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.responses.inject import PLANTS
 
 if TYPE_CHECKING:
     from tests.defects.menders.responses_events import Payload

@@ -6,7 +6,7 @@ import pytest
 
 from tests.defects.driven import exchange, planted, seen
 from tests.defects.healthy import Healthy, streams
-from toolstream_core.defects.plants.sse import PLANTS
+from toolstream_core.stages.inject.sse import PLANTS
 
 SSE = [one for one in streams() if one.dialect != "ollama"]
 

@@ -9,7 +9,7 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader
 
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import read_flow
 from toolstream_core.proxy.capture.draft import Draft, Ending, Store
 from toolstream_core.proxy.capture.folder import Folder

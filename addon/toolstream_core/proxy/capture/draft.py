@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from mitmproxy import flow, http
 
-from toolstream_core.dialects import asked
 from toolstream_core.fixtures import content_of, redact_in_place
 from toolstream_core.model import Runs
+from toolstream_core.protocols import asked
 from toolstream_core.proxy.capture.body import KeptBody
 from toolstream_core.proxy.capture.names import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from toolstream_core.engine.record import Record
     from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.folder import Folder
-    from toolstream_core.record import Record
     from toolstream_core.redaction import Redaction
 
 VERSION = 1

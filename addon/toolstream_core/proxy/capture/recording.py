@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
+    from toolstream_core.engine.record import Record
     from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.draft import Draft
     from toolstream_core.proxy.capture.worker import Worker
-    from toolstream_core.record import Record
 
 BATCH = 64 * 1024
 """Bytes that are handed on to the worker at once."""

@@ -6,10 +6,10 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.engine.record import Sink
 from toolstream_core.fixtures import content_of
 from toolstream_core.proxy.gate import AGAIN
 from toolstream_core.proxy.replay import REPLAY
-from toolstream_core.record import Sink
 from toolstream_core.redact import HIDDEN, is_secret_header
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.text import EndLines
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
+    from toolstream_core.engine.record import Record
     from toolstream_core.proxy.watch import Watch
-    from toolstream_core.record import Record
 
 MAX_LINES = 2000
 """Lines of the log that are kept."""

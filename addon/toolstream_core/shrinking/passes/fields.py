@@ -9,7 +9,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.body import read_body
+from toolstream_core.engine.session import read_body
 from toolstream_core.shrinking.candidate import with_turn
 from toolstream_core.shrinking.passes.proposal import Proposal
 from toolstream_core.shrinking.tree import nodes, put, without

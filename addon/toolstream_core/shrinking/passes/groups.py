@@ -9,7 +9,7 @@ from toolstream_core.shrinking.candidate import with_turn
 from toolstream_core.shrinking.numbering import Numbering, places
 from toolstream_core.shrinking.passes.proposal import Proposal
 from toolstream_core.shrinking.tree import nodes, without
-from toolstream_core.wire import look
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,7 +82,7 @@ def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) 
         return None
     for entry in sorted(entries, key=_places_in, reverse=True):
         payload = without(payload, entry)
-        if not keep_empty and not look.get(payload, *entry[:-1]):
+        if not keep_empty and not json_access.get(payload, *entry[:-1]):
             return None
     return payload
 

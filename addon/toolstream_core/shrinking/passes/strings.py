@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from toolstream_core.dialects import request
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols import request
 from toolstream_core.shrinking.channels import channels
 from toolstream_core.shrinking.passes.proposal import Proposal
 from toolstream_core.shrinking.tree import mapped, nodes

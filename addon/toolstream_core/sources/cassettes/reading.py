@@ -22,7 +22,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from toolstream_core.model import ABSENT
 from toolstream_core.sources.interaction import Interaction
 from toolstream_core.sources.saved import UnreadableError
-from toolstream_core.wire import look
+from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -42,15 +42,15 @@ _RIGHT = 'is no VCR cassette: that would be YAML or JSON with "interactions"'
 def interactions(data: bytes, source: str) -> Iterator[Interaction]:
     """Each interaction, named by its place in the file. Raises `UnreadableError`."""
     document = _document(data)
-    entries = look.get(document, "interactions")
+    entries = json_access.get(document, "interactions")
     if entries is ABSENT:
-        entries = look.get(document, "http_interactions")
+        entries = json_access.get(document, "http_interactions")
     if not isinstance(entries, list):
         raise UnreadableError(_RIGHT)
     for number, entry in enumerate(entries):
-        request, response = look.get(entry, "request"), look.get(entry, "response")
+        request, response = json_access.get(entry, "request"), json_access.get(entry, "response")
         if isinstance(request, dict) and isinstance(response, dict):
-            yield _interaction(request, response, f"{source}#{number}", _time(look.get(entry, "recorded_at")))
+            yield _interaction(request, response, f"{source}#{number}", _time(json_access.get(entry, "recorded_at")))
 
 
 class _Constructor(SafeConstructor):
@@ -87,7 +87,7 @@ def _interaction(request: Json, response: Json, source: str, recorded: float | N
     headers = _headers(response.get("headers"))
     body, missing = _decoded(_body(response), headers)
     status = response.get("status")
-    code = look.integer(look.get(status, "code") if isinstance(status, dict) else status)
+    code = json_access.integer(json_access.get(status, "code") if isinstance(status, dict) else status)
     sent = {name.lower(): value for name, value in _headers(request.get("headers"))}
     return Interaction(
         source=source,
@@ -96,7 +96,7 @@ def _interaction(request: Json, response: Json, source: str, recorded: float | N
         request_headers=_headers(request.get("headers")),
         request_body=_decoded(_body(request), tuple(sent.items()))[0],
         status=code if isinstance(code, int) else 200,
-        reason=str(look.get(status, "message") or "") if isinstance(status, dict) else "",
+        reason=str(json_access.get(status, "message") or "") if isinstance(status, dict) else "",
         response_headers=headers,
         body=body,
         started=recorded,
@@ -140,7 +140,7 @@ def _bytes(said: Json) -> bytes:
     if "string" in said or "encoding" in said:
         return _bytes(said.get("string"))
     if isinstance(said.get("state"), list):  # a file of Python's, as vcrpy keeps what httpx streams
-        return _bytes(look.get(said, "state", 0))
+        return _bytes(json_access.get(said, "state", 0))
     try:
         return encoded(said)
     except (TypeError, ValueError, RecursionError):  # YAML has more than JSON: dates, sets, circles

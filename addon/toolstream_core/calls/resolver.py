@@ -1,0 +1,233 @@
+"""What every protocol's call resolver shares: open calls, how a fragment fills one, how they are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.calls.json_text import meaning
+from toolstream_core.calls.open_call import OpenCall, known
+from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolstream_core.model import Said
+
+MAX_CALLS = 1 << 14
+"""Calls of one answer that are kept apart; a stream that opens more is broken or hostile."""
+
+
+class Heard(NamedTuple):
+    """A fragment and the call it was put into."""
+
+    fragment: Fragment
+    call: OpenCall
+
+
+class Calls:
+    """The calls of one answer. A protocol's subclass decides in `_place` which call a fragment belongs to."""
+
+    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
+        """`tools`: the request's tools by name, and whether they have required parameters."""
+        self._tools = tools or {}
+        self._opened: list[OpenCall] = []
+        self._counts: dict[int, int] = {}
+        self._not_over: dict[int, dict[int, OpenCall]] = {}
+        """By choice, the calls of which the protocol has not said yet that they are over."""
+        self._cut: set[int] = set()
+        """Choices that the protocol said to be cut off."""
+        self._failed = False
+        """Whether the provider reported an error."""
+        self._beyond: OpenCall | None = None
+        """What stands for all calls beyond those that are kept apart; nobody hears of it."""
+        self.overflowed = False
+        """Whether more calls came than are kept apart."""
+
+    def take(self, fragment: Fragment, event: int) -> OpenCall | None:
+        """The call that `fragment` of event number `event` belongs to, with the fragment in it.
+
+        `None` where it closes something that is no call: an Anthropic stop does not say what it stops. And where the
+        call is one more than are kept apart.
+        """
+        call = self._place(fragment, event)
+        if call is None or call is self._beyond:
+            return None
+        call.runs.add(event)
+        if call.over and fragment.phase is Phase.MORE and fragment.arguments:
+            self._reopen(call)
+        self._fill(call, fragment)
+        return call
+
+    def hear(self, said: Said, event: int) -> list[Heard]:
+        """All fragments of an event, each with the call that it was put into; then what it says to be over is over."""
+        heard = []
+        for fragment in said.fragments:
+            call = self.take(fragment, event)
+            if call is not None:
+                heard.append(Heard(fragment, call))
+        if said.finishes or said.end or said.error is not None:
+            self.conclude(said)
+        return heard
+
+    def conclude(self, said: Said) -> None:
+        """Take what an event says of the turn: a finish ends its choice's calls, the stream's end those of all.
+
+        Where it says that the turn was cut off, or an error came, it does not.
+        """
+        self._failed = self._failed or said.error is not None
+        for finish in said.finishes:
+            if is_cut(finish.reason):
+                self._cut.add(finish.choice)
+            elif finish.reason and finish.choice not in self._cut and not self._failed:
+                self._end(finish.choice)
+        if said.end and not self._failed:
+            for choice in [choice for choice in self._not_over if choice not in self._cut]:
+                self._end(choice)
+
+    def resolved(self) -> list[Call]:
+        """What was meant, in order of appearance. May be asked at any time."""
+        kept: list[Call] = []
+        for opened in self._opened:
+            call = self._resolve(opened)
+            if call.name or call.id or not opened.arguments.empty:
+                kept.append(call)
+        return _numbered(_said_once(kept))
+
+    def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
+        raise NotImplementedError
+
+    def _open(self, fragment: Fragment) -> OpenCall:
+        if len(self._opened) >= MAX_CALLS:
+            self.overflowed = True
+            self._beyond = self._beyond or OpenCall(fragment, MAX_CALLS)
+            return self._beyond
+        position = self._counts.get(fragment.choice, 0)
+        self._counts[fragment.choice] = position + 1
+        call = OpenCall(fragment, position)
+        self._opened.append(call)
+        self._not_over.setdefault(call.choice, {})[id(call)] = call
+        return call
+
+    def _end(self, choice: int) -> None:
+        for call in self._not_over.pop(choice, {}).values():
+            call.over = not call.cut
+
+    def _reopen(self, call: OpenCall) -> None:
+        call.over = False
+        self._not_over.setdefault(call.choice, {})[id(call)] = call
+
+    def _fill(self, call: OpenCall, fragment: Fragment) -> None:
+        if fragment.name:
+            call.name = _joined_name(call, known(fragment.name))
+        if fragment.phase is Phase.MORE:
+            if isinstance(fragment.arguments, str):
+                call.arguments.add(fragment.arguments)
+        else:
+            self._fill_phase(call, fragment)
+        if not call.id:
+            call.id = known(fragment.id)
+        if not call.item_id:
+            call.item_id = known(fragment.item_id)
+
+    def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
+        """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
+        if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
+            said = fragment.arguments
+            if isinstance(said, str) and said and _says_more(call, said):
+                call.arguments = ArgumentText()
+                call.arguments.add(said)
+            call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
+            self._said_over(call, fragment)
+        elif isinstance(fragment.arguments, str):
+            call.arguments.add(fragment.arguments)
+
+    def _said_over(self, call: OpenCall, fragment: Fragment) -> None:
+        """A fragment says the call whole, or closes it: by itself that ends none, but in protocols that say so."""
+
+    def _resolve(self, opened: OpenCall) -> Call:
+        text, whole = opened.meant(may_be_empty=not self._tools.get(opened.name, False))
+        return Call(
+            opened.choice,
+            opened.position,
+            opened.kind,
+            opened.id,
+            opened.name,
+            text,
+            whole,
+            opened.guessed,
+            opened.runs,
+        )
+
+
+def _says_more(call: OpenCall, said: str) -> bool:
+    """Whether arguments that are said once more count: those that came are not whole, and these are no mere part."""
+    if call.kind is Kind.CUSTOM:
+        return True
+    if call.arguments.whole:
+        return False
+    whole = ArgumentText()
+    whole.add(said)
+    closed = whole.ended and said.lstrip().startswith(("{", "[", '"'))
+    return call.arguments.empty or closed or said.startswith(call.arguments.text())
+
+
+def same_arguments(one: str, other: str) -> bool:
+    """Whether two argument texts mean the same: equal, or equal as JSON."""
+    return one == other or meaning(one) == meaning(other)
+
+
+def _said_once(calls: list[Call]) -> list[Call]:
+    """Without calls that only say one of the others again, under its id."""
+    kept: list[Call] = []
+    first: dict[tuple[int, str], Call] = {}
+    said: dict[tuple[int, str, str, str], Call] = {}
+    again: dict[int, list[Runs]] = {}
+    for call in calls:
+        twin = first.setdefault((call.choice, call.id), call)
+        if twin is call or not (call.id and call.complete):
+            kept.append(call)
+            continue
+        if twin.complete and id(twin) not in again:
+            again[id(twin)] = [twin.events]
+            said.setdefault(_meaning(twin), twin)
+        twin = said.setdefault(_meaning(call), call)
+        if twin is call:
+            kept.append(call)
+        else:
+            again.setdefault(id(twin), [twin.events]).append(call.events)
+    for call in kept:
+        if len(parts := again.get(id(call), [])) > 1:
+            call.events = _merged(parts)
+    return kept
+
+
+def _meaning(call: Call) -> tuple[int, str, str, str]:
+    """Equal for calls that say the same."""
+    return call.choice, call.id, call.name, meaning(call.arguments)
+
+
+def _merged(parts: list[Runs]) -> Runs:
+    merged = Runs()
+    for number in sorted({number for part in parts for number in part}):
+        merged.add(number)
+    return merged
+
+
+def _joined_name(call: OpenCall, name: str) -> str:
+    """A later name joins while no arguments have come, replaces where it extends, and repeats where it is equal."""
+    if not name or name == call.name:
+        return call.name
+    if not call.name or name.startswith(call.name):
+        return name
+    return call.name + name if call.arguments.empty else call.name
+
+
+def _numbered(calls: list[Call]) -> list[Call]:
+    """Positions made dense again per choice, after phantoms and repetitions fell away."""
+    counts: dict[int, int] = {}
+    for call in calls:
+        call.position = counts.get(call.choice, 0)
+        counts[call.choice] = call.position + 1
+    return calls

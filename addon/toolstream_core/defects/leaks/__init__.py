@@ -1,5 +1,0 @@
-"""Calls that are written as text: the syntaxes, and the reader that finds them. Knows no protocol."""
-
-from toolstream_core.defects.leaks.scanner import Leaked, Scanner, marks
-
-__all__ = ["Leaked", "Scanner", "marks"]

@@ -1,0 +1,56 @@
+"""Who has to do with the events of one answer: what the pipeline is handed when it knows the dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.engine.chain import Breaking, Chain
+    from toolstream_core.model import Observer
+    from toolstream_core.protocols.protocol import Dialect
+    from toolstream_core.stages.stage import Mended
+    from toolstream_core.wire.frame import Framer
+
+
+def unmarked(raw: bytes) -> bool:
+    """No text is of interest."""
+    del raw
+    return False
+
+
+def never(raw: bytes, frames: int) -> bool:
+    """No frame is known to say nothing."""
+    del raw, frames
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who has to do with the events of one answer."""
+
+    observers: Sequence[Observer] = ()
+    faults: Breaking | None = None
+    """What breaks the stream on purpose, before anybody sees it."""
+    judge: Chain | None = None
+    """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
+    stages: Chain | None = None
+    """What judges it, and mends and shapes it for the client."""
+    told: Callable[[], Sequence[Heard]] | None = None
+    """The fragments of the event that was told last, where every stage goes by the calls of the stream as it came:
+    such events may go by without them."""
+    marks: Callable[[bytes], bool] = unmarked
+    """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
+    brackets: bool = True
+    """Whether brackets within a string of the arguments may go by like other text."""
+    watched: bool = False
+    """Whether somebody wants to be told of single events."""
+    changes: Callable[[], Sequence[Mended]] = tuple
+    """What was changed in the event that was told last."""
+
+
+type Begin = Callable[[Dialect, Framer], Plan]
+"""Called once, when the dialect is known and how its answer is framed."""

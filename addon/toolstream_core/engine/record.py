@@ -1,0 +1,237 @@
+"""What one answer was: the one record that every report prints, and the observer that gathers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.calls import Heard
+from toolstream_core.model import Call, Exchange, Finding, Kind, Said
+from toolstream_core.protocols import request
+from toolstream_core.stages import stream_checks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.faults.picker import Picker
+    from toolstream_core.model import Event, Passed
+    from toolstream_core.protocols import Dialect
+    from toolstream_core.stages.stage import Mended
+
+MAX_FINDINGS = 1000
+"""Findings of one answer that are kept; more of the same help nobody."""
+
+
+class Note(NamedTuple):
+    """What was done to an answer beside its events, or could not be done."""
+
+    name: str
+    """Of the defect or the shape that it was done for."""
+    message: str
+
+
+class Injected(NamedTuple):
+    """A fault that was aimed at an answer."""
+
+    spec: str
+    drawn: int
+    """How many calls, or streams, were drawn to be hit."""
+    changes: int
+    """How many changes were made: none, where the fault found nothing to act on."""
+
+
+@dataclass(slots=True)
+class Record:
+    """One answer, streamed or whole. Shape of its JSON: `docs/inspect.schema.json`."""
+
+    source: str
+    dialect: str
+    host: str
+    model: str | None
+    streamed: bool = True
+    events: int = 0
+    """Frames that carry data, `[DONE]` among them."""
+    bytes: int = 0
+    """Decoded bytes of the body."""
+    finish: list[str] = field(default_factory=list)
+    """Finish reasons in order of appearance, one entry for each time one was said."""
+    ended: bool = False
+    """Whether the protocol's own end was seen: a finish reason or the terminal event."""
+    broken: str | None = None
+    """How the connection broke before the body's end, where it did."""
+    error: str | None = None
+    """The first in-band error."""
+    calls: list[Call] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    mended: int = 0
+    """Events that were rewritten for the client."""
+    changes: list[str] = field(default_factory=list)
+    """Names of the defects and shapes for which they were, in order of appearance."""
+    notes: list[Note] = field(default_factory=list)
+    faults: list[Injected] = field(default_factory=list)
+    """What was done to break it on purpose."""
+
+
+class Sink:
+    """Is told of an answer as it comes; a sink takes up what it wants to hear."""
+
+    live = False
+    """Whether it wants to be told of the events; every sink is told of the end."""
+    each = False
+    """Whether it wants frames that say nothing one by one, not several at once."""
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """So many frames from number `first` on, of `size` bytes, without anything that concerns tool calls."""
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        """An event that says something, with its fragments resolved."""
+
+    def goes_by(self, event: Event, told: Sequence[Heard], change: Mended | None) -> None:
+        """An event that is as the one told last but for its arguments, and what it becomes if it is changed."""
+        self.heard(event, event.said, told)
+        if change is not None:
+            self.mended(change)
+
+    def found(self, finding: Finding) -> None:
+        """Something is wrong with the event that was told last, or shows in it."""
+
+    def mended(self, mended: Mended) -> None:
+        """An event was rewritten for the client."""
+
+    def ended(self, record: Record) -> None:
+        """The answer is over."""
+
+
+class Reader:
+    """Gathers the record of one answer, telling `sinks` as it goes. An observer of the pipeline."""
+
+    def __init__(
+        self, dialect: Dialect, exchange: Exchange, sinks: Sequence[Sink] = (), *, streamed: bool = True
+    ) -> None:
+        """`exchange.request` gives the tools offered, which are evidence for reading."""
+        self._record = Record(
+            exchange.source, dialect.name, exchange.host, request.model(exchange.request), streamed=streamed
+        )
+        self._model: str | None = None
+        self._calls = dialect.calls(request.tools(exchange.request))
+        self._sinks = tuple(sinks)
+        self._live = tuple(sink for sink in sinks if sink.live)
+        self.each = any(sink.each for sink in self._live)
+        self._framing = stream_checks.Framing(self.found, dialect.quiet)
+        self.faults: Sequence[Picker] = ()
+        """The faults that were aimed at this answer."""
+        self._found: set[tuple[str, int, int | None]] = set()
+        self.told: Sequence[Heard] = ()
+        """The fragments of the event that was read last, with their calls."""
+        self.changes: list[Mended] = []
+        """What was changed in that event."""
+        self._recovered: list[Call] = []
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody wants to be told of single events."""
+        return bool(self._live)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the answer's end was seen, and all of its calls."""
+        return self._record.ended and all(call.complete for call in self._calls.resolved())
+
+    def found(self, finding: Finding) -> None:
+        """Take a finding, and tell it; the same one only once, whoever found it."""
+        key = (finding.code, finding.event, finding.call)
+        if len(self._record.findings) < MAX_FINDINGS and key not in self._found:
+            self._found.add(key)
+            self._record.findings.append(finding)
+            for sink in self._live:
+                sink.found(finding)
+
+    def mended(self, mended: Mended) -> None:
+        """Take a change, and tell it."""
+        self.changes.append(mended)
+        if mended.kind != "fault":
+            self._record.mended += 1
+            self._record.changes += [name for name in mended.rows if name not in self._record.changes]
+        for sink in self._live:
+            sink.mended(mended)
+
+    def noted(self, name: str, message: str) -> None:
+        """Take what was done, or could not be done, beside the events."""
+        self._record.notes.append(Note(name, message))
+
+    def recovered(self, calls: Sequence[Call]) -> None:
+        """Take calls that never came and were woven in."""
+        self._recovered += calls
+
+    def __call__(self, event: Event) -> None:
+        """Take the next event."""
+        record, frame = self._record, event.frame
+        record.bytes += len(frame.raw)
+        self.told = ()
+        self.changes = []
+        if frame.data is None:
+            self._framing.without_data(frame)
+            return
+        record.events += 1
+        self._heard(event, event.said)
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """Count frames that say nothing of tool calls."""
+        self._record.bytes += size
+        self._record.events += frames
+        for sink in self._live:
+            sink.quiet(first, frames, size)
+
+    def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
+        """Tell an event that goes by unparsed, and its change; `went_by` counts both."""
+        told = (Heard(event.said.fragments[0], call),)
+        for sink in self._live:
+            sink.goes_by(event, told, change)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """Take events that went by unparsed."""
+        record = self._record
+        record.bytes += passed.size
+        record.events += passed.events
+        record.mended += passed.events if passed.changed else 0
+        call.runs.extend(passed.first, passed.events)
+        call.arguments.add_passed(passed)
+
+    def finished(self, *, broken: str | None = None, unread: str | None = None) -> Record:
+        """The record, complete but for what faults still do. `unread`: why reading stopped before the end."""
+        record = self._record
+        if not (broken and record.ended and stream_checks.BY_CLIENT.search(broken)):
+            record.broken = broken
+        record.model = self._model or record.model
+        record.calls = self._calls.resolved()
+        record.findings = [*record.findings, *stream_checks.check(record, unread)][:MAX_FINDINGS]
+        return record
+
+    def tell_end(self) -> None:
+        """Tell that the answer is over: whatever was done to it has been done."""
+        record = self._record
+        record.calls += self._recovered
+        record.faults = [Injected(pick.fault.spec, pick.rolled, pick.touched) for pick in self.faults]
+        for sink in self._sinks:
+            sink.ended(record)
+
+    def _heard(self, event: Event, said: Said) -> None:
+        record, number = self._record, event.frame.number
+        told = self.told = self._calls.hear(said, number)
+        if said.model and self._model is None:
+            self._model = said.model
+        reasons = [finish.reason for finish in said.finishes if finish.reason]
+        if reasons or said.end:
+            record.finish.extend(reasons)
+            record.ended = True
+        if said.error and record.error is None:
+            record.error = said.error
+        for sink in self._live:
+            sink.heard(event, said, told)
+        self._framing.with_data(event.frame, said)
+
+
+def runs_on_client(call: Call) -> bool:
+    """Whether the client runs `call` and so must understand it."""
+    return call.kind is not Kind.SERVER

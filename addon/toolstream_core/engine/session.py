@@ -1,0 +1,229 @@
+"""Reads and rewrites one answer: which stages it meets, and what is told of it. The same for live and saved ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.framing import BODY_NOT_STREAM
+from toolstream_core.defects.leak import LEAK
+from toolstream_core.engine.chain import Breaking, Chain, Hear, hearing
+from toolstream_core.engine.pipeline import Pipeline
+from toolstream_core.engine.plan import Plan
+from toolstream_core.engine.record import Reader
+from toolstream_core.engine.rewriting import Rewriter
+from toolstream_core.faults.picker import Picker
+from toolstream_core.protocols import DIALECTS, request
+from toolstream_core.protocols import asked as asked_read
+from toolstream_core.protocols.injectors import PLANTS
+from toolstream_core.protocols.repairs import MENDERS
+from toolstream_core.protocols.shapes import SHAPES
+from toolstream_core.settings import NOTHING, PARTS, SAFE, Settings
+from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.leaks import marks
+from toolstream_core.stages.repair.leaked_calls import LeakMender
+from toolstream_core.stages.stage import Audited, Context, nobody
+from toolstream_core.wire.write import SseWriter, Unwritten, writer_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from toolstream_core.engine.record import Record, Sink
+    from toolstream_core.model import Exchange, Finding
+    from toolstream_core.protocols import Dialect
+    from toolstream_core.stages.stage import Mended, Mender, Stage
+    from toolstream_core.wire.frame import Framer
+
+
+_FAILED = 400
+"""From this status on an answer is an error, and whole by right."""
+LEAK_CODES = frozenset(row.code for row in LEAK)
+
+
+@dataclass
+class Body:
+    """One answer on its way: bytes in, bytes out, and the record of it."""
+
+    exchange: Exchange
+    settings: Settings = NOTHING
+    sinks: Callable[[Dialect], Sequence[Sink]] = lambda dialect: ()  # noqa: ARG005
+    dialects: Sequence[Dialect] = DIALECTS
+    ids: AnswerIds = field(default_factory=AnswerIds)
+    number: int = 0
+    """Which stream of its run it is: faults are drawn by it."""
+    transit: Sequence[Picker] = ()
+    """Faults of time that act on it further on, to be told with the others."""
+
+    def __post_init__(self) -> None:
+        """Build the pipeline."""
+        make = Rewriter if self.settings.rewrites else Pipeline
+        self.pipeline = make(self.dialects, self.exchange, self._begin)
+        self.reader: Reader | None = None
+        self._pickers: list[Picker] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """As `Pipeline.feed`."""
+        gone = self.pipeline.glance(chunk)
+        if gone is None:
+            return self.pipeline.feed(chunk)
+        return [gone] if gone else []
+
+    def end(self, *, broken: str | None = None) -> list[bytes]:
+        """What is still to go on at the body's end; `broken` says how the connection broke, where it did."""
+        self.pipeline.clean = broken is None
+        return self.pipeline.feed(b"")
+
+    def record(self, *, broken: str | None = None, told: bool = True) -> Record | None:
+        """What the answer was, once it is over; `None` where it is no LLM's.
+
+        A body whose coding cannot be undone is an LLM's where the request asked for one. Where it is not `told`
+        now, `Reader.tell_end` does so later.
+        """
+        if self.reader is None and self.pipeline.failure is not None and self.pipeline.error is None:
+            self.reader = self._asked()
+        if self.reader is None:
+            return None
+        record = self.reader.finished(broken=broken, unread=self.pipeline.failure)
+        if told:
+            self.reader.tell_end()
+        return record
+
+    def _asked(self) -> Reader | None:
+        """The reader of an answer of which nothing could be read."""
+        wanted = asked_read.read(self.exchange.path, self.exchange.request)
+        for dialect in self.dialects:
+            if wanted is not None and dialect.name == wanted.dialect:
+                streamed = wanted.form is not asked_read.Form.WHOLE
+                return Reader(dialect, self.exchange, self.sinks(dialect), streamed=streamed)
+        return None
+
+    def _begin(self, dialect: Dialect, framer: Framer) -> Plan:
+        writer = writer_for(framer)
+        reader = self.reader = Reader(dialect, self.exchange, self.sinks(dialect), streamed=writer is not None)
+        if writer is None:
+            asked = self.exchange.path and request.wants_stream(self.exchange.path, self.exchange.request)
+            if asked and self.exchange.status < _FAILED:
+                reader.found(BODY_NOT_STREAM.found(0, "a stream was asked for, and a whole JSON body came"))
+            return Plan([reader])
+        self._dialect, self._writer = dialect, writer
+        return self._plan(reader, MENDERS.get(dialect.name, ()))
+
+    def _plan(self, reader: Reader, menders: Sequence[type[Mender]]) -> Plan:
+        """Who has to do with the events of an answer that streams."""
+        faults = self._faults(self._mended)
+        reader.faults = [*self._pickers, *self.transit]
+        repairs = self.settings.repairs
+        heard = _told_by(reader)
+        judges: list[Stage] = []
+        stages: list[Stage] = []
+        if repairs == SAFE:
+            stages += [mender(self._context(repairs, reader.found, self._mended)) for mender in menders]
+        else:
+            context = replace(self._context(SAFE, reader.found), ids=AnswerIds(), judging=True)
+            if isinstance(context.writer, SseWriter):
+                context.writer = Unwritten()
+            judges += [mender(context) for mender in menders]
+            if repairs:
+                stages += [mender(self._context(repairs, mended=self._mended)) for mender in menders]
+        shapes = SHAPES.get(self._dialect.name, {})
+        for name in (name for name in self.settings.shapes if name in shapes):
+            context = self._context(mended=self._mended)
+            stages.append(Audited(context, shapes[name](context), "shape", name))
+        told = len(menders)
+        if repairs & LEAK_CODES:
+            stages.insert(0, LeakMender(self._context(repairs, mended=self._mended)))
+            told = 1
+        judges.insert(0, LeakMender(self._context(found=reader.found)))
+        judge = self._chain(judges, heard, len(judges))
+        alike = len(stages) in {0, told}
+        return Plan(
+            [reader],
+            self._breaking(faults),
+            judge,
+            self._chain(stages, heard, told),
+            (lambda: reader.told) if alike else None,
+            marks,
+            watched=reader.wanted,
+            changes=lambda: reader.changes,
+        )
+
+    def _mended(self, change: Mended) -> None:
+        """Take a change, where the client gets what came of it."""
+        if self.reader is not None and not (isinstance(self.pipeline, Rewriter) and self.pipeline.in_vain):
+            self.reader.mended(change)
+
+    def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:
+        """The stages that break this stream."""
+        stages: list[Stage] = []
+        plants = PLANTS.get(self._dialect.name, {})
+        shapes = SHAPES.get(self._dialect.name, {})
+        asked = asked_read.model_of(self.exchange.path, self.exchange.request)
+        turn = asked_read.turn(self.exchange.request)
+        for place, (fault, budget) in enumerate(self.settings.faults):
+            if not fault.reaches(host=self.exchange.host, path=self.exchange.path, model=asked, turn=turn):
+                continue
+            pick = Picker(fault, f"{self.settings.seed}|{self.number}|{place}", budget)
+            self._pickers.append(pick)
+            for part in PARTS.get(fault.name, (fault.name,)):
+                context = self._context(mended=mended)
+                if part in plants:
+                    stages.append(Audited(context, plants[part](context, pick), "fault", fault.name))
+                elif part in shapes and pick.stream():
+                    counted = self._context(mended=partial(_counted, pick, mended))
+                    stages.append(Audited(counted, shapes[part](counted), "fault", fault.name))
+        return stages
+
+    def _context(
+        self,
+        repairs: frozenset[str] = frozenset(),
+        found: Callable[[Finding], None] = nobody,
+        mended: Callable[[Mended], None] = nobody,
+    ) -> Context:
+        schemas = request.schemas(self.exchange.request)
+        return Context(self.exchange, schemas, self._dialect.name, repairs, self._writer, self.ids, found, mended)
+
+    def _chain(self, stages: Sequence[Stage], told: Hear, share: int) -> Chain | None:
+        """The stages in a row; the first `share` of them see the calls of the stream as it came."""
+        hears = [told] * min(share, len(stages)) + self._hears(len(stages) - share)
+        return Chain(list(zip(stages, hears, strict=True)), self._dialect.read) if stages else None
+
+    def _breaking(self, stages: Sequence[Stage]) -> Breaking | None:
+        return (
+            Breaking(list(zip(stages, self._hears(len(stages)), strict=True)), self._dialect.read) if stages else None
+        )
+
+    def _hears(self, count: int) -> list[Hear]:
+        """Resolvers for so many stages that each see another stream."""
+        tools = request.tools(self.exchange.request)
+        return [hearing(self._dialect.calls(tools)) for _ in range(count)]
+
+
+def _counted(pick: Picker, mended: Callable[[Mended], None], change: Mended) -> None:
+    """A shape within a fault is counted by its changes: it knows nothing of faults."""
+    pick.acted()
+    mended(change)
+
+
+def _told_by(reader: Reader) -> Hear:
+    """The calls that the reader has resolved already."""
+    return lambda event: reader.told if event.frame.data is not None else ()
+
+
+def read_body(
+    chunks: Iterable[bytes],
+    exchange: Exchange,
+    *,
+    broken: str | None = None,
+    sinks: Sequence[Sink] = (),
+    dialects: Sequence[Dialect] = DIALECTS,
+) -> Record | None:
+    """The record of a body at hand, or `None` where it is no LLM answer; takes no more chunks than it reads."""
+    body = Body(exchange, sinks=lambda dialect: sinks, dialects=dialects)  # noqa: ARG005
+    for chunk in chunks:
+        if chunk:
+            body.feed(chunk)
+        if not body.pipeline.reading:
+            break
+    body.end(broken=broken)
+    return body.record(broken=broken)

@@ -1,0 +1,229 @@
+"""How the events around Anthropic's content blocks are broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Kind, Phase
+from toolstream_core.protocols.anthropic.inject.base import DELTA, START, STOP, Payload
+from toolstream_core.protocols.anthropic.inject.block import said, value, with_text
+from toolstream_core.stages.inject.injector import Pick, Plant
+from toolstream_core.stages.inject.markup import MARKUP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event
+    from toolstream_core.stages.stage import Context
+    from toolstream_core.wire.frame import Frame
+
+
+_PIECE = 7
+"""Characters of one delta."""
+
+
+class MessagePlant(Plant):
+    """Changes the events around the blocks."""
+
+    def __init__(self, context: Context, pick: Pick) -> None:
+        """As `Plant`."""
+        super().__init__(context, pick)
+        self.calls: list[OpenCall] = []
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        for fragment, call in heard:
+            if fragment.phase is Phase.OPEN and call.kind is Kind.FUNCTION:
+                self.calls.append(call)
+        payload = event.frame.json
+        if not isinstance(payload, dict) or not self._pick.stream():
+            return [event.frame]
+        frames = list(self.changed(event, payload, heard[0].call if heard else None))
+        if len(frames) != 1 or frames[0] is not event.frame:
+            self._pick.acted()
+        return frames
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """What the event becomes."""
+        raise NotImplementedError
+
+    def rewrite(self, event: Event, payload: Payload) -> Frame:
+        """The event with another payload."""
+        return self._context.writer.rewrite(event.frame, payload)
+
+    def make(self, event: Event, payload: Payload) -> Frame:
+        """A new event."""
+        return self._context.writer.make(payload, event.frame.number, str(payload["type"]))
+
+
+class MissingEventName(MessagePlant):
+    """Events have no event line."""
+
+    each = True
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        del call
+        if not event.frame.name:
+            return [event.frame]
+        return [self._context.writer.rewrite(event.frame, payload, "")]
+
+
+class NullUsage(MessagePlant):
+    """Usage is null."""
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        del call
+        if payload.get("type") == "message_delta":
+            return [self.rewrite(event, {**payload, "usage": None})]
+        return [event.frame]
+
+
+class _Reason(MessagePlant):
+    """Changes the event that says the stop reason."""
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        del call
+        if payload.get("type") != "message_delta" or not self.calls or not isinstance(payload.get("delta"), dict):
+            return [event.frame]
+        return self.reason(event, payload)
+
+    def reason(self, event: Event, payload: Payload) -> Iterable[Frame]:
+        """What that event becomes."""
+        raise NotImplementedError
+
+
+class WrongFinish(_Reason):
+    """The stop reason is `end_turn`."""
+
+    def reason(self, event: Event, payload: Payload) -> Iterable[Frame]:
+        """As `_Reason.reason`."""
+        return [self.rewrite(event, {**payload, "delta": {**payload["delta"], "stop_reason": "end_turn"}})]
+
+
+class ForeignFinish(_Reason):
+    """The stop reason is Chat Completions' word."""
+
+    def reason(self, event: Event, payload: Payload) -> Iterable[Frame]:
+        """As `_Reason.reason`."""
+        return [self.rewrite(event, {**payload, "delta": {**payload["delta"], "stop_reason": "tool_calls"}})]
+
+
+class MissingFinish(_Reason):
+    """No event says a stop reason."""
+
+    def reason(self, event: Event, payload: Payload) -> Iterable[Frame]:
+        """As `_Reason.reason`."""
+        return []
+
+
+class MissingDone(MessagePlant):
+    """`message_stop` does not come."""
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        del call
+        return [] if payload.get("type") == "message_stop" else [event.frame]
+
+
+class RestartedStream(MessagePlant):
+    """A second message begins behind the first call."""
+
+    _start: Payload | None = None
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        if payload.get("type") == "message_start":
+            self._start = payload
+        if payload.get("type") != STOP or call is None or self._start is None:
+            return [event.frame]
+        start, self._start = self._start, None
+        return [event.frame, self.make(event, start)]
+
+
+class MissingCalls(MessagePlant):
+    """No block is a call; the stop reason is as it was."""
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        return [] if call is not None and call.kind is Kind.FUNCTION else [event.frame]
+
+
+class TruncatedStream(MessagePlant):
+    """The body ends, in good order, inside the first call's arguments."""
+
+    _over = False
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        if self._over:
+            return []
+        if call is None or not call.arguments.whole or not said(payload):
+            return [event.frame]
+        self._over = True
+        return [self.rewrite(event, with_text(payload, said(payload).rstrip()[:-1]))]
+
+
+class InBandError(TruncatedStream):
+    """An error event comes instead of the rest of the first call."""
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        before = self._over
+        frames = list(super().changed(event, payload, call))
+        if before or not self._over:
+            return frames
+        error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        return [*frames, self.make(event, error)]
+
+
+class UnparsableData(MessagePlant):
+    """The first event with arguments lacks its last byte."""
+
+    _done = False
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        del call
+        if self._done or not said(payload):
+            return [event.frame]
+        self._done = True
+        return [self._context.writer.rewrite(event.frame, (event.frame.data or b"")[:-1])]
+
+
+class Leaked(MissingCalls):
+    """Calls come as text, in a syntax of some model; the stop reason says that the turn is over."""
+
+    def __init__(self, context: Context, pick: Pick, row: str) -> None:
+        """`row` is the name of the syntax's row."""
+        super().__init__(context, pick)
+        self._row = row
+
+    def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
+        """As `MessagePlant.changed`."""
+        delta = payload.get("delta")
+        if payload.get("type") != "message_delta" or not self.calls or not isinstance(delta, dict):
+            return super().changed(event, payload, call)
+        index = self.calls[0].index
+        place = {"index": index} if isinstance(index, int) else {}
+        text = "\n".join(self._text(one) for one in self.calls)
+        ending = {**payload, "delta": {**delta, "stop_reason": "end_turn"}}
+        return [
+            self.make(event, {"type": START, **place, "content_block": {"type": "text", "text": ""}}),
+            *(self.make(event, {"type": DELTA, **place, "delta": delta}) for delta in _pieces(text)),
+            self.make(event, {"type": STOP, **place}),
+            self.rewrite(event, ending),
+        ]
+
+    def _text(self, call: OpenCall) -> str:
+        arguments = value(call)
+        return MARKUP[self._row](call.name, arguments if isinstance(arguments, dict) else {})
+
+
+def _pieces(text: str) -> Iterable[Payload]:
+    """Deltas of a text, cut as providers do: inside tags and tokens too."""
+    for at in range(0, len(text), _PIECE):
+        yield {"type": "text_delta", "text": text[at : at + _PIECE]}

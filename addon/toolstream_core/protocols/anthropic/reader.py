@@ -1,0 +1,167 @@
+"""Anthropic Messages: content blocks, `input_json_delta`.
+
+https://docs.claude.com/en/docs/build-with-claude/streaming
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import AnthropicCalls
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
+from toolstream_core.protocols.in_band_errors import error_text, unread_error
+from toolstream_core.protocols.protocol import Dialect, may_hide_letters
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Absent, Json
+    from toolstream_core.wire.frame import Frame
+
+_EVENTS = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    }
+)
+
+
+def _quiet(raw: bytes, frames: int) -> bool:
+    """Deltas of text or thinking. The event's name may stand in its JSON or before it."""
+    find = raw.find
+    if find(b"partial_json") >= 0 or find(b"_block_st") >= 0 or find(b"message_") >= 0 or find(b"error") >= 0:
+        return False
+    if may_hide_letters(raw):
+        return False
+    return raw.count(b'"text_delta"') + raw.count(b'"thinking_delta"') == frames
+
+
+def _read(frame: Frame) -> Said:
+    payload = frame.json
+    if not isinstance(payload, dict):
+        return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
+    match kind_of(payload, frame.name):
+        case "content_block_start":
+            return _start(payload)
+        case "content_block_delta":
+            return _delta(payload)
+        case "content_block_stop":
+            return Said((Fragment(index=_index(payload), phase=Phase.CLOSE),))
+        case "message_start":
+            model = json_access.get(payload, "message", "model")
+            return Said(model=model if isinstance(model, str) else None)
+        case "message_delta":
+            reason = json_access.get(payload, "delta", "stop_reason")
+            return Said(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else ())
+        case "message_stop":
+            return Said(end=True)
+    error = error_text(payload, frame.name)
+    return Said(error=error) if error else SILENCE
+
+
+def kind_of(payload: dict[str, Json], name: str) -> str:
+    """What an event is: its type, or the event line's `name` where it has none; `""` where the type is no text."""
+    kind = payload.get("type", name)
+    return kind if isinstance(kind, str) else ""
+
+
+def _start(payload: dict[str, Json]) -> Said:
+    block = payload.get("content_block")
+    if not isinstance(block, dict):
+        return SILENCE
+    kind = _kind(block)
+    if kind is None:
+        text = block.get("text")
+        return Said(text=text) if text and isinstance(text, str) else SILENCE
+    return Said((_call(block, kind, _index(payload), Phase.OPEN),))
+
+
+def _kind(block: dict[str, Json]) -> Kind | None:
+    """Who runs the call that a block is: the client `tool_use` alone, the provider whatever else has an input."""
+    said = block.get("type")
+    if said == "tool_use":
+        return Kind.FUNCTION
+    return Kind.SERVER if "input" in block or (isinstance(said, str) and said.endswith("_tool_use")) else None
+
+
+def _index(payload: dict[str, Json]) -> int | Absent:
+    """The block's place; what is no number says as little as nothing."""
+    index = json_access.integer(payload.get("index"))
+    return index if isinstance(index, int) else ABSENT
+
+
+def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
+    said, _ = json_access.argument_text(block.get("input", ABSENT))
+    if phase is Phase.OPEN and isinstance(said, str) and said.strip() in {"{}", ""}:
+        said = ABSENT
+    return Fragment(
+        0,
+        index,
+        json_access.text(block.get("id", ABSENT)),
+        ABSENT,
+        json_access.text(block.get("name", ABSENT)),
+        said,
+        json_access.text(block.get("type", ABSENT)),
+        phase,
+        kind,
+    )
+
+
+def _delta(payload: dict[str, Json]) -> Said:
+    delta = payload.get("delta")
+    if not isinstance(delta, dict):
+        return SILENCE
+    if "partial_json" in delta:
+        said, as_wanted = json_access.argument_piece(delta["partial_json"])
+        index = _index(payload)
+        return Said((Fragment(index=index, arguments=said, phase=Phase.MORE, as_wanted=as_wanted),))
+    text, thought = delta.get("text"), delta.get("thinking")
+    if thought and isinstance(thought, str):
+        return Said(thought=thought)
+    return Said(text=text) if text and isinstance(text, str) else SILENCE
+
+
+def _answer(payload: Json) -> Said:
+    fragments: list[Fragment] = []
+    texts: list[str] = []
+    for place, block in enumerate(json_access.items(json_access.get(payload, "content"))):
+        if not isinstance(block, dict):
+            continue
+        kind = _kind(block)
+        if kind is not None:
+            fragments.append(_call(block, kind, place, Phase.WHOLE))
+        elif isinstance(text := block.get("text"), str):
+            texts.append(text)
+    reason, model = json_access.get(payload, "stop_reason"), json_access.get(payload, "model")
+    return Said(
+        tuple(fragments),
+        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        "".join(texts),
+        model if isinstance(model, str) else None,
+        error_text(payload, ""),
+        end=True,
+    )
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    if not isinstance(payload, dict):
+        return False
+    kind = kind_of(payload, name)
+    if kind == "message":
+        return isinstance(payload.get("content"), list) and "stop_reason" in payload
+    return kind in _EVENTS and "response_id" not in payload
+
+
+ANTHROPIC = Dialect(
+    name="anthropic",
+    paths=re.compile(r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$"),
+    calls=AnthropicCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

@@ -1,0 +1,1 @@
+"""protocols/anthropic/repair"""

@@ -1,0 +1,129 @@
+"""How an Anthropic message ends: stop reasons judged and mended, and what is missing at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.finish import (
+    FOREIGN_FINISH,
+    MISSING_CALLS,
+    MISSING_DONE,
+    MISSING_FINISH,
+    REPEATED_STOP,
+    WRONG_FINISH,
+)
+from toolstream_core.defects.framing import NULL_USAGE
+from toolstream_core.defects.row import WARNING
+from toolstream_core.protocols.anthropic.repair.last_frame import was_end
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.anthropic.repair.block_sequence import BlocksMender as AnthropicMender
+    from toolstream_core.wire.frame import Frame
+
+_OURS: Final = {
+    "stop": "end_turn",
+    "STOP": "end_turn",
+    "completed": "end_turn",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "length": "max_tokens",
+    "MAX_TOKENS": "max_tokens",
+    "content_filter": "refusal",
+}
+"""Other protocols' words for what Messages say."""
+_OF_A_STOP: Final = frozenset({"type", "amazon-bedrock-invocationMetrics"})
+"""All that an event says that stops a message."""
+
+type Payload = dict[str, Json]
+
+
+class Endings:
+    """The end of one message."""
+
+    def __init__(self, mender: AnthropicMender) -> None:
+        """For one stream."""
+        self._mender = mender
+        self.failed = False
+        """Whether the provider reported an error."""
+        self._reason: str | None = None
+        self._over = False
+        self._blocks = 0
+        """How many had come by then."""
+
+    def ending(self, payload: Payload, kind: str) -> Payload | None:
+        """`message_delta` or `message_stop` as the client is to get it, what it lacks put; `None` where it has it."""
+        if self._over and kind == "message_stop":
+            gone = self._mender.tell(REPEATED_STOP, self._mender.number, "the message stops twice")
+            gone = gone and self._blocks == self._mender.count
+            return None if gone and payload.get("type") == kind and payload.keys() <= _OF_A_STOP else payload
+        said = json_access.get(payload, "delta", "stop_reason")
+        reason = said if isinstance(said, str) and said else self._reason
+        if reason or kind == "message_stop":
+            self._mender.let_go()
+            self._mender.close_whole(failed=self.failed)
+        if kind == "message_stop":
+            self._over, self._blocks = True, self._mender.count
+            if self._reason is None:
+                self._finish("message_stop comes without a stop reason")
+            return payload
+        return self._delta(payload)
+
+    def at_end(self, cut: Frame | None, *, clean: bool) -> Frame | None:
+        """The body has ended: what it lacks is put. `cut` is a last frame that nothing follows; given back, or gone."""
+        mender = self._mender
+        gone = cut is None or self._reason is not None or was_end(cut)
+        put = gone and clean and not (self._over or self.failed) and mender.runnable and self._put()
+        if not put:
+            for block in mender.open.values():
+                mender.flush(block)
+        return None if put else cut
+
+    def _put(self) -> bool:
+        """Put the end of a message whose calls are whole; whether that was done."""
+        mender = self._mender
+        if self._reason is None:
+            mender.close_whole(failed=False)
+            put = self._finish("the stream ended without a stop reason")
+        else:
+            message = "the stream ended without message_stop"
+            put = mender.tell(MISSING_DONE, mender.number, message, severity=WARNING)
+        if put:
+            mender.put({"type": "message_stop"})
+        return put
+
+    def _finish(self, message: str) -> bool:
+        """Put a stop reason where none came and calls are whole; whether that was done."""
+        mender = self._mender
+        if self.failed or not mender.runnable:
+            return False
+        if not mender.tell(MISSING_FINISH, mender.number, message):
+            return False
+        self._reason = "tool_use"
+        delta = {"stop_reason": "tool_use", "stop_sequence": None}
+        mender.put({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}})
+        return True
+
+    def _delta(self, payload: Payload) -> Payload:
+        mender, changed = self._mender, payload
+        delta = payload.get("delta")
+        reason = delta.get("stop_reason") if isinstance(delta, dict) else None
+        reason = reason if isinstance(reason, str) else ""
+        self._reason = reason or self._reason
+        meant = _OURS.get(reason)
+        made = "end_turn" in {reason, meant} and mender.runnable
+        if meant is not None:
+            meant = "tool_use" if made and meant == "end_turn" else meant
+            if mender.tell(FOREIGN_FINISH, mender.number, f"the stop reason is {reason}"):
+                self._reason = meant
+                changed = {**changed, "delta": {**changed["delta"], "stop_reason": meant}}
+        message = "stop reason end_turn although tools are used"
+        if made and reason == "end_turn" and mender.tell(WRONG_FINISH, mender.number, message, severity=WARNING):
+            changed = {**changed, "delta": {**changed["delta"], "stop_reason": "tool_use"}}
+        if "tool_use" in {reason, meant} and not mender.calls:
+            mender.tell(MISSING_CALLS, mender.number, "the stop reason says tool_use and no tool_use block came")
+        bare = not isinstance(payload.get("usage"), dict)
+        if bare and mender.tell(NULL_USAGE, mender.number, "message_delta has no usage"):
+            changed = {**changed, "usage": {"output_tokens": 0}}
+        return changed

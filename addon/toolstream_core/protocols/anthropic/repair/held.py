@@ -1,0 +1,130 @@
+"""Anthropic content blocks that wait for their turn, with their events, and deltas of which the next one decides."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.protocols.anthropic.repair.output import is_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Event, Json
+    from toolstream_core.protocols.anthropic.repair.client_block import Block
+    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.wire.frame import Frame
+
+
+class Unsure(NamedTuple):
+    """A delta of which the next one decides what the client is told; or, without that, an event behind it."""
+
+    frame: Frame
+    payload: dict[str, Json] | None
+    told: Told | None
+
+
+class Placeholder(NamedTuple):
+    """A first `{}` that waits for the next event, and what says nothing behind it."""
+
+    block: Block
+    deltas: list[Unsure]
+
+    @property
+    def frames(self) -> list[Frame]:
+        """The events that wait."""
+        return [one.frame for one in self.deltas]
+
+
+class Waited(NamedTuple):
+    """An event of a block that waits."""
+
+    event: Event
+    payload: dict[str, Json]
+    call: OpenCall | None
+    stops: bool
+
+    def fills(self, call: OpenCall) -> bool:
+        """Whether it says nothing but arguments of the call, text, or that the block stops."""
+        return self.stops or is_text(self.payload) or (self.call is call and "delta" in self.payload)
+
+
+class Queue:
+    """The events of one block so far, its start first."""
+
+    __slots__ = ("events", "index", "stopped")
+
+    def __init__(self, index: int | None, start: Waited) -> None:
+        """`index` is the wire's."""
+        self.index = index
+        self.events = [start]
+        self.stopped = False
+        """Whether its stop is among them."""
+
+    @property
+    def start(self) -> Waited:
+        """The event that starts the block."""
+        return self.events[0]
+
+
+class Waiting:
+    """The blocks that wait, in the order in which they started. Each event costs the same, however many wait."""
+
+    def __init__(self) -> None:
+        """Nothing waits."""
+        self._queues: deque[Queue] = deque()
+        self._newest: dict[int | None, Queue] = {}
+        self._calls: dict[int, Queue] = {}
+        """By the call that they are."""
+        self.events = 0
+        """How many events wait."""
+
+    def __bool__(self) -> bool:
+        """Whether a block waits."""
+        return bool(self._queues)
+
+    @property
+    def first(self) -> Queue:
+        """The block whose turn comes next."""
+        return self._queues[0]
+
+    @property
+    def newest(self) -> Queue | None:
+        """The block that started last."""
+        return self._queues[-1] if self._queues else None
+
+    def of(self, index: int | None) -> Queue | None:
+        """The newest block of an index, where it waits."""
+        return self._newest.get(index)
+
+    def of_call(self, call: OpenCall) -> Queue | None:
+        """The block of a call, where it waits."""
+        return self._calls.get(id(call))
+
+    def begin(self, index: int | None, start: Waited) -> None:
+        """A block starts, and waits."""
+        queue = self._newest[index] = Queue(index, start)
+        self._queues.append(queue)
+        if start.call is not None:
+            self._calls[id(start.call)] = queue
+        self.events += 1
+
+    def add(self, queue: Queue, waited: Waited) -> None:
+        """One more event of a block that waits."""
+        queue.events.append(waited)
+        queue.stopped = queue.stopped or waited.stops
+        self.events += 1
+
+    def pop(self) -> Queue:
+        """Take out the block whose turn it is."""
+        queue = self._queues.popleft()
+        if self._newest.get(queue.index) is queue:
+            del self._newest[queue.index]
+        self._calls.pop(id(queue.start.call), None)
+        self.events -= len(queue.events)
+        return queue
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames of all events that wait."""
+        return (waited.event.frame for queue in self._queues for waited in queue.events)

@@ -1,0 +1,224 @@
+"""Anthropic Messages streams, judged and mended: content blocks, one after the other, in their places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
+from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
+from toolstream_core.protocols.anthropic.repair.client_block import is_begun
+from toolstream_core.protocols.anthropic.repair.held import Waited
+from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
+from toolstream_core.protocols.anthropic.repair.order import OrderMender
+from toolstream_core.protocols.anthropic.repair.output import NAMED, Payload, index_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Json, Passed
+    from toolstream_core.stages.stage import Context
+    from toolstream_core.wire.frame import Frame
+
+_ENDS_DELTA: Final = frozenset({"content_block_start", "content_block_stop", "message_delta", "message_stop", "error"})
+"""Events behind which no delta of the block is expected."""
+MAX_WAITING = 4096
+"""Events of blocks that wait before all are let go."""
+
+
+class AnthropicMender(OrderMender):
+    """Judges and mends one Messages stream."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Mender`."""
+        super().__init__(context)
+        self._head: Payload | None = None
+        """The event that started the message."""
+        self._restarted = False
+        self._tail: tuple[Event, OpenCall | None] | None = None
+        """The last event, which lacks its end: what goes on for it is known when the body ends."""
+        self._taken: Json = None
+        """The payload of the event that is still being dealt with."""
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`; also while a block is open or indexes are moved, which concerns events of every kind."""
+        return self._moved or bool(self._waiting) or bool(self.last and self.last.open) or self._tail is not None
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        block = self.last
+        if block is None or block.call is not call or self._waiting or self._placeholder is not None:
+            return True
+        return self._restarted or not (block.open and block.amid)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        del call
+        for number, piece in enumerate(passed.pieces, passed.first):
+            self.number = number
+            if self.last is not None:
+                self.last.take(piece)
+        self.number = passed.first + passed.events - 1
+        if self.last is not None and passed.text:
+            self.last.went_by(passed.text, passed.last)
+
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`."""
+        block = self.last
+        if block is None or block.call is not call or self._waiting or self._placeholder is not None:
+            return False
+        return self.context.judging and not self._restarted and block.open and block.takes_any
+
+    @property
+    def minds_text(self) -> bool:
+        """As `Stage.minds_text`: text of the block that is open, or was, goes on where nothing waits or moves."""
+        return self._moved or bool(self._waiting) or self._placeholder is not None
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        frame, call = event.frame, heard[0].call if heard else None
+        if frame.trailing and frame.raw.strip() and not self._restarted:
+            self._tail = (event, call)
+            return ()
+        if self._restarted or (frame.data is None and self._placeholder is None):
+            return (frame,)
+        self._out, self._unsent = [], self._placeholder.frames if self._placeholder else []
+        self._taken = frame.json
+        if frame.data is None:
+            self._behind(frame)
+        else:
+            self._one(event, call)
+        if self._waiting.events > MAX_WAITING:
+            self.let_go()
+        self.went(frame, self._out, waits=self._placeholder is not None or self._undecided)
+        self._unsent, self._taken = [], None
+        return self._out
+
+    @property
+    def _undecided(self) -> bool:
+        """Whether blocks wait, which may come to nothing: nothing has gone ahead of them, or nobody knows why."""
+        if not self._waiting or len(self._before) > MAX_WAITING:
+            return False
+        return not (self._after or self._out) or not (self._why or self._reasons)
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        self._out, self._unsent = [], self._placeholder.frames if self._placeholder else []
+        tail = self._tail
+        last = tail[0].frame if tail else None
+        cut = last if last is not None and is_cut(last) else None
+        if tail is not None and cut is None:
+            self._one(*tail)
+        self._settled()
+        self.let_go()
+        if not self._restarted:
+            cut = self._ending.at_end(cut, clean=clean)
+            self._out += [] if cut is None else [cut]
+        self._tail = None
+        self.went(last, self._out)
+        self._unsent = []
+        return self._out
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
+        held = self._unsent or (self._placeholder.frames if self._placeholder else [])
+        owed = [one for block in self.open.values() for one in block.owed(self._taken)]
+        made = [self.context.writer.make(one, self.number, str(one["type"])) for one in owed]
+        return [*made, *held, *self._waiting.frames(), *([self._tail[0].frame] if self._tail else [])]
+
+    def _one(self, event: Event, call: OpenCall | None) -> None:
+        payload, self.number = event.frame.json, event.frame.number
+        kind = _kind(event)
+        if kind in _ENDS_DELTA or event.said.error:
+            self._settled()
+        if event.said.error:
+            self._ending.failed = True
+            self.close_whole(failed=True)
+            self.tell(IN_BAND_ERROR, self.number, f"the provider reports an error: {event.said.error}")
+        if not isinstance(payload, dict) or (self._placeholder is not None and kind not in NAMED - {"ping"}):
+            self._behind(event.frame)
+        elif kind == "content_block_start":
+            self._start(event, payload, call)
+        elif kind in {"content_block_delta", "content_block_stop"}:
+            self._of_block(event, payload, call, stops=kind == "content_block_stop")
+        else:
+            self._other(event, payload, kind)
+
+    def _of_block(self, event: Event, payload: Payload, call: OpenCall | None, *, stops: bool) -> None:
+        """A delta or stop: of a block that waits, or of one that the client has."""
+        queue = self._queue_of(index_of(payload), None if stops else call)
+        if queue is None and call is not None and self._doubled is not None and self._doubled.start.call is call:
+            self._bring_back(self._doubled)
+        if queue is None and stops:
+            self._stop(event, payload)
+        elif queue is None:
+            self._delta(event, payload, call)
+        else:
+            self._waiting.add(queue, Waited(event, payload, call, stops))
+            if stops:
+                self._go_on()
+
+    def _other(self, event: Event, payload: Payload, kind: str) -> None:
+        """Whatever concerns no block: the message's begin and end, and keep-alives."""
+        changed = payload
+        if kind == "message_start":
+            if self._head == payload and not self.count:
+                if self.tell(REPEATED_START, self.number, "the message starts again"):
+                    return
+            elif self._head is not None:
+                self._restart()
+            self._head = payload
+            changed = self._with_usage(payload)
+        elif kind in {"message_delta", "message_stop"}:
+            ended = self._ending.ending(payload, kind)
+            if ended is None:
+                return
+            changed = ended
+        self._pass(event.frame, payload, changed)
+
+    def _restart(self) -> None:
+        """From here on nothing is mended: whose the events are nobody can tell."""
+        self.tell(RESTARTED_STREAM, self.number, "a second message starts within the stream")
+        self.let_go()
+        for block in self.open.values():
+            self.flush(block)
+        self._restarted, self._moved = True, False
+
+    def _with_usage(self, payload: Payload) -> Payload:
+        message = payload.get("message")
+        bare = isinstance(message, dict) and not isinstance(message.get("usage"), dict)
+        if not bare or not self.tell(NULL_USAGE, self.number, "message_start has no usage"):
+            return payload
+        return {**payload, "message": {**payload["message"], "usage": {"input_tokens": 0, "output_tokens": 0}}}
+
+    def _start(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
+        before, at = self.last, self._by_index.get(index_of(payload))
+        if call is not None and at is not None and at.call is call and at.begun:
+            self._start_again(event, payload, at)
+            return
+        queue = self._waiting.of(index_of(payload))
+        if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
+            if self.tell(REPEATED_START, self.number, "the block starts again", call) and is_begun(call):
+                return
+            self._waiting.add(queue, Waited(event, payload, call, stops=False))
+            return
+        block = self._block(payload, call)
+        if before is not None and before.open:
+            self.tell(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
+            if before.finished and not self._waiting and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
+                self.close(before)
+            elif self.on(OVERLAPPING_BLOCKS):
+                self._wait(event, payload, block)
+                return
+        if self._waiting or self._may_repeat(block):
+            self._wait(event, payload, block)
+        else:
+            self._begin(block, event, payload)
+
+
+def _kind(event: Event) -> str:
+    """What an event says that it is; nothing where that is no text."""
+    payload = event.frame.json
+    kind = payload.get("type", event.frame.name) if isinstance(payload, dict) else event.frame.name
+    return kind if isinstance(kind, str) else ""

@@ -1,0 +1,35 @@
+"""Lawful ways to say the same Anthropic calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.stages.shape.small_fragments import Scattered
+from toolstream_core.stages.shape.whole_calls import Gathered
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Json
+    from toolstream_core.stages.stage import Stage
+
+
+class WholeCalls(Gathered):
+    """Each call's input comes in one delta; a call that was cut off does not come."""
+
+    place = "index"
+
+    def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
+        """As `Gathered.delta`."""
+        del call
+        return {**payload, "delta": {**payload["delta"], "partial_json": text}}
+
+
+class TinyFragments(Scattered):
+    """Arguments come a few characters at a time."""
+
+    def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
+        """As `Scattered.delta`."""
+        return {**payload, "delta": {**payload["delta"], "partial_json": text}}
+
+
+SHAPES: Final[dict[str, type[Stage]]] = {"whole-calls": WholeCalls, "tiny-fragments": TinyFragments}

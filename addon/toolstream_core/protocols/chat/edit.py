@@ -1,0 +1,189 @@
+"""Takes Chat Completions events apart and puts them together: entries, deltas, choices. Judges nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.model import ABSENT, Phase
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.wire.frame import Frame
+
+_NOTHING: tuple[Json, ...] = ("", None, [])
+
+
+class Piece(NamedTuple):
+    """One entry of one event."""
+
+    fragment: Fragment
+    call: OpenCall
+    choice: int
+    entry: dict[str, Json]
+    """A copy, to be changed at will; `function` in it too."""
+    opening: bool
+    """Whether it is the call's first."""
+
+    @property
+    def function(self) -> dict[str, Json]:
+        """The entry's function."""
+        function: dict[str, Json] = self.entry["function"]
+        return function
+
+    @property
+    def arguments(self) -> str:
+        """The entry's argument text; `""` where it has none."""
+        said = self.function.get("arguments")
+        return said if isinstance(said, str) else ""
+
+
+def choice_number(choice: Json, place: int) -> int:
+    """A choice's number: its index, or its place where it has none."""
+    number = json_access.integer(json_access.get(choice, "index"))
+    return number if isinstance(number, int) else place
+
+
+def says_text(frame: Frame, choice: int) -> bool:
+    """Whether a choice has text in an event."""
+    for place, one in enumerate(json_access.items(json_access.get(frame.json, "choices"))):
+        text = json_access.get(one, "delta", "content")
+        if isinstance(text, str) and text.strip() and choice_number(one, place) == choice:
+            return True
+    return False
+
+
+def entries_of(delta: Json) -> list[Json]:
+    """The tool-call entries of a delta, in whatever form they are."""
+    entries = json_access.items(json_access.get(delta, "tool_calls"))
+    if entries:
+        return entries
+    legacy = json_access.get(delta, "function_call")
+    return [{"function": legacy}] if isinstance(legacy, dict) else []
+
+
+def pieces(event: Event, heard: Sequence[Heard], seen: set[int]) -> list[Piece] | None:
+    """The entries of an event that is in order; `None` of one that is not, or that has none.
+
+    `seen` remembers the calls that have opened, by `id(call)`.
+    """
+    if not heard or any(one.fragment.phase is not Phase.MORE for one in heard):
+        return None
+    entries = [
+        (choice_number(choice, place), entry)
+        for place, choice in enumerate(json_access.items(json_access.get(event.frame.json, "choices")))
+        for entry in _listed(json_access.get(choice, "delta", "tool_calls"))
+    ]
+    if len(entries) != len(heard) or not all(_in_order(entry) for _, entry in entries):
+        return None
+    out: list[Piece] = []
+    for (fragment, call), (number, entry) in zip(heard, entries, strict=True):
+        copy = {**entry, "function": dict(entry["function"])}
+        out.append(Piece(fragment, call, number, copy, id(call) not in seen))
+        seen.add(id(call))
+    return out
+
+
+def _listed(entries: Json) -> list[Json]:
+    return entries if isinstance(entries, list) else []
+
+
+def _in_order(entry: Json) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("function"), dict)
+
+
+def with_entries(payload: Json, entries: Iterable[tuple[int, Json]]) -> dict[str, Json]:
+    """The payload with these entries, by choice, in the place of its own."""
+    if not isinstance(payload, dict):
+        return {}
+    by_choice: dict[int, list[Json]] = {}
+    for number, entry in entries:
+        by_choice.setdefault(number, []).append(entry)
+    choices: list[Json] = []
+    for place, choice in enumerate(json_access.items(payload.get("choices"))):
+        if not isinstance(choice, dict):
+            choices.append(choice)
+            continue
+        delta = choice.get("delta")
+        changed = dict(delta) if isinstance(delta, dict) else {}
+        mine = by_choice.get(choice_number(choice, place))
+        if mine:
+            changed["tool_calls"] = mine
+        else:
+            changed.pop("tool_calls", None)
+        choices.append({**choice, "delta": changed})
+    return {**payload, "choices": choices}
+
+
+def says_nothing(payload: Json) -> bool:
+    """Whether a chunk without entries can go: no text, no finish, no usage, nothing of a vendor's."""
+    if not isinstance(payload, dict) or payload.get("usage") or payload.get("error"):
+        return False
+    for choice in json_access.items(payload.get("choices")):
+        if not isinstance(choice, dict) or choice.get("finish_reason") not in _NOTHING:
+            return False
+        delta = choice.get("delta")
+        rest = delta.items() if isinstance(delta, dict) else ()
+        if any(value not in _NOTHING for key, value in rest if key != "role"):
+            return False
+    return True
+
+
+def has_role(payload: Json) -> bool:
+    """Whether a chunk says who speaks."""
+    return any(
+        json_access.get(choice, "delta", "role") for choice in json_access.items(json_access.get(payload, "choices"))
+    )
+
+
+def without_ending(payload: dict[str, Json]) -> dict[str, Json]:
+    """The chunk with neither finish reasons nor usage."""
+    choices = [
+        {**choice, "finish_reason": None} if json_access.get(choice, "finish_reason") else choice
+        for choice in json_access.items(payload.get("choices"))
+    ]
+    return {**payload, "choices": choices, **({"usage": None} if payload.get("usage") else {})}
+
+
+def ending_of(payload: Json, entry: tuple[int, Json]) -> dict[str, Json]:
+    """A chunk with one entry and with the payload's finish reasons and usage, where it has them."""
+    number, said = entry
+    out = entry_chunk(payload, number, said)
+    for place, choice in enumerate(json_access.items(json_access.get(payload, "choices"))):
+        reason = json_access.get(choice, "finish_reason")
+        if not reason:
+            continue
+        if choice_number(choice, place) == number:
+            out["choices"][0]["finish_reason"] = reason
+        else:
+            out["choices"].append({**choice, "delta": {}})
+    usage = json_access.get(payload, "usage")
+    return {**out, "usage": usage} if usage else out
+
+
+def chunk(payload: Json, choice: int, delta: Json, finish: str | None = None) -> dict[str, Json]:
+    """A chunk of the same stream as `payload`, with one choice."""
+    head = payload if isinstance(payload, dict) else {"object": "chat.completion.chunk"}
+    kept = {key: value for key, value in head.items() if key not in {"choices", "usage", "error"}}
+    return {**kept, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
+
+
+def entry_chunk(payload: Json, choice: int, entry: Json) -> dict[str, Json]:
+    """A chunk with one tool-call entry."""
+    return chunk(payload, choice, {"tool_calls": [entry]})
+
+
+def continuation(index: Json, arguments: Json) -> dict[str, Json]:
+    """An entry that carries arguments alone."""
+    entry = {} if index is ABSENT else {"index": index}
+    return {**entry, "function": {"arguments": arguments}}
+
+
+def finishes(payload: Json) -> bool:
+    """Whether a chunk says a finish reason."""
+    return any(
+        json_access.get(choice, "finish_reason") for choice in json_access.items(json_access.get(payload, "choices"))
+    )

@@ -1,0 +1,17 @@
+"""How Chat Completions streams are broken: what each defect does to the entries and events of a healthy one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.chat.inject import arguments, finish, identity, structure
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.inject.injector import Planter
+
+PLANTS: Final[dict[str, Planter]] = {
+    **identity.PLANTS,
+    **arguments.PLANTS,
+    **structure.PLANTS,
+    **finish.PLANTS,
+}

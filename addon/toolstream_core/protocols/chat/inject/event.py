@@ -1,0 +1,79 @@
+"""What every plant that changes Chat Completions events is made on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.chat.edit import Piece, pieces
+from toolstream_core.stages.inject.injector import Plant
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Json
+    from toolstream_core.stages.inject.injector import Pick
+    from toolstream_core.stages.stage import Context
+    from toolstream_core.wire.frame import Frame
+
+
+class EventPlant(Plant):
+    """Changes events of streams that are picked."""
+
+    def __init__(self, context: Context, pick: Pick) -> None:
+        """As `Plant`."""
+        super().__init__(context, pick)
+        self._seen: set[int] = set()
+        self.calls: list[OpenCall] = []
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        found = pieces(event, heard, self._seen) or []
+        self.calls.extend(piece.call for piece in found if piece.opening)
+        if not self._pick.stream():
+            return [event.frame]
+        frames = list(self._changed(event, found))
+        if len(frames) != 1 or frames[0] is not event.frame:
+            self._pick.acted()
+        return frames
+
+    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        raise NotImplementedError
+
+    def _rewrite(self, event: Event, payload: Json) -> Frame:
+        return self._context.writer.rewrite(event.frame, payload)
+
+    def _make(self, event: Event, payload: Json) -> Frame:
+        return self._context.writer.make(payload, event.frame.number)
+
+
+def finishing(payload: Json, **fields: Json) -> Json:
+    """The payload with these fields in each of its choices that has a finish reason."""
+    choices = [
+        {**choice, **fields} if json_access.get(choice, "finish_reason") else choice
+        for choice in json_access.items(json_access.get(payload, "choices"))
+    ]
+    return {**payload, "choices": choices}
+
+
+def every(payload: Json, **fields: Json) -> Json:
+    """The payload with these fields in each of its choices."""
+    return {
+        **payload,
+        "choices": [{**choice, **fields} for choice in json_access.items(json_access.get(payload, "choices"))],
+    }
+
+
+class FinishPlant(EventPlant):
+    """Changes the event that says the finish reason."""
+
+    def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        del found
+        reasons = [finish.reason for finish in event.said.finishes if finish.reason]
+        if not reasons or not self.calls:
+            return [event.frame]
+        return self._finish(event, reasons[0])
+
+    def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
+        raise NotImplementedError

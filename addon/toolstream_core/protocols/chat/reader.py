@@ -1,0 +1,171 @@
+"""OpenAI Chat Completions and every server that speaks it: `choices[].delta.tool_calls[]`.
+
+https://platform.openai.com/docs/api-reference/chat-streaming/streaming
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import ChatCalls
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
+from toolstream_core.protocols.in_band_errors import error_text, unread_error
+from toolstream_core.protocols.protocol import Dialect, may_hide_letters
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+_DONE = b"[DONE]"
+_FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
+_ERROR = re.compile(rb'"error"|^(?:event: ?)?error(?::|\r?$)', re.MULTILINE)
+"""An error as a key, as a field of its own, or as the name of an event."""
+
+
+def _quiet(raw: bytes, frames: int) -> bool:
+    r"""Surely only text: no key that concerns calls, a delta in every choice, and every finish reason null.
+
+    `\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. What has no `choices`, such as
+    `[DONE]`, is parsed too.
+    """
+    find = raw.find
+    if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"message"') >= 0:
+        return False
+    if find(b"error") >= 0 and _ERROR.search(raw):
+        return False
+    if may_hide_letters(raw):
+        return False
+    if raw.count(b'"choices"') != frames or raw.count(b'"delta":{') + raw.count(b'"delta": {') < frames:
+        return False
+    count = raw.count(b'"finish_reason"')
+    return raw.count(b'"finish_reason":null') == count or len(_FINISH_NULL.findall(raw)) == count
+
+
+def _read(frame: Frame) -> Said:
+    payload = frame.json
+    if not isinstance(payload, dict):
+        return Said(end=True) if frame.data is not None and frame.data.strip() == _DONE else _unread(frame)
+    fragments: list[Fragment] = []
+    finishes: tuple[Finish, ...] = ()
+    text = thought = ""
+    for place, choice in enumerate(json_access.items(payload.get("choices"))):
+        if not isinstance(choice, dict):
+            continue
+        number = _number(choice, place)
+        delta = choice.get("delta")
+        if not isinstance(delta, dict) or not _gather(fragments, delta, number, Phase.MORE):
+            _gather(fragments, choice.get("message"), number, Phase.WHOLE)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str):
+            finishes += (Finish(number, reason),)
+        if isinstance(delta, dict):
+            text += _content(delta, "content")
+            thought += _content(delta, "reasoning_content", "reasoning")
+    return Said(tuple(fragments), finishes, text, _model(payload), error_text(payload, frame.name), thought=thought)
+
+
+def _content(delta: dict[str, Json], *keys: str) -> str:
+    """The first of these fields that is text."""
+    return next((said for key in keys if isinstance(said := delta.get(key), str)), "")
+
+
+def _unread(frame: Frame) -> Said:
+    return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
+
+
+def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase) -> bool:
+    """Add the tool-call entries of a delta or message; whether there are any.
+
+    The legacy `function_call` counts only where there are no `tool_calls`.
+    """
+    if not isinstance(message, dict):
+        return False
+    entries = json_access.items(message["tool_calls"]) if "tool_calls" in message else []
+    as_wanted = bool(entries) and isinstance(message["tool_calls"], list)
+    if not entries:
+        legacy = message.get("function_call")
+        if not isinstance(legacy, dict):
+            return False
+        entries = [{"function": legacy}]
+    fragments.extend(_fragment(entry, number, phase, as_wanted=as_wanted) for entry in entries)
+    return True
+
+
+def _fragment(entry: Json, number: int, phase: Phase, *, as_wanted: bool) -> Fragment:
+    if not isinstance(entry, dict):
+        return Fragment(number, phase=phase, as_wanted=False)
+    function = entry.get("function")
+    if not isinstance(function, dict):
+        function = entry if "name" in entry or "arguments" in entry else {}
+        as_wanted = False
+    said = function.get("arguments", ABSENT)
+    if not isinstance(said, str):
+        other = function.get("parameters", ABSENT) if said is ABSENT else ABSENT
+        said, was_text = json_access.argument_piece(said if other is ABSENT else other)
+        as_wanted = as_wanted and was_text and other is ABSENT
+    index = entry.get("index", ABSENT)
+    if type(index) is not int and index is not ABSENT and index is not None:
+        index, as_wanted = json_access.integer(index), False
+    return Fragment(
+        number,
+        index,
+        json_access.text(entry.get("id", ABSENT)),
+        ABSENT,
+        json_access.text(function.get("name", ABSENT)),
+        said,
+        json_access.text(entry.get("type", ABSENT)),
+        phase,
+        Kind.FUNCTION,
+        as_wanted,
+    )
+
+
+def _number(choice: dict[str, Json], place: int) -> int:
+    number = json_access.integer(choice.get("index", place))
+    return number if isinstance(number, int) else place
+
+
+def _model(payload: Json) -> str | None:
+    model = json_access.get(payload, "model")
+    return model if model and isinstance(model, str) else None
+
+
+def _answer(payload: Json) -> Said:
+    fragments: list[Fragment] = []
+    finishes: list[Finish] = []
+    texts: list[str] = []
+    for place, choice in enumerate(json_access.items(json_access.get(payload, "choices"))):
+        if not isinstance(choice, dict):
+            continue
+        number = _number(choice, place)
+        _gather(fragments, choice.get("message"), number, Phase.WHOLE)
+        if (reason := choice.get("finish_reason")) and isinstance(reason, str):
+            finishes.append(Finish(number, reason))
+        if (text := json_access.get(choice, "message", "content")) and isinstance(text, str):
+            texts.append(text)
+    return Said(tuple(fragments), tuple(finishes), "".join(texts), _model(payload), error_text(payload, ""), end=True)
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    del name
+    if not isinstance(payload, dict):
+        return False
+    if str(payload.get("object", "")).startswith("chat.completion"):
+        return True
+    return any(
+        isinstance(choice, dict) and ("delta" in choice or "message" in choice)
+        for choice in json_access.items(payload.get("choices"))
+    )
+
+
+OPENAI_CHAT = Dialect(
+    name="openai-chat",
+    paths=re.compile(r"/chat/completions/?$"),
+    calls=ChatCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

@@ -1,0 +1,213 @@
+"""One Chat Completions call as the client has been told it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.markup import is_markup
+from toolstream_core.defects.arguments import NULL_ARGUMENTS, TRAILING_GARBAGE
+from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
+from toolstream_core.model import ABSENT, Phase
+from toolstream_core.stages.repair.arguments import Spelling
+from toolstream_core.stages.repair.names import may_grow, plain_name
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Fragment
+    from toolstream_core.protocols.chat.repair.repairer import ChatMender
+    from toolstream_core.protocols.chat.repair.state import Choice
+    from toolstream_core.stages.repair.emitted import Told
+
+_MAX_NULL = 64
+"""Characters of `null` with white space around it."""
+
+
+class KnownCall:
+    """What the client has been told of one call."""
+
+    __slots__ = (
+        "call",
+        "choice",
+        "event",
+        "heard_as",
+        "id",
+        "index",
+        "late",
+        "may_repeat",
+        "mender",
+        "message_size",
+        "name",
+        "name_open",
+        "null",
+        "order",
+        "said",
+        "settled",
+        "spelling",
+        "streamed",
+        "told",
+        "twin",
+        "wire_index",
+    )
+
+    def __init__(self, mender: ChatMender, choice: Choice, call: OpenCall) -> None:
+        """A call of which nothing has been told."""
+        self.mender = mender
+        self.choice = choice
+        self.call = call
+        self.order = len(choice.known)
+        """Its place among the calls of its choice."""
+        self.event = 0
+        self.heard_as = ("", "")
+        """Its id and name, as far as they have come."""
+        self.spelling = Spelling(mender.on)
+        self.streamed = False
+        """Whether deltas say it, be it that a message says it too."""
+        self.message_size = 0
+        """Characters of its arguments when a message said something of it last."""
+        self.told = self.said = False
+        """Whether the client has its header; whether it has anything of its arguments."""
+        self.settled = self.may_repeat = False
+        """Whether nothing is waited for any more; whether it may turn out to say an earlier call again."""
+        self.index: int = 0
+        self.wire_index: object = ABSENT
+        self.id = self.name = ""
+        self.late: set[str] = set()
+        """Keys that the client's header has, and that the fragment which brought them is still to come with."""
+        self.name_open = False
+        """Whether the name may still grow."""
+        self.null: Told | None = None
+        """A first `null` that waits."""
+        self.twin: KnownCall | None = None
+        """The earlier call that it says again."""
+
+    def judge(self, row: Row, message: str) -> bool:
+        """Tell a defect of this call at the event that is looked at."""
+        return self.mender.tell(row, self.event, message, self.call)
+
+    @property
+    def tool(self) -> str:
+        """The tool that it calls, as the request names it."""
+        return plain_name(self.call.name, self.mender.context.schemas)
+
+    @property
+    def doubled(self) -> bool:
+        """Whether it says an earlier call again: one that went on to say other arguments was another one."""
+        twin = self.twin
+        return twin is not None and twin.call.arguments.meaning == self.call.arguments.meaning
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing has come that a call could be known by."""
+        return not (self.call.id or self.call.name) and self.call.arguments.empty
+
+    @property
+    def half(self) -> bool:
+        """Whether arguments have begun, and neither they nor what may follow the finish make them whole."""
+        arguments = self.call.arguments
+        over = arguments.empty or arguments.ended or self.spelling.whole or self.call.whole()
+        return not (over or self.says_null)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the call is whole once the answer has said how it finished: it may do without arguments then."""
+        if self.nothing:
+            return True
+        if self.call.arguments.empty or self.says_null:
+            return self.mender.context.may_be_empty(self.tool)
+        return self.spelling.whole or self.call.whole()
+
+    @property
+    def full(self) -> bool:
+        """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
+        said, whole = self.call.arguments.reading(may_be_empty=False)
+        if not (self.call.name and whole and said.lstrip().startswith("{")) or self.spelling.spoilt:
+            return False
+        return said.strip() != "{}" or self.mender.context.takes_none(self.tool)
+
+    @property
+    def sound(self) -> bool:
+        """Whether its arguments are a whole JSON object, but for garbage behind it that goes."""
+        return bool(self._object())
+
+    def _object(self) -> str:
+        """The whole JSON object that its arguments are, `""` where they are none."""
+        said, is_json = self.call.arguments.reading(may_be_empty=False)
+        if not said.lstrip().startswith("{") or self.spelling.spoilt:
+            return ""
+        if is_json or not (self.spelling.whole and self.mender.on(TRAILING_GARBAGE)):
+            return said if is_json else ""
+        try:
+            end = json.JSONDecoder().raw_decode(said.lstrip())[1]
+        except (ValueError, RecursionError):
+            return ""
+        return said.lstrip()[:end] if is_markup(said.lstrip()[end:]) else ""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it can be lacking any more, whatever it is worth."""
+        lacks = self.call.arguments.empty or self.half or self.says_null or self.spelling.owes
+        return bool(self.call.name) and not lacks
+
+    @property
+    def says_null(self) -> bool:
+        """Whether its arguments are `null` so far, which stands for none."""
+        arguments = self.call.arguments
+        none = arguments.empty or arguments.ended or arguments.amid or arguments.size > _MAX_NULL
+        return not none and arguments.text().strip() == "null"
+
+    @property
+    def pending(self) -> bool:
+        """Whether the header, or a first `{}`, has to wait."""
+        if self.settled:
+            return False
+        if self.spelling.waiting or self.may_repeat:
+            return True
+        if self.told:
+            return False
+        if not self.call.name:
+            return self.mender.on(LATE_NAME)
+        if self.name_open:
+            return self.mender.on(SPLIT_NAME)
+        return not self.call.id and self.call.arguments.empty and self.mender.on(LATE_ID)
+
+    def goes_on_with(self, fragment: Fragment) -> bool:
+        """Whether a fragment is bare arguments, as the client expects the next ones."""
+        return (
+            self.told
+            and fragment.id is ABSENT
+            and fragment.name is ABSENT
+            and fragment.index == self.index == self.wire_index
+            and fragment.as_wanted
+            and fragment.phase is Phase.MORE
+            and fragment.choice == self.choice.number
+            and type(fragment.arguments) is str
+            and (fragment.type is ABSENT or bool(fragment.type))
+            and self.choice.finish is None
+        )
+
+    def settle(self) -> None:
+        """What has come is all that there is to go by."""
+        self.settled, self.may_repeat = True, False
+        self.decide()
+
+    def decide(self) -> None:
+        """A first `{}` or `null` does not stand for anything that follows."""
+        null, self.null = self.null, None
+        self.choice.unfinished.touch(self)
+        if null is not None and self.spelling.placeholder and self.judge(NULL_ARGUMENTS, "the arguments are null"):
+            null.text = ""
+        self.spelling.settle(self.judge)
+
+    def heard(self, fragment: Fragment) -> None:
+        """Look at the next fragment's name: whether the call's name is whole."""
+        if self.told:
+            return
+        context, name = self.mender.context, self.call.name
+        if not fragment.name or not self.call.arguments.empty or name in context.schemas:
+            self.name_open = False
+        elif context.schemas:
+            self.name_open = may_grow(name, context.schemas)
+        else:
+            self.name_open = context.patient

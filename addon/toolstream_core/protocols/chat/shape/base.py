@@ -1,0 +1,65 @@
+"""What every shape of Chat Completions calls is made on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.chat.edit import (
+    Piece,
+    ending_of,
+    entry_chunk,
+    has_role,
+    pieces,
+    says_nothing,
+    with_entries,
+    without_ending,
+)
+from toolstream_core.stages.stage import Context, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event, Json
+    from toolstream_core.wire.frame import Frame
+
+
+class ChatShape(Stage):
+    """Says entries in another way. An event that is not in order goes on as it is."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._seen: set[int] = set()
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        found = pieces(event, heard, self._seen)
+        if found is None:
+            return [*self._before(event), event.frame]
+        return self._said(event, found)
+
+    def _before(self, event: Event) -> list[Frame]:
+        """What has to go before an event without entries."""
+        del event
+        return []
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        raise NotImplementedError
+
+    def _spread(self, event: Event, said: list[tuple[int, Json]]) -> Iterator[Frame]:
+        """One event for each entry; whatever else the event says goes with the first one, its ending with the last."""
+        writer, payload, number = self._context.writer, event.frame.json, event.frame.number
+        first = with_entries(payload, said[:1])
+        yield writer.rewrite(event.frame, without_ending(first) if len(said) > 1 else first)
+        for choice, entry in said[1:-1]:
+            yield writer.make(entry_chunk(payload, choice, entry), number)
+        if len(said) > 1:
+            yield writer.make(ending_of(payload, said[-1]), number)
+
+    def _rest(self, event: Event, found: list[Piece]) -> list[Frame]:
+        """The event without its entries, where that still says something: who speaks counts where a call opens."""
+        payload = with_entries(event.frame.json, [])
+        if says_nothing(payload) and not (has_role(payload) and any(piece.opening for piece in found)):
+            return []
+        return [self._context.writer.rewrite(event.frame, payload)]

@@ -1,0 +1,150 @@
+"""Lawful ways to say the same Chat Completions calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.chat.edit import Piece, continuation, with_entries
+from toolstream_core.protocols.chat.shape.base import ChatShape
+from toolstream_core.protocols.chat.shape.held import HeaderWithFirstFragment, Sequential
+from toolstream_core.protocols.chat.shape.whole import WholeCalls
+from toolstream_core.stages.shape.small_fragments import TINY, tiny
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from toolstream_core.model import Event, Json
+    from toolstream_core.stages.stage import Context, Stage
+    from toolstream_core.wire.frame import Frame
+
+LONGEST: Final = 80
+"""Characters of an id that others are made as long as; longer ones stand alone."""
+
+
+class OneCallPerEvent(ChatShape):
+    """Several entries of one event come in an event each."""
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        if len(found) == 1:
+            return [event.frame]
+        return self._spread(event, [(piece.choice, piece.entry) for piece in found])
+
+
+class SplitHeader(ChatShape):
+    """A header carries no arguments; they come in an event of their own."""
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        if not any(piece.opening and piece.arguments for piece in found):
+            return [event.frame]
+        said: list[tuple[int, Json]] = []
+        for piece in found:
+            arguments = piece.arguments
+            if piece.opening and arguments:
+                piece.function["arguments"] = ""
+                said.append((piece.choice, piece.entry))
+                said.append((piece.choice, continuation(piece.fragment.index, arguments)))
+            else:
+                said.append((piece.choice, piece.entry))
+        return self._spread(event, said)
+
+
+class TinyFragments(ChatShape):
+    """Arguments come a few characters at a time."""
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        if not any(len(piece.arguments) > TINY for piece in found):
+            return [event.frame]
+        said: list[tuple[int, Json]] = []
+        for piece in found:
+            said.extend((piece.choice, entry) for entry in self._cut(piece))
+        return self._spread(event, said)
+
+    def _cut(self, piece: Piece) -> Iterator[Json]:
+        parts = list(self._parts(piece.arguments))
+        if len(parts) < 2:  # noqa: PLR2004
+            yield piece.entry
+            return
+        piece.function["arguments"] = parts[0]
+        yield piece.entry
+        for part in parts[1:]:
+            yield continuation(piece.fragment.index, part)
+
+    def _parts(self, text: str) -> Iterator[str]:
+        return tiny(text)
+
+
+class LateBrace(TinyFragments):
+    """The last character of the arguments comes alone."""
+
+    def _parts(self, text: str) -> Iterator[str]:
+        if text.endswith("}") and len(text) > 1:
+            yield text[:-1]
+            yield text[-1]
+        else:
+            yield text
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        if not any(piece.call.arguments.whole and len(piece.arguments) > 1 for piece in found):
+            return [event.frame]
+        return super()._said(event, found)
+
+
+class EmptyFragment(ChatShape):
+    """An empty fragment follows each header."""
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        if not any(piece.opening and not piece.arguments for piece in found):
+            return [event.frame]
+        said: list[tuple[int, Json]] = []
+        for piece in found:
+            said.append((piece.choice, piece.entry))
+            if piece.opening and not piece.arguments:
+                said.append((piece.choice, continuation(piece.fragment.index, "")))
+        return self._spread(event, said)
+
+
+class EvenIds(ChatShape):
+    """No id is shorter than one before it; requests that follow have the provider's own ids again."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._longest = 0
+        self._given: dict[str, str] = {}
+
+    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+        own = [piece.entry.get("id") for piece in found]
+        for piece, given in zip(found, own, strict=True):
+            if isinstance(given, str) and given:
+                piece.entry["id"] = self._given.get(given) or self._even(given, piece.call.name)
+        if own == [piece.entry.get("id") for piece in found]:
+            return [event.frame]
+        payload = with_entries(event.frame.json, [(piece.choice, piece.entry) for piece in found])
+        return [self._context.writer.rewrite(event.frame, payload)]
+
+    def _even(self, own: str, name: str) -> str:
+        given = own
+        if _size(own) < self._longest:
+            given = self._context.ids.make("call_", self._longest)
+            self._context.ids.stands_for(given, own, name)
+        self._longest = min(max(self._longest, _size(given)), LONGEST)
+        self._given[own] = given
+        return given
+
+
+def _size(text: str) -> int:
+    """In bytes, as clients count that are written in Rust or Go."""
+    return len(text.encode("utf-8", "replace"))
+
+
+SHAPES: Final[dict[str, type[Stage]]] = {
+    "whole-calls": WholeCalls,
+    "one-call-per-event": OneCallPerEvent,
+    "sequential": Sequential,
+    "split-header": SplitHeader,
+    "header-with-first-fragment": HeaderWithFirstFragment,
+    "tiny-fragments": TinyFragments,
+    "empty-fragment": EmptyFragment,
+    "late-brace": LateBrace,
+    "even-ids": EvenIds,
+}

@@ -1,0 +1,143 @@
+"""Gemini events taken apart and put together: the parts that are calls, wherever the event has them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from toolstream_core.model import ABSENT
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Fragment, Json
+
+type Payload = dict[str, Any]
+type Place = tuple[int, int]
+"""A candidate's place in its event, and a part's in its candidate."""
+
+KEYS: Final = ("functionCall", "function_call")
+NOTHING_LEFT: Final[Payload] = {"text": ""}
+"""Stands for the only part where that is taken out: Gemini's own streams have it behind calls."""
+
+
+class Piece(NamedTuple):
+    """A part that is a call, or goes on with one."""
+
+    place: Place
+    key: str
+    """Under which the part has the call."""
+    part: Payload
+    call: OpenCall
+    """The call that the part was put into."""
+    fragment: Fragment
+
+    @property
+    def said(self) -> Payload:
+        """What the part says of the call: name, args, id."""
+        said: Payload = self.part[self.key]
+        return said
+
+    @property
+    def partial(self) -> bool:
+        """Whether the call is said in several parts (`partialArgs`, `willContinue`)."""
+        return "partialArgs" in self.said or "willContinue" in self.said
+
+    def with_said(self, said: Payload) -> Payload:
+        """The part with another call, and the rest of it as it was."""
+        return {**self.part, self.key: said}
+
+
+def pieces(payload: Json, heard: Sequence[Heard]) -> list[Piece]:
+    """The event's parts that are calls; none where they are not those that were heard."""
+    found: list[tuple[Place, str, Payload]] = []
+    for at, candidate in enumerate(json_access.items(json_access.get(_inner(payload), "candidates"))):
+        for within, part in enumerate(json_access.items(json_access.get(candidate, "content", "parts"))):
+            key = next((key for key in KEYS if json_access.get(part, key) is not ABSENT), None)
+            if key is not None and isinstance(part[key], dict):
+                found.append(((at, within), key, part))
+    counts = [_fragments(part[key]) for _, key, part in found]
+    if sum(counts) != len(heard):
+        return []
+    made, first = [], 0
+    for (place, key, part), count in zip(found, counts, strict=True):
+        made.append(Piece(place, key, part, heard[first].call, heard[first].fragment))
+        first += count
+    return made
+
+
+def edited(payload: Json, changes: Mapping[Place, Sequence[Json]]) -> Json:
+    """The event with other parts at some places: one each, none, or several."""
+    return _within(payload, lambda inner: {**inner, "candidates": _candidates(inner, changes)})
+
+
+def split(payload: Json, groups: Sequence[Sequence[Json]]) -> list[Json]:
+    """The event of one candidate as several, with these parts each; whatever else it says is said by the last one."""
+    made = [_within(payload, partial(_bare, parts=group)) for group in groups[:-1]]
+    parts = {(0, at): () for at in range(len(candidate_parts(payload)))}
+    return [*made, edited(payload, {**parts, (0, 0): groups[-1]})]
+
+
+def candidate_parts(payload: Json) -> list[Json]:
+    """The parts of the only candidate; none where there are several."""
+    candidates = json_access.items(json_access.get(_inner(payload), "candidates"))
+    return json_access.items(json_access.get(candidates[0], "content", "parts")) if len(candidates) == 1 else []
+
+
+def says_nothing(payload: Json) -> bool:
+    """Whether nothing is left of an event but candidates without parts."""
+    candidates = json_access.items(json_access.get(_inner(payload), "candidates"))
+    return all(
+        json_access.get(one, "content", "parts") == [NOTHING_LEFT] and one.keys() <= {"content", "index"}
+        for one in candidates
+    )
+
+
+def _fragments(said: Payload) -> int:
+    """How many fragments the dialect makes of a part: the last one of partial arguments also closes its call."""
+    return 2 if "partialArgs" in said and said.get("willContinue") is not True else 1
+
+
+def _inner(payload: Json) -> Json:
+    """The event itself: Code Assist puts it into `response`, an array stream may put it into a list."""
+    if isinstance(payload, list) and len(payload) == 1:
+        payload = payload[0]
+    if isinstance(payload, dict) and "candidates" not in payload:
+        return payload.get("response", payload)
+    return payload
+
+
+def _within(payload: Json, change: Callable[[Payload], Payload]) -> Json:
+    """The event changed inside whatever it is wrapped in."""
+    if isinstance(payload, list):
+        return [_within(payload[0], change)]
+    if "candidates" not in payload and isinstance(payload.get("response"), dict):
+        return {**payload, "response": change(payload["response"])}
+    return change(payload)
+
+
+def _candidates(inner: Payload, changes: Mapping[Place, Sequence[Json]]) -> list[Json]:
+    """The candidates; one whose parts are all gone keeps an empty text."""
+    touched = {at for at, _ in changes}
+    made: list[Json] = []
+    for at, candidate in enumerate(json_access.items(inner.get("candidates"))):
+        if at not in touched:
+            made.append(candidate)
+            continue
+        parts: list[Json] = []
+        for place, part in enumerate(json_access.items(json_access.get(candidate, "content", "parts"))):
+            parts.extend(changes.get((at, place), (part,)))
+        content = {**candidate["content"], "parts": parts or [NOTHING_LEFT]}
+        made.append({**candidate, "content": content})
+    return made
+
+
+def _bare(inner: Payload, parts: Sequence[Json]) -> Payload:
+    """An event before the last one of those that an event becomes: it finishes nothing, and counts no tokens."""
+    (candidate,) = json_access.items(inner["candidates"])
+    kept = {key: value for key, value in candidate.items() if key in {"index", "content"}}
+    kept["content"] = {**candidate["content"], "parts": list(parts)}
+    known = {key: value for key, value in inner.items() if key in {"modelVersion", "responseId", "createTime"}}
+    return {"candidates": [kept], **known}

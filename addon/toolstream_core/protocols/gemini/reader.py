@@ -1,0 +1,144 @@
+"""Gemini generateContent: `functionCall` parts of candidates, over SSE or as a streamed JSON array.
+
+https://ai.google.dev/api/generate-content
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import GeminiCalls
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
+from toolstream_core.protocols.in_band_errors import error_text, unread_error
+from toolstream_core.protocols.protocol import Dialect, may_hide_letters
+from toolstream_core.wire import json_access, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+
+# https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
+_FINISH_REASONS = dict(
+    enumerate(
+        (
+            *("STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT"),
+            *("SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL"),
+        ),
+        start=1,
+    )
+)
+_LIVE = frozenset(
+    ("setupComplete", "serverContent", "toolCall", "toolCallCancellation", "goAway", "sessionResumptionUpdate")
+)
+"""What a message of the Live API holds one of: https://ai.google.dev/api/live#BidiGenerateContentServerMessage."""
+
+
+def _quiet(raw: bytes, frames: int) -> bool:
+    """A chunk of text: no call part, no finish reason, no error."""
+    find = raw.find
+    if find(b"unction") >= 0 or find(b"inishReason") >= 0 or find(b'"error"') >= 0 or may_hide_letters(raw):
+        return False
+    return raw.count(b'"candidates"') == frames
+
+
+def _read(frame: Frame) -> Said:
+    payload = frame.json
+    if frame.name == "error" and not isinstance(payload, dict | list):
+        return Said(error=unread_error(frame))
+    return _said(payload, frame.name)
+
+
+def _said(payload: Json, event: str) -> Said:
+    if isinstance(payload, list) and len(payload) == 1:
+        payload = payload[0]
+    if not isinstance(payload, dict):
+        return SILENCE
+    payload = payload.get("response", payload) if "candidates" not in payload else payload
+    fragments: list[Fragment] = []
+    finishes: list[Finish] = []
+    texts: list[str] = []
+    for place, candidate in enumerate(json_access.items(json_access.get(payload, "candidates"))):
+        number = json_access.integer(json_access.get(candidate, "index"))
+        number = number if isinstance(number, int) else place
+        for part in json_access.items(json_access.get(candidate, "content", "parts")):
+            fragments.extend(_part(part, number))
+            if isinstance(text := json_access.get(part, "text"), str) and not json_access.get(part, "thought"):
+                texts.append(text)
+        reason = finish_reason(candidate)
+        if reason:
+            finishes.append(Finish(number, reason))
+    model = json_access.get(payload, "modelVersion")
+    return Said(
+        tuple(fragments),
+        tuple(finishes),
+        "".join(texts),
+        model if isinstance(model, str) else None,
+        error_text(payload, event),
+    )
+
+
+def finish_reason(candidate: Json) -> str:
+    """Why a candidate is over, `""` where it is not; some gateways say the enum's number."""
+    reason = json_access.get(candidate, "finishReason")
+    if isinstance(reason, str):
+        return reason
+    return _FINISH_REASONS.get(reason, str(reason)) if type(reason) is int and reason > 0 else ""
+
+
+def _part(part: Json, number: int) -> Iterator[Fragment]:
+    call = json_access.get(part, "functionCall")
+    if call is ABSENT:
+        call = json_access.get(part, "function_call")
+    if not isinstance(call, dict):
+        return
+    goes_on = call.get("willContinue") is True
+    fragment = Fragment(
+        number,
+        ABSENT,
+        json_access.text(call.get("id", ABSENT)),
+        ABSENT,
+        json_access.text(call.get("name", ABSENT)),
+        ABSENT,
+        "functionCall",
+        Phase.OPEN if goes_on else Phase.CLOSE,
+    )
+    if "partialArgs" in call:
+        yield fragment._replace(arguments=numbers.dumps(call["partialArgs"]), phase=Phase.MORE)
+        if not goes_on:
+            yield fragment._replace(name=ABSENT, id=ABSENT)
+        return
+    said, was_text = json_access.argument_text(call.get("args", ABSENT))
+    yield fragment._replace(arguments=said, as_wanted=not (was_text and said))
+
+
+def _answer(payload: Json) -> Said:
+    return _said(payload, "")._replace(end=True)
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    del name
+    if isinstance(payload, list) and len(payload) == 1:
+        payload = payload[0]
+    if not isinstance(payload, dict):
+        return False
+    inner = payload.get("response", payload) if "candidates" not in payload else payload
+    if not isinstance(inner, dict):
+        return False
+    if not _LIVE.isdisjoint(inner) or inner.keys() == {"usageMetadata"}:  # which a live session says by itself, too
+        return False
+    return isinstance(inner.get("candidates"), list) or "promptFeedback" in inner or "usageMetadata" in inner
+
+
+GEMINI = Dialect(
+    name="gemini",
+    paths=re.compile(r":(?:streamGenerateContent|generateContent)$"),
+    calls=GeminiCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

@@ -1,0 +1,235 @@
+"""Gemini streams, judged and mended: `functionCall` parts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.calls import known
+from toolstream_core.calls.block_resolver import says_nothing
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.resolver import same_arguments
+from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.finish import IN_BAND_ERROR
+from toolstream_core.defects.identity import (
+    DECORATED_NAME,
+    DOUBLED_CALL,
+    DUPLICATE_ID,
+    MISSING_NAME,
+    ODD_ID,
+    REUSED_ID,
+)
+from toolstream_core.protocols import request
+from toolstream_core.protocols.gemini.edit import Payload, Piece, Place, edited, pieces
+from toolstream_core.stages.repair.names import plain_name
+from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.wire import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event, Json
+    from toolstream_core.wire.frame import Frame
+
+# A part with a name and no arguments may be followed by a nameless part with them (vscode-unify-chat-provider#48).
+# So an event waits for the next one where its last call is such a part, unless the tool takes no arguments or the
+# event finishes the answer.
+
+FAILED: Final = frozenset(
+    {
+        "MALFORMED_FUNCTION_CALL",
+        "MALFORMED_RESPONSE",
+        "MISSING_THOUGHT_SIGNATURE",
+        "TOO_MANY_TOOL_CALLS",
+        "UNEXPECTED_TOOL_CALL",
+    }
+)
+"""Finish reasons of an answer that was given up: https://ai.google.dev/api/generate-content#FinishReason."""
+_USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
+_PATIENCE = 8
+"""Comments behind an event that waits: where more come the stream is slow, and the event goes on."""
+
+MAX_TWINS = 16
+"""Calls of one id with which a further one is compared."""
+
+type Edits = dict[Place, tuple[Payload, ...]]
+
+
+class GeminiMender(Mender):
+    """Judges and mends one Gemini stream."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Mender`."""
+        super().__init__(context)
+        self._held: Frame | None = None
+        """An event whose last call has no arguments."""
+        self._edits: Edits = {}
+        """What is to be changed in it."""
+        self._comments: list[Frame] = []
+        """What came behind it."""
+        self._blank: dict[int, Piece] = {}
+        """The parts without arguments of the last event, by their call."""
+        self._earlier: frozenset[str] | None = None
+        self._said: dict[tuple[int, str], list[tuple[str, str]]] = {}
+        """Names and arguments by candidate and id."""
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return self._held is not None
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        frame, number = event.frame, event.frame.number
+        if frame.data is None:
+            return self._queued(frame)
+        self._failed(event)
+        found = pieces(frame.json, heard)
+        edits: Edits = {}
+        for piece in found:
+            self._identity(piece, number)
+            self._name(piece, edits, number)
+            self._arguments(piece, edits, number)
+            self._again(piece, edits, number)
+        blank = self._joined(found, edits, number)
+        out = self._let_go()
+        self._blank = {} if event.said.finishes else blank
+        if self._blank and self.on(PLACEHOLDER_ARGUMENTS):
+            self._held, self._edits = frame, edits
+            return out
+        return [*out, self._written(frame, edits)]
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        del clean
+        return self._let_go()
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        held, self._held = self._held, None
+        comments, self._comments = self._comments, []
+        return comments if held is None else [held, *comments]
+
+    def _let_go(self) -> list[Frame]:
+        """What waited, with its changes."""
+        if self._held is None:
+            return list(self.release())
+        first = self._written(self._held, self._edits)
+        self._edits = {}
+        return [first, *list(self.release())[1:]]
+
+    def _written(self, frame: Frame, edits: Edits) -> Frame:
+        if not edits:
+            return frame
+        out = self._context.writer.rewrite(frame, edited(frame.json, edits))
+        self.audit(frame.number, [frame], [out])
+        return out
+
+    def _queued(self, frame: Frame) -> Iterable[Frame]:
+        """A comment stays behind the event that waits."""
+        if self._held is not None and len(self._comments) < _PATIENCE:
+            self._comments.append(frame)
+            return ()
+        return [*self._let_go(), frame]
+
+    def _failed(self, event: Event) -> None:
+        said, number = event.said, event.frame.number
+        if said.error:
+            self.tell(IN_BAND_ERROR, number, f"the provider reports an error: {said.error}")
+            return
+        for finish in said.finishes:
+            if finish.reason in FAILED:
+                self.tell(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
+
+    def _identity(self, piece: Piece, number: int) -> None:
+        call, identity = piece.call, known(piece.fragment.id)
+        if not call.name:
+            self.tell(MISSING_NAME, number, "the call has no name", call)
+        if not identity:
+            return
+        if self._earlier is None:
+            self._earlier = request.earlier_ids(self._context.exchange.request)
+        if identity in self._earlier:
+            self.tell(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
+        if not _USUAL_ID.fullmatch(identity):
+            message = f"the id has {len(identity)} characters, or some that other APIs refuse"
+            self.tell(ODD_ID, number, message, call)
+
+    def _name(self, piece: Piece, edits: Edits, number: int) -> None:
+        """The name of the tool that is offered, in place of one with something around it."""
+        name = known(piece.fragment.name)
+        plain = plain_name(name, self._context.schemas)
+        message = f"the name is {name!r}, the tool is {plain}"
+        if plain != name and self.tell(DECORATED_NAME, number, message, piece.call):
+            _edit(edits, piece, name=plain)
+
+    def _arguments(self, piece: Piece, edits: Edits, number: int) -> None:
+        """The arguments as an object, in place of its JSON text."""
+        said = piece.said.get("args")
+        text = said if isinstance(said, str) else ""
+        message = "the arguments are JSON text where an object belongs"
+        if is_object(text) and self.tell(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call):
+            _edit(edits, piece, args=numbers.loads(text))
+
+    def _again(self, piece: Piece, edits: Edits, number: int) -> None:
+        """A call under the id of an earlier one: that call again, or another, which gets an id of its own."""
+        identity, said = known(piece.fragment.id), piece.fragment.arguments
+        name = known(piece.fragment.name)
+        if not identity or not name or piece.partial or not isinstance(said, str) or says_nothing(said):
+            return
+        before = self._said.setdefault((piece.fragment.choice, identity), [])
+        if any(one[0] == name and same_arguments(one[1], said) for one in before):
+            if self.tell(DOUBLED_CALL, number, "the call was said before", piece.call):
+                edits[piece.place] = ()
+            return
+        if before and self.tell(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
+            _edit(edits, piece, id=self._context.ids.make("call_"))
+        if len(before) < MAX_TWINS:
+            before.append((name, said))
+
+    def _joined(self, found: list[Piece], edits: Edits, number: int) -> dict[int, Piece]:
+        """Put arguments to the name before them; the parts that may still get some."""
+        here: dict[int, Piece] = {}
+        last = {piece.fragment.choice: id(piece.call) for piece in found}
+        for piece in found:
+            key = id(piece.call)
+            if known(piece.fragment.name):
+                if _may_be_blank(piece) and not self._context.takes_none(piece.call.name):
+                    here[key] = _as_edited(piece, edits)
+                continue
+            opener = here.pop(key, None)
+            changed, where = (opener, edits) if opener else (self._blank.pop(key, None), self._edits)
+            if changed is None or piece.partial or says_nothing(piece.fragment.arguments):
+                continue
+            message = "a part names the call without arguments, and a nameless one brings them"
+            mend = self.tell(PLACEHOLDER_ARGUMENTS, number, message, piece.call)
+            if mend and (opener or self._held is not None):
+                where[changed.place] = (_merged(changed, _as_edited(piece, edits)),)
+                edits[piece.place] = ()
+                fragment = changed.fragment._replace(arguments=piece.fragment.arguments)
+                self._again(changed._replace(fragment=fragment), where, number)
+        return {key: piece for key, piece in here.items() if key in last.values()}
+
+
+def _as_edited(piece: Piece, edits: Edits) -> Piece:
+    """A part with what was changed in it so far."""
+    return piece._replace(part=next(iter(edits.get(piece.place, ())), piece.part))
+
+
+def _edit(edits: Edits, piece: Piece, **said: Json) -> None:
+    """Change what a part says of its call, beside what was changed in it before."""
+    part = _as_edited(piece, edits).part
+    edits[piece.place] = ({**part, piece.key: {**part[piece.key], **said}},)
+
+
+def _may_be_blank(piece: Piece) -> bool:
+    """Whether the part names a call and may leave its arguments to a nameless one."""
+    return says_nothing(piece.fragment.arguments) and not piece.partial
+
+
+def _merged(opener: Piece, piece: Piece) -> Payload:
+    """The part that names the call, with the arguments of the nameless one and what else only that has."""
+    said = {**opener.said, **{key: value for key, value in piece.said.items() if not opener.said.get(key)}}
+    rest = {key: value for key, value in piece.part.items() if key not in opener.part and key != piece.key}
+    return {**opener.with_said(said), **rest}

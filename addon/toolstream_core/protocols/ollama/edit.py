@@ -1,0 +1,63 @@
+"""Ollama lines taken apart and put together: the calls of their message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Fragment, Json
+
+type Payload = dict[str, Any]
+
+_OF_EACH: Final = ("model", "created_at")
+"""What every line says."""
+_SPOKEN: Final = ("content", "thinking")
+"""What a message says before its calls."""
+
+
+class Entry(NamedTuple):
+    """One call of a line: Ollama says each whole."""
+
+    entry: Payload
+    call: OpenCall
+    fragment: Fragment
+
+    def with_function(self, **said: Json) -> Payload:
+        """The entry with other things said in its function."""
+        return {**self.entry, "function": {**self.entry["function"], **said}}
+
+
+def entries(payload: Json, heard: Sequence[Heard]) -> list[Entry]:
+    """The calls of a line; none where they are not those that were heard, or one of them is no object."""
+    found = json_access.items(json_access.get(payload, "message", "tool_calls"))
+    if len(found) != len(heard) or not all(isinstance(json_access.get(one, "function"), dict) for one in found):
+        return []
+    return [Entry(entry, one.call, one.fragment) for entry, one in zip(found, heard, strict=True)]
+
+
+def with_calls(payload: Json, calls: Sequence[Payload]) -> Payload:
+    """The line with other calls; with none it has no such key."""
+    message = {key: value for key, value in payload["message"].items() if key != "tool_calls" or calls}
+    if calls:
+        message["tool_calls"] = list(calls)
+    return {**payload, "message": message}
+
+
+def calls_line(payload: Json, calls: Sequence[Payload]) -> Payload:
+    """A line of the same answer that says these calls, and nothing else."""
+    role = json_access.get(payload, "message", "role")
+    message = {"role": role if isinstance(role, str) else "assistant", "content": "", "tool_calls": list(calls)}
+    return {**{key: payload[key] for key in _OF_EACH if key in payload}, "message": message, "done": False}
+
+
+def out_of_done(payload: Json, calls: Sequence[Payload]) -> tuple[Payload, Payload]:
+    """The line that says done as two: these calls with what stands before them, and the rest."""
+    ahead, rest = calls_line(payload, calls), with_calls(payload, [])
+    spoken = {key: value for key, value in rest["message"].items() if key in _SPOKEN}
+    ahead["message"] = {"role": ahead["message"]["role"], "content": "", **spoken, "tool_calls": list(calls)}
+    return ahead, {**rest, "message": {**rest["message"], **dict.fromkeys(spoken, "")}}

@@ -1,0 +1,87 @@
+"""Ollama's native chat: NDJSON, each call whole in one line.
+
+https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import OllamaCalls
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
+from toolstream_core.protocols.in_band_errors import error_text
+from toolstream_core.protocols.protocol import Dialect, may_hide_letters
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+
+def _quiet(raw: bytes, frames: int) -> bool:
+    """A line of text: no call, not the last."""
+    find = raw.find
+    if find(b"_call") >= 0 or find(b'"error"') >= 0 or may_hide_letters(raw):
+        return False
+    return raw.count(b'"done":false') == frames
+
+
+def _read(frame: Frame) -> Said:
+    return _said(frame.json, Phase.MORE)
+
+
+def _answer(payload: Json) -> Said:
+    return _said(payload, Phase.WHOLE)
+
+
+def _said(payload: Json, phase: Phase) -> Said:
+    if not isinstance(payload, dict):
+        return SILENCE
+    done = payload.get("done") is True
+    reason = payload.get("done_reason")
+    text = json_access.get(payload, "message", "content")
+    model = payload.get("model")
+    return Said(
+        tuple(
+            _fragment(entry, phase) for entry in json_access.items(json_access.get(payload, "message", "tool_calls"))
+        ),
+        (Finish(0, reason if isinstance(reason, str) and reason else "done"),) if done else (),
+        text if isinstance(text, str) else "",
+        model if isinstance(model, str) else None,
+        error_text(payload, ""),
+        end=done,
+    )
+
+
+def _fragment(entry: Json, phase: Phase) -> Fragment:
+    function = json_access.get(entry, "function")
+    index = json_access.get(function, "index")
+    said, was_text = json_access.argument_text(json_access.get(function, "arguments"))
+    return Fragment(
+        0,
+        json_access.integer(index if index is not ABSENT else json_access.get(entry, "index")),
+        json_access.text(json_access.get(entry, "id")),
+        ABSENT,
+        json_access.text(json_access.get(function, "name")),
+        said,
+        json_access.text(json_access.get(entry, "type")),
+        phase,
+        as_wanted=not (was_text and said),
+    )
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    del name
+    return isinstance(payload, dict) and "done" in payload and isinstance(payload.get("message"), dict)
+
+
+OLLAMA = Dialect(
+    name="ollama",
+    paths=re.compile(r"/api/chat/?$"),
+    calls=OllamaCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

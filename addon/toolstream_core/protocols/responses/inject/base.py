@@ -1,0 +1,154 @@
+"""What every plant that changes Responses events is made on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.model import Kind, Phase
+from toolstream_core.stages.inject.injector import Pick, SteadyPlant
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Json, Passed
+    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.stage import Context
+    from toolstream_core.wire.frame import Frame
+
+type Payload = dict[str, Any]
+type Edit = Callable[[ItemPlant, Payload, str, OpenCall], Iterable[Payload] | None]
+"""What an event of a picked call becomes, given its type; `None` leaves it as it is."""
+
+ADDED, CLOSED = "response.output_item.added", "response.output_item.done"
+DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
+COMPLETED = "response.completed"
+
+
+class Counting(SteadyPlant):
+    """Gives events that are put in numbers of their own, and moves those behind them."""
+
+    def __init__(self, context: Context, pick: Pick, *, steady: bool = False) -> None:
+        """As `SteadyPlant`."""
+        super().__init__(context, pick, steady=steady)
+        self._shift = 0
+        self._last = -1
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`: later events are counted on."""
+        return self._shift > 0
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        super().went_by(call, passed)
+        self._last = self._last if passed.counter is None else passed.counter
+
+    def frames(self, event: Event, made: list[Payload]) -> list[Frame]:
+        """The events that go on for one."""
+        number = json_access.integer(json_access.get(event.frame.json, "sequence_number"))
+        out: list[Frame] = []
+        for at, payload in enumerate(made):
+            if isinstance(number, int) and "sequence_number" in payload:
+                payload = {**payload, "sequence_number": max(number + self._shift, self._last + 1)}  # noqa: PLW2901
+                self._last = payload["sequence_number"]
+            last = at == len(made) - 1
+            if last and payload == event.frame.json:
+                out.append(event.frame)
+            elif last and payload.get("type") == json_access.get(event.frame.json, "type"):
+                out.append(self._context.writer.rewrite(event.frame, payload))
+            else:
+                name = str(payload.get("type", event.frame.name))
+                out.append(self._context.writer.make(payload, event.frame.number, name))
+        self._shift += max(len(made) - 1, 0)
+        return out
+
+
+class ItemPlant(Counting):
+    """Changes the events of the calls that are picked."""
+
+    def __init__(
+        self, context: Context, pick: Pick, edit: Edit, *, completed: bool = False, steady: bool = False
+    ) -> None:
+        """`edit` is what is done to each event; `completed`: to the completed response's items too.
+
+        `steady`: as in `SteadyPlant`.
+        """
+        super().__init__(context, pick, steady=steady)
+        self._edit = edit
+        self._completed = completed
+        self.calls: list[OpenCall] = []
+        self.kept: dict[int, Any] = {}
+        """For edits that remember something by call."""
+
+    @property
+    def context(self) -> Context:
+        """What is known of the stream."""
+        return self._context
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        payload, self.acts = event.frame.json, False
+        if not isinstance(payload, dict):
+            return [event.frame]
+        kind = str(payload.get("type"))
+        one = heard[0] if len(heard) == 1 and heard[0].call.kind is Kind.FUNCTION else None
+        if kind == COMPLETED:
+            return self.frames(event, [self._in_response(payload, heard)])
+        if one is None or one.fragment.phase is Phase.WHOLE:
+            return self.frames(event, [payload])
+        if one.call not in self.calls:
+            self.calls.append(one.call)
+        edited = self._edit(self, payload, kind, one.call) if self._pick.call(one.call) else None
+        if edited is None:
+            return self.frames(event, [payload])
+        self.acts = True
+        self._pick.acted()
+        return self.frames(event, list(edited))
+
+    def _in_response(self, payload: Payload, heard: Sequence[Heard]) -> Payload:
+        """The completed response with its items edited as `output_item.done` would be."""
+        output = json_access.get(payload, "response", "output")
+        if not self._completed or not isinstance(output, list):
+            return payload
+        calls = iter(heard)
+        items = [
+            self._item(item, next(calls, None)) if str(json_access.get(item, "type")).endswith("_call") else item
+            for item in output
+        ]
+        return {**payload, "response": {**payload["response"], "output": items}}
+
+    def _item(self, item: Json, heard: Heard | None) -> Json:
+        if heard is None or heard.call.kind is not Kind.FUNCTION or not self._pick.call(heard.call):
+            return item
+        edited = self._edit(self, {"type": CLOSED, "item": item}, CLOSED, heard.call)
+        said = item if edited is None else next(iter(edited), {"item": item})["item"]
+        if said != item:
+            self._pick.acted()
+        return said
+
+
+def with_item(payload: Payload, **fields: Json) -> Payload:
+    """An event with other fields in its item."""
+    return {**payload, "item": {**payload["item"], **fields}}
+
+
+def said(payload: Payload) -> str:
+    """The argument text of a delta."""
+    text = payload.get("delta")
+    return text if isinstance(text, str) else ""
+
+
+def value(call: OpenCall) -> Json:
+    """The arguments, as they were meant."""
+    try:
+        return json.loads(call.arguments.reading()[0])
+    except (ValueError, RecursionError):
+        return {}
+
+
+def planter(edit: Edit, *, completed: bool = False, steady: bool = False) -> Planter:
+    """A plant of `ItemPlant`'s kind."""
+    return lambda context, pick: ItemPlant(context, pick, edit, completed=completed, steady=steady)

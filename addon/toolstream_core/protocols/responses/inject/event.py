@@ -1,0 +1,228 @@
+"""How the events around Responses output items are broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Kind
+from toolstream_core.protocols.responses.inject.base import (
+    ADDED,
+    CLOSED,
+    COMPLETED,
+    DELTA,
+    Counting,
+    Payload,
+    said,
+    value,
+)
+from toolstream_core.stages.inject.markup import MARKUP
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event
+    from toolstream_core.stages.inject.injector import Pick
+    from toolstream_core.stages.stage import Context
+    from toolstream_core.wire.frame import Frame
+
+
+class ResponsePlant(Counting):
+    """Changes the events around the items."""
+
+    def __init__(self, context: Context, pick: Pick) -> None:
+        """As `Plant`."""
+        super().__init__(context, pick)
+        self.calls: list[OpenCall] = []
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        for _, other in heard:
+            if other.kind is Kind.FUNCTION and other not in self.calls:
+                self.calls.append(other)
+        payload = event.frame.json
+        if not isinstance(payload, dict) or not self._pick.stream():
+            return [event.frame]
+        call = heard[0].call if heard and heard[0].call.kind is Kind.FUNCTION else None
+        frames = self.frames(event, list(self.changed(payload, str(payload.get("type")), call)))
+        if len(frames) != 1 or frames[0] is not event.frame:
+            self._pick.acted()
+        return frames
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """What the event becomes."""
+        raise NotImplementedError
+
+
+class BareResponse(ResponsePlant):
+    """The terminal event holds the response's fields without their envelope."""
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        del call
+        response = payload.get("response")
+        if kind != COMPLETED or not isinstance(response, dict):
+            return [payload]
+        kept = {key: value for key, value in payload.items() if key != "response"}
+        return [{**kept, **{key: value for key, value in response.items() if key != "type"}}]
+
+
+class SequenceNumbers(ResponsePlant):
+    """Every event has the same sequence number."""
+
+    each = True
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        payload = event.frame.json
+        if not isinstance(payload, dict) or not payload.get("sequence_number") or not self._pick.stream():
+            return [event.frame]
+        self._pick.acted()
+        return [self._context.writer.rewrite(event.frame, {**payload, "sequence_number": 1})]
+
+
+class MissingHead(ResponsePlant):
+    """The stream begins with `response.in_progress`."""
+
+    _renamed = False
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        del call
+        if kind == "response.created":
+            self._renamed = True
+            return [{**payload, "type": "response.in_progress"}]
+        again, self._renamed = self._renamed and kind == "response.in_progress", False
+        return [] if again else [payload]
+
+
+class MissingFinish(ResponsePlant):
+    """No terminal event comes."""
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        del call
+        return [] if kind == COMPLETED and self.calls else [payload]
+
+
+class ForeignFinish(ResponsePlant):
+    """The terminal event has the Realtime API's name."""
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        del call
+        return [{**payload, "type": "response.done"}] if kind == COMPLETED and self.calls else [payload]
+
+
+class EmptyOutput(ResponsePlant):
+    """The completed response has no output."""
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        del call
+        if kind != COMPLETED or not self.calls or "response" not in payload:
+            return [payload]
+        return [{**payload, "response": {**payload["response"], "output": []}}]
+
+
+class UnstreamedCalls(ResponsePlant):
+    """Calls come only in the completed response."""
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        of_item = kind.startswith(("response.output_item", "response.function_call"))
+        return [] if call is not None and of_item else [payload]
+
+
+class RestartedStream(ResponsePlant):
+    """A second response begins behind the first call."""
+
+    _created: Payload | None = None
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        del call
+        if kind == "response.created":
+            self._created = payload
+        if kind != CLOSED or self._created is None:
+            return [payload]
+        created, self._created = self._created, None
+        return [payload, created]
+
+
+class TruncatedStream(ResponsePlant):
+    """The body ends, in good order, inside the first call's arguments."""
+
+    _over = False
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        if self._over:
+            return []
+        if kind != DELTA or call is None or not call.arguments.whole:
+            return [payload]
+        self._over = True
+        return [{**payload, "delta": said(payload).rstrip()[:-1]}]
+
+
+class InBandError(TruncatedStream):
+    """An error event comes instead of the rest of the first call."""
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        before = self._over
+        made = list(super().changed(payload, kind, call))
+        if before or not self._over:
+            return made
+        number = {"sequence_number": payload["sequence_number"]} if "sequence_number" in payload else {}
+        return [*made, {"type": "error", **number, "code": "server_error", "message": "Provider disconnected"}]
+
+
+class UnparsableData(ResponsePlant):
+    """The first event with arguments lacks its last byte."""
+
+    _done = False
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        if self._done or json_access.get(event.frame.json, "type") != DELTA or not self._pick.stream():
+            return [event.frame]
+        self._done = True
+        self._pick.acted()
+        return [self._context.writer.rewrite(event.frame, (event.frame.data or b"")[:-1])]
+
+
+class Leaked(ResponsePlant):
+    """Calls come as text, in a syntax of some model."""
+
+    def __init__(self, context: Context, pick: Pick, row: str) -> None:
+        """`row` is the name of the syntax's row."""
+        super().__init__(context, pick)
+        self._row = row
+
+    def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
+        """As `ResponsePlant.changed`."""
+        if kind != COMPLETED:
+            return [] if call is not None else [payload]
+        if not self.calls:
+            return [payload]
+        text = "\n".join(
+            MARKUP[self._row](one.name, arguments) for one in self.calls if isinstance(arguments := value(one), dict)
+        )
+        place: Payload = {"item_id": "msg_leak", "output_index": 0, "content_index": 0}
+        part = {"type": "output_text", "text": text, "annotations": []}
+        item = {"type": "message", "id": "msg_leak", "role": "assistant", "status": "completed", "content": [part]}
+        number = {"sequence_number": payload["sequence_number"]} if "sequence_number" in payload else {}
+        empty = {**item, "status": "in_progress", "content": []}
+        made: list[Payload] = [
+            {"type": ADDED, "output_index": 0, "item": empty},
+            {"type": "response.content_part.added", **place, "part": {**part, "text": ""}},
+            {"type": "response.output_text.delta", **place, "delta": text},
+            {"type": "response.output_text.done", **place, "text": text},
+            {"type": "response.content_part.done", **place, "part": part},
+            {"type": CLOSED, "output_index": 0, "item": item},
+        ]
+        response = payload.get("response")
+        ending = {**payload, "response": {**response, "output": [item]}} if isinstance(response, dict) else payload
+        return [*({**one, **number} for one in made), ending]

@@ -1,0 +1,186 @@
+"""OpenAI Responses: output items, `response.function_call_arguments.delta`.
+
+https://platform.openai.com/docs/api-reference/responses-streaming
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import ResponsesCalls
+from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
+from toolstream_core.protocols.in_band_errors import error_text, unread_error
+from toolstream_core.protocols.protocol import Dialect, may_hide_letters
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Absent, Json
+    from toolstream_core.wire.frame import Frame
+
+_CLIENT_RUN = frozenset(
+    {"custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call"},
+)
+_DELTAS = {
+    "response.function_call_arguments.delta": Kind.FUNCTION,
+    "response.custom_tool_call_input.delta": Kind.CUSTOM,
+    "response.mcp_call_arguments.delta": Kind.SERVER,
+    "response.code_interpreter_call_code.delta": Kind.SERVER,
+}
+_DONES = {kind.replace(".delta", ".done"): value for kind, value in _DELTAS.items()}
+_ITEMS = {"response.output_item.added": Phase.OPEN, "response.output_item.done": Phase.CLOSE}
+_TERMINAL = frozenset(
+    # The last is the Realtime API's word; some say it here (9router#2142).
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"}
+)
+
+
+def _quiet(raw: bytes, frames: int) -> bool:
+    """Deltas of text or reasoning. Items and terminal events are never quiet, wherever their name stands."""
+    find = raw.find
+    if find(b"_call") >= 0 or find(b"error") >= 0 or find(b'"response"') >= 0 or may_hide_letters(raw):
+        return False
+    if raw.count(b'"response.output_text.delta"') + raw.count(b'"response.reasoning') != frames:
+        return False
+    return raw.count(b"response.") == raw.count(b"response.output_text.delta") + raw.count(b"response.reasoning")
+
+
+def _read(frame: Frame) -> Said:
+    payload = frame.json
+    if not isinstance(payload, dict):
+        return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
+    kind = payload.get("type", frame.name)
+    if not isinstance(kind, str):
+        return SILENCE
+    if kind in _DELTAS:
+        return Said((_part(payload, "delta", _DELTAS[kind], Phase.MORE),))
+    if kind in _DONES:
+        key = "arguments" if "arguments" in payload else "input" if "input" in payload else "code"
+        return Said((_part(payload, key, _DONES[kind], Phase.ARGUMENTS),))
+    if kind in _ITEMS:
+        fragment = _item(payload.get("item"), _place(payload), _ITEMS[kind])
+        return Said((fragment,)) if fragment else SILENCE
+    if kind == "response.output_text.delta":
+        text = payload.get("delta")
+        return Said(text=text) if isinstance(text, str) else SILENCE
+    return _about_response(payload, kind)
+
+
+def _about_response(payload: dict[str, Json], kind: str) -> Said:
+    if kind not in _TERMINAL:
+        model = json_access.get(payload, "response", "model")
+        error = error_text(payload, kind)
+        return Said(model=model if isinstance(model, str) else None, error=error)
+    # Some proxies leave the envelope out (sap-ai-core-llm-proxy#35).
+    said = _answer(payload.get("response", payload))
+    if said.finishes:
+        return said
+    return said._replace(finishes=(Finish(0, kind.removeprefix("response.").replace("done", "completed")),))
+
+
+def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:
+    as_text = json_access.argument_piece if phase is Phase.MORE else json_access.argument_text
+    said, as_wanted = as_text(payload.get(key, ABSENT))
+    return Fragment(
+        0,
+        _place(payload),
+        json_access.text(payload.get("call_id", ABSENT)),
+        json_access.text(payload.get("item_id", ABSENT)),
+        json_access.text(payload.get("name", ABSENT)),
+        said,
+        ABSENT,
+        phase,
+        kind,
+        as_wanted,
+    )
+
+
+def _place(payload: dict[str, Json]) -> int | Absent:
+    """The item's place; what is no number says as little as nothing."""
+    place = json_access.integer(payload.get("output_index"))
+    return place if isinstance(place, int) else ABSENT
+
+
+def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
+    """The call that an output item is, or `None`. `*_call_output` items are results, not calls."""
+    if not isinstance(item, dict):
+        return None
+    kind = item.get("type")
+    if not isinstance(kind, str) or not kind.endswith("_call"):
+        return None
+    as_text = json_access.argument_piece if phase is Phase.OPEN else json_access.argument_text
+    said, as_wanted = as_text(_said_of(item))
+    return Fragment(
+        0,
+        index,
+        json_access.text(item.get("call_id", ABSENT)),
+        json_access.text(item.get("id", ABSENT)),
+        json_access.text(item.get("name", ABSENT)) if "name" in item else _name_of(kind),
+        ABSENT if phase is Phase.OPEN and said == "" else said,
+        kind,
+        phase,
+        _kind_of(kind, item),
+        as_wanted,
+        phase is not Phase.OPEN and item.get("status") == "incomplete",
+    )
+
+
+def _said_of(item: dict[str, Json]) -> Json:
+    return next((item[key] for key in ("arguments", "input", "action", "operation", "code") if key in item), ABSENT)
+
+
+def _name_of(kind: str) -> Json:
+    return ABSENT if kind == "function_call" else kind.removesuffix("_call")
+
+
+def _kind_of(kind: str, item: dict[str, Json]) -> Kind:
+    """Who runs a call; of two kinds of items only the item says it."""
+    if kind == "function_call":
+        return Kind.FUNCTION
+    if kind == "tool_search_call":
+        return Kind.CUSTOM if item.get("execution") == "client" else Kind.SERVER
+    where = json_access.get(item, "environment", "type")
+    hosted = kind == "shell_call" and isinstance(where, str) and where.startswith("container")
+    return Kind.CUSTOM if kind in _CLIENT_RUN and not hosted else Kind.SERVER
+
+
+def _answer(payload: Json) -> Said:
+    fragments: list[Fragment] = []
+    texts: list[str] = []
+    for place, item in enumerate(json_access.items(json_access.get(payload, "output"))):
+        fragment = _item(item, place, Phase.WHOLE)
+        if fragment:
+            fragments.append(fragment)
+        parts = (json_access.get(part, "text") for part in json_access.items(json_access.get(item, "content")))
+        texts.extend(text for text in parts if isinstance(text, str))
+    status, model = json_access.get(payload, "status"), json_access.get(payload, "model")
+    reason = json_access.get(payload, "incomplete_details", "reason")
+    finish = f"{status}: {reason}" if isinstance(reason, str) else status
+    return Said(
+        tuple(fragments),
+        (Finish(0, finish),) if finish and isinstance(finish, str) else (),
+        "".join(texts),
+        model if isinstance(model, str) else None,
+        error_text(payload, ""),
+        end=True,
+    )
+
+
+def _recognise(name: str, payload: Json) -> bool:
+    if not isinstance(payload, dict):
+        return False
+    if payload.get("object") == "response" and "output" in payload:
+        return True
+    kind = payload.get("type", name)
+    return isinstance(kind, str) and kind.startswith("response.")
+
+
+OPENAI_RESPONSES = Dialect(
+    name="openai-responses",
+    paths=re.compile(r"/responses/?$"),
+    calls=ResponsesCalls,
+    recognise=_recognise,
+    read=_read,
+    answer=_answer,
+    quiet=_quiet,
+)

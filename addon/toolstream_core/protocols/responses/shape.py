@@ -1,0 +1,206 @@
+"""Lawful ways to say the same Responses calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.model import Kind
+from toolstream_core.stages.shape.small_fragments import Scattered
+from toolstream_core.stages.shape.whole_calls import Gathered
+from toolstream_core.stages.shape.wholeness import is_whole, turn_over
+from toolstream_core.stages.stage import Context, Stage
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Json, Said
+    from toolstream_core.wire.frame import Frame
+
+_DELTA = "response.function_call_arguments.delta"
+
+
+class Numbers:
+    """Gives events sequence numbers that rise, where the stream has any; those that fit stay."""
+
+    def __init__(self) -> None:
+        """Before the first event."""
+        self._last: int | None = None
+
+    def of(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The event with its number."""
+        number = json_access.integer(payload.get("sequence_number"))
+        if not isinstance(number, int):
+            return payload
+        last, self._last = self._last, number
+        if last is None or number > last:
+            return payload
+        self._last = last + 1
+        return {**payload, "sequence_number": self._last}
+
+    def frame(self, frame: Frame, context: Context) -> Frame:
+        """As `of`, for a frame."""
+        payload = frame.json
+        if not isinstance(payload, dict):
+            return frame
+        numbered = self.of(payload)
+        return frame if numbered is payload else context.writer.rewrite(frame, numbered)
+
+
+class WholeCalls(Gathered):
+    """Each call's arguments come in one delta; a call that was cut off does not come, in the whole response neither."""
+
+    place = "output_index"
+
+    def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
+        """As `Gathered.delta`."""
+        del call
+        return {key: value for key, value in payload.items() if key != "obfuscation"} | {"delta": text}
+
+    def status(self, payload: Json) -> str:
+        """As `Gathered.status`."""
+        return _status(json_access.get(payload, "item"))
+
+    def without(self, payload: dict[str, Json], said: Said, heard: Sequence[Heard]) -> dict[str, Json]:
+        """As `Gathered.without`."""
+        inside = payload.get("response", payload)
+        output = json_access.items(json_access.get(inside, "output"))
+        calls = iter([one.call for one in heard])
+        over = turn_over(said)
+        kept = [item for item in output if not _is_call(item) or self._stays(item, next(calls, None), over=over)]
+        if len(kept) == len(output) or len(heard) != sum(map(_is_call, output)):
+            return payload
+        changed = {**inside, "output": kept}
+        return {**payload, "response": changed} if "response" in payload else changed
+
+    def _stays(self, item: Json, call: OpenCall | None, *, over: bool) -> bool:
+        if call is None or call.kind is Kind.SERVER:
+            return True
+        over = (over or _status(item) == "completed") and _status(item) != "incomplete"
+        return is_whole(call, over=over and not self.is_left_out(call))
+
+
+def _is_call(item: Json) -> bool:
+    """Whether an item of the output is told as a call."""
+    kind = json_access.get(item, "type")
+    return isinstance(kind, str) and kind.endswith("_call")
+
+
+def _status(item: Json) -> str:
+    status = json_access.get(item, "status")
+    return status if isinstance(status, str) else ""
+
+
+class SelfContainedDeltas(WholeCalls):
+    """Each call's arguments come in one delta, which also carries the call's id and name."""
+
+    def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
+        """As `Gathered.delta`."""
+        return super().delta(payload, text, call) | {"call_id": call.id, "name": call.name}
+
+
+class BareDeltas(Stage):
+    """Argument deltas carry the item's id alone, neither call_id nor name."""
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        payload = event.frame.json
+        if not isinstance(payload, dict) or payload.get("type") != _DELTA or not {"call_id", "name"} & payload.keys():
+            return [event.frame]
+        bare = {key: value for key, value in payload.items() if key not in {"call_id", "name"}}
+        if heard and "item_id" not in bare and heard[0].call.item_id:
+            bare["item_id"] = heard[0].call.item_id
+        return [self._context.writer.rewrite(event.frame, bare)]
+
+
+class TinyFragments(Scattered):
+    """Arguments come a few characters at a time."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._numbers = Numbers()
+        self._counting = False
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`: events that are added move the numbers of all that follow."""
+        return self._counting
+
+    def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
+        """As `Scattered.delta`."""
+        self._counting = self._counting or "sequence_number" in payload
+        bare = {key: value for key, value in payload.items() if key != "obfuscation"}
+        return self._numbers.of({**bare, "delta": text})
+
+    def other(self, frame: Frame) -> Frame:
+        """As `Scattered.other`; events are counted on."""
+        return self._numbers.frame(frame, self._context)
+
+
+class Sequential(Stage):
+    """One item after the other: events of a later one wait until the one before it is closed."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._current: OpenCall | None = None
+        self._waiting: list[tuple[Event, OpenCall]] = []
+        self._numbers = Numbers()
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return bool(self._waiting)
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        call = heard[0].call if len(heard) == 1 else None
+        if event.said.end or event.said.error or event.said.finishes:
+            return [*self.release(), self._numbered(event.frame)]
+        if call is None:
+            return [self._numbered(event.frame)]
+        if self._current is None or self._current.closed:
+            self._current = call
+        if call is not self._current:
+            self._waiting.append((event, call))
+            return []
+        out = [self._numbered(event.frame)]
+        if self._current.closed and self._waiting:
+            out += self._next()
+        return out
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        del clean
+        return self.release()
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        waiting, self._waiting = self._waiting, []
+        return [self._numbered(event.frame) for event, _ in waiting]
+
+    def _next(self) -> list[Frame]:
+        """Everything of the items that have their turn now, up to one that is not closed."""
+        out: list[Frame] = []
+        while self._waiting:
+            self._current = self._waiting[0][1]
+            mine = [event for event, call in self._waiting if call is self._current]
+            self._waiting = [one for one in self._waiting if one[1] is not self._current]
+            out += [self._numbered(event.frame) for event in mine]
+            if not self._current.closed:
+                break
+        return out
+
+    def _numbered(self, frame: Frame) -> Frame:
+        return self._numbers.frame(frame, self._context)
+
+
+SHAPES: Final[dict[str, type[Stage]]] = {
+    "whole-calls": WholeCalls,
+    "self-contained-deltas": SelfContainedDeltas,
+    "bare-deltas": BareDeltas,
+    "tiny-fragments": TinyFragments,
+    "sequential": Sequential,
+}

@@ -1,0 +1,111 @@
+"""Ids that are made up for a client, and the provider's own that stand behind them. Knows no protocol."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.calls import known
+from toolstream_core.stages.converted_items import Functions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolstream_core.stages.converted_items import Custom
+
+MAX_IDS = 100_000
+"""Made-up ids that are remembered; the oldest are forgotten first."""
+DIGITS = 24
+"""Hexadecimal digits of a made-up id, behind its prefix."""
+
+
+class Own(NamedTuple):
+    """The provider's own id of a call that the client has under a made-up one."""
+
+    id: str
+    """Never empty."""
+    name: str
+    """The name of the tool as the client has it; `""` where it was not known."""
+    upstream: str
+    """Who said it."""
+
+
+class Ids:
+    """The made-up ids of one run of the proxy for which the provider has its own."""
+
+    def __init__(self) -> None:
+        """No answer has come."""
+        self._run = secrets.token_hex(16)
+        self._answers = 0
+        self._own: dict[str, Own] = {}
+        self.functions = Functions()
+        """Function calls that clients have as those of custom tools."""
+
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return len(self._own)
+
+    def answer(self, upstream: str) -> AnswerIds:
+        """What makes the ids of the next answer, which comes from `upstream`: no other answer of any run has them."""
+        self._answers += 1
+        return AnswerIds(f"{self._run}|{self._answers}", self, upstream)
+
+    def remember(self, made: str, own: Own) -> None:
+        """From now on `made` means a call of the provider's."""
+        self._own.pop(made, None)
+        self._own[made] = own
+        if len(self._own) > MAX_IDS:
+            del self._own[next(iter(self._own))]
+
+    def forget(self, identities: Iterable[str]) -> None:
+        """The provider says these itself, so they mean its own calls."""
+        for identity in identities:
+            self._own.pop(identity, None)
+
+    def own(self, made: str, upstream: str) -> Own | None:
+        """What `upstream`, or an endpoint below it, knows the call by, where that is remembered."""
+        own = self._own.get(made)
+        theirs = own is not None and (upstream == own.upstream or upstream.startswith(f"{own.upstream}/"))
+        return own if theirs else None
+
+
+class AnswerIds:
+    """Makes the ids of one answer; the same seed gives the same ids in the same order."""
+
+    def __init__(self, seed: str = "", ids: Ids | None = None, upstream: str = "") -> None:
+        """What the ids stand for is remembered in `ids`, if at all."""
+        self._seed = seed
+        self._ids = ids
+        self._upstream = upstream
+        self._made: dict[str, Own | None] = {}
+
+    def make(self, prefix: str, length: int = 0) -> str:
+        """A new id of at least `length` characters."""
+        text = f"{self._seed}|{len(self._made)}"
+        made = (prefix + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:DIGITS]).ljust(length, "_")
+        self._made[made] = None
+        return made
+
+    def made(self, identity: str) -> bool:
+        """Whether it is one of them."""
+        return identity in self._made
+
+    def said(self, identities: Iterable[str]) -> None:
+        """Note the ids that the provider said in this answer."""
+        if self._ids is not None:
+            self._ids.forget(identities)
+
+    def stands_for(self, made: str, identity: str, name: str) -> None:
+        """Note the provider's own id of a call named `name`; an id that is empty, or made up itself, is none."""
+        if not known(identity):
+            return
+        own = self._made.get(identity, Own(identity, name, self._upstream))
+        self._made[made] = own
+        if own is not None and self._ids is not None:
+            self._ids.remember(made, own)
+
+    def told_as_custom(self, told: Custom, arguments: str) -> None:
+        """Note a function call with these arguments that the client has as a custom tool's."""
+        if self._ids is not None:
+            self._ids.functions.remember(told, arguments, self._upstream)

@@ -1,0 +1,226 @@
+"""Finds calls in text as it comes. Knows the syntaxes, and no protocol."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.defects.leak import LEAKED_XML
+from toolstream_core.stages.leaks.syntax import CLOSED, whole_text
+from toolstream_core.wire import json_access, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json
+
+# Text is looked at only from something on that may begin a markup; text without any costs a search per piece. What
+# stands in a code fence or in backticks is quoted, not leaked. Where tools are offered, only they can be called.
+
+MAX_OPEN = 256 * 1024
+"""Characters of a markup that stays open, above which it is text."""
+_BEGINS = re.compile(
+    r"<(?:tool_call|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS\]|c?o?m?mentary to=",
+    re.IGNORECASE,
+)
+_HEADS: Final = (
+    "<tool_call>",
+    "<function=",
+    "<function_",
+    "<invoke",
+    "<",
+    "<minimax:",
+    "<|",
+    "<｜",
+    "<‖",
+    "[tool_calls]",
+    "commentary to=",
+)
+"""How these begin; a piece of text may end within one."""
+_MAY_BEGIN = re.compile(r"(?:<|\[|commentary)[^<\[]*\Z|com?m?e?n?t?a?r?y?\Z", re.IGNORECASE)
+_TAIL = 40
+"""Characters that are kept of what was seen, for a markup's beginning that is cut in two."""
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "array": (list,),
+}
+_ENDS = re.compile(r"[>\]})]")
+
+
+class Leaked(NamedTuple):
+    """A call that is text."""
+
+    row: Row
+    name: str
+    arguments: str
+    """JSON text of an object."""
+
+
+def marks(raw: bytes) -> bool:
+    """Whether frames may hold the beginning of a markup, or a fence, so that their text has to be looked at."""
+    find = raw.find
+    return (
+        find(b"<") >= 0
+        or find(b"`") >= 0
+        or find(b"u003c") >= 0
+        or find(b"[T") >= 0
+        or find(b'["') >= 0
+        or find(b"comm") >= 0
+        or find(b"mentary") >= 0
+    )
+
+
+class Scanner:
+    """The text of one channel of one answer."""
+
+    def __init__(self, schemas: Mapping[str, Json]) -> None:
+        """`schemas`: the tools offered, each with the schema of its parameters; empty where they are not known."""
+        self._schemas = schemas
+        self._open = ""
+        """Text from the first possible markup on that is not decided on."""
+        self._whole: list[str] | None = []
+        """All text so far, while the whole of it may be a call."""
+        self._size = 0
+        self._ticks = 0
+        self._tail = ""
+        self._begun = False
+        """Whether what was seen ends within what may begin a markup."""
+        self._heads = (*_HEADS, *(f"<{name}>".lower() for name in schemas))
+        self._ad_hoc, self._element = _elements(schemas)
+
+    @property
+    def open(self) -> bool:
+        """Whether the next text has to be seen, whatever it is."""
+        return self.pending or self._whole is not None
+
+    @property
+    def pending(self) -> bool:
+        """Whether a markup is open, or may have begun."""
+        return bool(self._open) or self._begun
+
+    def add(self, text: str) -> list[Leaked]:
+        """The calls that `text` completes."""
+        if not text:
+            return []
+        self._keep(text)
+        if self._open:
+            self._open += text
+        else:
+            self._look(text)
+        found = self._closed() if self._open and _ENDS.search(text) else []
+        if len(self._open) > MAX_OPEN:
+            self._look("")
+        return found
+
+    def _look(self, text: str) -> None:
+        """Find where a markup may begin; what stands before it is text."""
+        seen = self._tail + text
+        begins = [match.start() for match in (_BEGINS.search(seen), self._ad_hoc_begin(seen)) if match]
+        if begins:
+            begin = min(begins)
+            self._open, self._tail, self._begun = seen[begin:], "", False
+        else:
+            begin = max(len(seen) - _TAIL, 0)
+            self._open, self._tail = "", seen[begin:]
+            head = _MAY_BEGIN.search(self._tail)
+            self._begun = head is not None and any(one.startswith(head.group().lower()) for one in self._heads)
+        self._ticks += seen[:begin].count("`")
+
+    def _ad_hoc_begin(self, text: str) -> re.Match[str] | None:
+        return self._element.search(text) if self._element else None
+
+    def end(self) -> list[Leaked]:
+        """The calls that the whole text is; what follows is text behind a finish that came too early."""
+        found = self._closed() if self._open else []
+        whole, self._whole, self._open = self._whole, None, ""
+        if whole is None or found or not self._schemas:
+            return found
+        return [self._leaked(row, *call) for row, call in whole_text("".join(whole), self._schemas)]
+
+    def _keep(self, text: str) -> None:
+        """Remember the whole text as long as it may be one call."""
+        if self._whole is None:
+            return
+        self._whole.append(text)
+        self._size += len(text)
+        begin = "".join(self._whole[:8]).lstrip()[:32]
+        if (begin and not _may_be_whole(begin, self._schemas)) or self._size > MAX_OPEN:
+            self._whole = None
+
+    def _closed(self) -> list[Leaked]:
+        found: list[Leaked] = []
+        while True:
+            if not self._open:
+                return found
+            best: tuple[int, int, list[Leaked]] | None = None
+            for begin, end, calls in self._matches():
+                if best is None or begin < best[0]:
+                    best = (begin, end, calls)
+            if best is None:
+                return found
+            found += best[2]
+            self._ticks += self._open[: best[1]].count("`")
+            rest, self._open, self._tail = self._open[best[1] :], "", ""
+            self._look(rest)
+
+    def _matches(self) -> Iterator[tuple[int, int, list[Leaked]]]:
+        for syntax in CLOSED:
+            for match in syntax.expression.finditer(self._open):
+                if (self._ticks + self._open[: match.start()].count("`")) % 2:
+                    continue
+                calls = [self._leaked(syntax.row, *call) for call in syntax.read(match) if self._known(call[0])]
+                if calls:
+                    yield match.start(), match.end(), calls
+                    break
+        for match in self._ad_hoc.finditer(self._open) if self._ad_hoc else ():
+            if (self._ticks + self._open[: match.start()].count("`")) % 2 == 0:
+                yield match.start(), match.end(), [self._leaked(LEAKED_XML, match[1], _body(match[2]))]
+
+    def _known(self, name: str) -> bool:
+        return not self._schemas or name in self._schemas
+
+    def _leaked(self, row: Row, name: str, arguments: dict[str, Json]) -> Leaked:
+        properties = json_access.get(self._schemas.get(name), "properties")
+        typed = {key: _typed(value, json_access.get(properties, key, "type")) for key, value in arguments.items()}
+        return Leaked(row, name, numbers.spaced(typed))
+
+
+def _may_be_whole(begin: str, schemas: Mapping[str, Json]) -> bool:
+    if begin[0] in "{[<":
+        return True
+    word = re.match(r"[\w.]+", begin)
+    if word is None:
+        return False
+    heads = ("print(default_api.", "default_api.", "commentary to=", *schemas)
+    return any(head.startswith(begin[: len(head)]) or begin.startswith(head) for head in heads)
+
+
+def _elements(schemas: Mapping[str, Json]) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+    """What an element of a tool's name is, and how it begins."""
+    names = "|".join(re.escape(name) for name in schemas if re.fullmatch(r"[\w.:-]+", name))
+    if not names:
+        return None, None
+    return re.compile(rf"<({names})>(.*?)</\1>", re.DOTALL), re.compile(rf"<(?:{names})>")
+
+
+def _body(text: str) -> dict[str, Json]:
+    try:
+        value = numbers.loads(text)
+    except (ValueError, RecursionError):
+        return {"input": text.strip()} if text.strip() else {}
+    return value if isinstance(value, dict) else {"input": value}
+
+
+def _typed(value: Json, wanted: Json) -> Json:
+    """Text as the type that the tool's schema wants, where it can be read as that."""
+    if not isinstance(value, str) or not isinstance(wanted, str) or wanted == "string":
+        return value
+    try:
+        read = numbers.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return read if isinstance(read, _TYPES.get(wanted, ())) else value

@@ -1,0 +1,271 @@
+"""The native syntaxes in which models write calls, each as an expression and how its match is read."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.defects.leak import (
+    LEAKED_CODE,
+    LEAKED_DEEPSEEK,
+    LEAKED_FUNCTION,
+    LEAKED_GLM,
+    LEAKED_HARMONY,
+    LEAKED_HERMES,
+    LEAKED_INVOKE,
+    LEAKED_JSON,
+    LEAKED_KIMI,
+    LEAKED_MISTRAL,
+)
+from toolstream_core.wire import json_access, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json
+
+type Found = tuple[str, dict[str, Json]]
+"""A tool's name and its arguments; values of syntaxes that have only text are text."""
+
+_NAME = r"[\w.:-]{1,128}"
+_DSML = r"[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}"
+_BAR = "｜"
+_PARAMETER = re.compile(r'<parameter\s+name="([^"]+)"[^>]*>(.*?)</parameter>', re.DOTALL)
+_DSML_PARAMETER = re.compile(
+    rf'<{_DSML}\s*parameter\s+name="([^"]+)"(?:\s+string="(true|false)")?\s*>(.*?)</{_DSML}\s*parameter>', re.DOTALL
+)
+_FUNCTION_PARAMETER = re.compile(r"<parameter=([^>]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_ARGUMENT = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+
+
+class Syntax(NamedTuple):
+    """One way to write a call."""
+
+    row: Row
+    expression: re.Pattern[str]
+    """Matches the whole, closed markup; its `name` and `body` groups are what is read."""
+    read: Callable[[re.Match[str]], Iterator[Found]]
+
+
+def _json_object(text: str) -> dict[str, Json] | None:
+    try:
+        value = numbers.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _named_object(value: Json) -> Found | None:
+    """`{"name": …, "arguments" | "parameters": {…}}`; arguments may be JSON text."""
+    name = json_access.get(value, "name")
+    said = next((value[key] for key in ("arguments", "parameters") if key in value), None) if name else None
+    if isinstance(said, str):
+        said = _json_object(said)
+    return (name, said) if isinstance(name, str) and isinstance(said, dict) else None
+
+
+def _hermes(match: re.Match[str]) -> Iterator[Found]:
+    found = _named_object(_json_object(match["body"]) or {})
+    if found:
+        yield found
+
+
+def _with_json(match: re.Match[str]) -> Iterator[Found]:
+    arguments = _json_object(match["body"])
+    if arguments is not None:
+        yield match["name"], arguments
+
+
+def _invoke(match: re.Match[str]) -> Iterator[Found]:
+    yield match["name"], {key: value.strip("\n") for key, value in _PARAMETER.findall(match["body"])}
+
+
+def _dsml(match: re.Match[str]) -> Iterator[Found]:
+    arguments: dict[str, Json] = {}
+    for key, is_text, value in _DSML_PARAMETER.findall(match["body"]):
+        arguments[key] = value
+        if is_text == "false":
+            try:
+                arguments[key] = numbers.loads(value)
+            except ValueError:
+                continue
+    yield match["name"], arguments
+
+
+def _function(match: re.Match[str]) -> Iterator[Found]:
+    yield match["name"], dict(_FUNCTION_PARAMETER.findall(match["body"]))
+
+
+def _glm(match: re.Match[str]) -> Iterator[Found]:
+    yield match["name"], dict(_ARGUMENT.findall(match["body"]))
+
+
+def _mistral(match: re.Match[str]) -> Iterator[Found]:
+    try:
+        value = numbers.loads(match["body"])
+    except (ValueError, RecursionError):
+        return
+    if match["name"] and isinstance(value, dict):
+        yield match["name"], value
+        return
+    for one in json_access.items(value):
+        found = _named_object(one)
+        if found:
+            yield found
+
+
+CLOSED: Final = (
+    Syntax(LEAKED_HERMES, re.compile(r"<tool_call>\s*(?P<body>\{.*?\})\s*</tool_call>", re.DOTALL), _hermes),
+    Syntax(
+        LEAKED_FUNCTION,
+        re.compile(
+            rf"(?:<tool_call>\s*)?<function=(?P<name>{_NAME})>(?P<body>.*?)</function>(?:\s*</tool_call>)?", re.DOTALL
+        ),
+        _function,
+    ),
+    Syntax(
+        LEAKED_GLM,
+        re.compile(
+            rf"<tool_call>\s*(?P<name>{_NAME})\s*(?P<body>(?:<arg_key>.*?</arg_value>\s*)*)</tool_call>", re.DOTALL
+        ),
+        _glm,
+    ),
+    Syntax(
+        LEAKED_DEEPSEEK,
+        re.compile(
+            rf'(?:<{_DSML}\s*\w+\s*>\s*)?<{_DSML}\s*invoke\s+name="(?P<name>{_NAME})"\s*>(?P<body>.*?)'
+            rf"</{_DSML}\s*invoke>(?:\s*</{_DSML}\s*\w+\s*>)?",
+            re.DOTALL,
+        ),
+        _dsml,
+    ),
+    Syntax(
+        LEAKED_DEEPSEEK,
+        re.compile(
+            rf"(?:<{_BAR}tool▁calls▁begin{_BAR}>\s*)?<{_BAR}tool▁call▁begin{_BAR}>\s*(?:function<{_BAR}tool▁sep{_BAR}>)?"
+            rf"(?P<name>{_NAME})\s*(?:<{_BAR}tool▁sep{_BAR}>)?\s*(?:```json\s*)?(?P<body>\{{.*?\}})\s*(?:```\s*)?"
+            rf"<{_BAR}tool▁call▁end{_BAR}>(?:\s*<{_BAR}tool▁calls▁end{_BAR}>)?",
+            re.DOTALL,
+        ),
+        _with_json,
+    ),
+    Syntax(
+        LEAKED_INVOKE,
+        re.compile(
+            rf'(?:<(?:antml:)?function_calls>\s*|<minimax:tool_call>\s*)?<(?:antml:)?invoke name="(?P<name>{_NAME})">'
+            r"(?P<body>.*?)</(?:antml:)?invoke>(?:\s*</(?:antml:)?function_calls>|\s*</minimax:tool_call>)?",
+            re.DOTALL,
+        ),
+        _invoke,
+    ),
+    Syntax(
+        LEAKED_KIMI,
+        re.compile(
+            rf"(?:<\|tool_calls?_section_begin\|>\s*)?<\|tool_call_begin\|>\s*(?:functions\.)?(?P<name>{_NAME}?)(?::\d+)?\s*"
+            r"<\|tool_call_argument_begin\|>\s*(?P<body>\{.*?\})\s*<\|tool_call_end\|>"
+            r"(?:\s*<\|tool_calls?_section_end\|>)?",
+            re.DOTALL,
+        ),
+        _with_json,
+    ),
+    Syntax(
+        LEAKED_HARMONY,
+        re.compile(
+            rf"(?:<\|channel\|>)?c?o?m?mentary to=(?:functions\.)?(?P<name>{_NAME})"
+            r"\s*(?:<\|constrain\|>)?\s*(?:json)?\s*"
+            r"(?:<\|message\|>)?\s*(?P<body>\{.*?\})\s*(?:<\|call\|>|\Z)",
+            re.DOTALL,
+        ),
+        _with_json,
+    ),
+    Syntax(
+        LEAKED_MISTRAL,
+        re.compile(
+            rf"\[TOOL_CALLS\]\s*(?P<name>(?:{_NAME})?)\s*(?P<body>\{{.*?\}}|\[.*?\])\s*(?=\Z|\[TOOL)", re.DOTALL
+        ),
+        _mistral,
+    ),
+)
+"""Syntaxes with an end of their own, in the order in which they are tried."""
+
+
+def whole_text(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Row, Found]]:
+    """Calls that a whole message is: bare JSON, or code; only of tools that are offered."""
+    bare = text.strip().removeprefix("<|python_tag|>").strip()
+    if bare[:1] in {"{", "["}:
+        values = _values(bare)
+        for one in (inner for value in values for inner in (value if isinstance(value, list) else [value])):
+            found = _named_object(one) if isinstance(one, dict) else None
+            if found and found[0] in offered:
+                yield LEAKED_JSON, found
+        if values:
+            return
+    for line in [bare] if bare.startswith("[") else bare.splitlines():
+        for found in _code(line.strip()):
+            if found[0] in offered:
+                yield LEAKED_CODE, found
+
+
+def _values(text: str) -> list[Json]:
+    """The JSON values that the text is, one after the other; none where anything else is in it."""
+    values: list[Json] = []
+    at = 0
+    try:
+        while at < len(text):
+            value, at = numbers.first(text, at)
+            values.append(value)
+            at += len(text[at:]) - len(text[at:].lstrip(" \r\n\t;"))
+    except (ValueError, RecursionError):
+        return []
+    return values
+
+
+def _code(text: str) -> Iterator[Found]:
+    """`print(default_api.f(a=1))`, `f(a=1)`, `[f(a=1), g()]`: calls with literal arguments, and nothing else."""
+    if not text.endswith((")", "]")) or len(text) > MAX_CODE:
+        return
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for one in tree.elts if isinstance(tree, ast.List) else [tree]:
+        inner = one
+        if (
+            isinstance(one, ast.Call)
+            and isinstance(one.func, ast.Name)
+            and one.func.id == "print"
+            and len(one.args) == 1
+        ):
+            inner = one.args[0]
+        found = _literal_call(inner)
+        if found:
+            yield found
+
+
+def _literal_call(node: ast.expr) -> Found | None:
+    if not isinstance(node, ast.Call) or node.args:
+        return None
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    try:
+        arguments = {word.arg or "": ast.literal_eval(word.value) for word in node.keywords}
+        return (name, arguments) if _is_json(arguments) else None
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        return None
+
+
+def _is_json(value: object) -> bool:
+    """Whether a literal of code is a value of JSON: no set, no bytes, no infinity."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(one) for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_json, value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str | int)
+
+
+MAX_CODE: Final = 16 * 1024
+"""Characters of a message above which it is not read as code."""

@@ -1,0 +1,296 @@
+"""One call's argument fragments as a client that joins them needs them. Knows JSON, and no protocol."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.defects.arguments import (
+    CUMULATIVE_ARGUMENTS,
+    INVALID_ARGUMENTS,
+    PLACEHOLDER_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
+)
+from toolstream_core.stages.repair.after_whole import Behind
+from toolstream_core.stages.repair.emitted import Told
+from toolstream_core.stages.repair.escapes import Escapes
+from toolstream_core.stages.repair.quoted import Quoted, begins_object
+from toolstream_core.stages.repair.surrogates import Surrogates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.stages.repair.emitted import Judge
+
+# A healthy fragment costs a few cheap tests here and goes on as it is. Everything else rests on evidence that the
+# joined text alone gives: a fragment is "the arguments so far" only where it begins with all that came *and* the
+# joined text could not become JSON; a fragment is a repetition, or garbage, only behind a whole object. Overlaps are
+# never dropped (OmniRoute#3762). A fragment that may still turn out to be one thing or the other waits only where
+# waiting cannot delay anything: behind whole arguments, behind a first `{}` of a tool that takes parameters, or within
+# a string that may hold an object. What waits is given by `rest` at the end, whatever that end is.
+
+MAX_SPELT = 1024 * 1024
+"""Characters of one call's arguments above which what comes again is not recognised any more."""
+_PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
+
+
+class Spelling:
+    """Takes the fragments of one call in order."""
+
+    __slots__ = (
+        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_on", "_presumed", "_quoted", "_size",
+        "_suspect", "_text", "_waiting", "replaced",
+    )  # fmt: skip
+
+    def __init__(self, on: Callable[[Row], bool]) -> None:
+        """`on` says whether a row's repair is switched on."""
+        self._on = on
+        self._halves = Surrogates()
+        self._escapes: Escapes | None = None
+        """Follows the text where its escapes are to be mended."""
+        self.replaced = False
+        """Whether a first `{}` was nothing but a placeholder, and is not told."""
+        self._presumed = ""
+        """Such a `{}`, where only another call showed what it was."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._head = ""
+        self._size = 0
+        self._text = ArgumentText(MAX_SPELT)
+        """The fragments joined, from behind a placeholder on, up to where they are whole."""
+        self._behind: Behind | None = None
+        """What follows the arguments, once they are a whole object."""
+        self._free = False
+        """Whether nothing can be said of them any more, so that everything goes on."""
+        self._cumulative: str | None = None
+        """What the client has, where each fragment carries all so far."""
+        self._quoted: Quoted | None = None
+        """A JSON string that may hold an object."""
+        self._waiting: Told | None = None
+        """A first `{}` that may be a placeholder."""
+        self._suspect: tuple[str, str, Told] | None = None
+        """What came before a fragment that may be all so far or the next one, and that fragment."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a fragment that was taken may still change."""
+        return self._waiting is not None or self._suspect is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether an object is whole, whatever followed it; also one that is closed and no valid JSON."""
+        text = self._text
+        return self._behind is not None or (self._head.lstrip()[:1] == "{" and text.ended and not text.spilled)
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether what went on is no JSON for a client that joins it, whatever was meant."""
+        if self._behind is not None:
+            return self._behind.spoilt
+        return bool(self._head) and not self._text.is_json
+
+    def take(self, piece: str, judge: Judge, *, may_wait: bool = True) -> Told:
+        """What goes on for `piece`.
+
+        `may_wait`: whether a first `{}` may be a placeholder: not for a tool that is known to take no parameters.
+        """
+        self._size += len(piece)
+        if self._behind is None and self._cumulative is None and self._quoted is None and not self._free:
+            self._text.add(piece)
+        if not piece or (piece.isspace() and not self._within):
+            return Told(piece)
+        if not self._head:
+            return self._first(piece, judge, may_wait=may_wait)
+        if self._waiting is not None:
+            return self._after_placeholder(piece, self._waiting, judge, may_wait=may_wait)
+        if self._suspect is not None:
+            self._decide(piece, *self._suspect, judge)
+        told = Told("")
+        behind = self._behind
+        told.text = self._finished(self._next(piece, told, judge, may_wait=may_wait), judge)
+        told.stray = behind is not None and behind.spoilt
+        return told
+
+    @property
+    def _within(self) -> bool:
+        """Whether white space belongs to what came before it."""
+        behind = self._behind
+        return bool(self._halves.kept or self._text.in_string or self._quoted is not None) or (
+            behind is not None and behind.keeps
+        )
+
+    @property
+    def amid(self) -> bool:
+        """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
+        if self.waiting or self._halves.kept or self._on(INVALID_ARGUMENTS):
+            return False
+        odd = self._behind or self._quoted
+        if odd is not None or self._free:
+            return odd is None or odd.steady
+        return self._cumulative is None and not self._text.ended and self._head.lstrip().startswith("{")
+
+    @property
+    def decided(self) -> bool:
+        """Whether no fragment waits any more, whatever comes."""
+        return not self.waiting and (self._behind is not None or self._cumulative is not None or self._free)
+
+    def went_by(self, text: str, last: str) -> str:
+        """Take fragments without brackets, joined; `last` is the last of them. What went on, had it to be mended."""
+        self._size += len(text)
+        if self._behind is not None:
+            return self._behind.went_by(text)
+        if self._quoted is not None:
+            return self._quoted.went_by(text, last)
+        if not self._free:
+            self._text.add_plain(text, last)
+        return text
+
+    @property
+    def placeholder(self) -> bool:
+        """Whether what came is a first `{}` that may be a placeholder."""
+        return self._waiting is not None
+
+    @property
+    def owes(self) -> bool:
+        """Whether a `{}` was taken for a placeholder, and nothing has come in its place."""
+        return self.replaced and not self._head
+
+    def presume(self, judge: Judge) -> None:
+        """A first `{}` that waits is a placeholder: so it was in another call of the same answer."""
+        if self._waiting is not None and judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} stands for the arguments"):
+            self._presumed, self._waiting.text = self._waiting.text, ""
+            self._begin()
+            self.replaced = True
+
+    def settle(self, judge: Judge | None = None) -> None:
+        """Nothing more comes that could change what waits."""
+        self._waiting = None
+        if self._suspect is not None and judge is not None:
+            before, piece, told = self._suspect
+            if not self._text.ended and is_object(piece):
+                told.text = self._grown(piece, before, judge)
+        self._suspect = None
+
+    def rest(self, *, whole: bool = False) -> str:
+        """What was kept back goes on as it came, at every end; half of `whole` arguments said again does not."""
+        rest = ""
+        if self.owes and "{" in self._presumed:
+            rest, self.replaced = self._presumed, False
+        if self._quoted is not None:
+            rest, self._quoted, self._free = self._quoted.let_go(), None, True
+        if self._behind is not None:
+            behind = self._behind.rest()
+            rest += "" if whole else behind
+        return rest + self._halves.let_go()
+
+    def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Told:
+        if self.owes and "{" in self._presumed and not begins_object(piece):
+            return self._given_back(piece, judge)
+        self._head = piece
+        if piece.lstrip().startswith('"'):
+            self._quoted = Quoted()
+            told = Told("")
+            told.text = self._finished(self._decoded(self._quoted, piece, told, judge, may_wait=may_wait), judge)
+            return told
+        told = Told(piece)
+        if _PLACEHOLDER.fullmatch(piece):
+            self._behind = Behind(piece) if "{" in piece else None
+            if may_wait:
+                self._waiting = told
+            return told
+        told.text = self._finished(self._ended_inside(piece, judge), judge)
+        return told
+
+    def _given_back(self, piece: str, judge: Judge) -> Told:
+        """What only garbage follows was no placeholder."""
+        self._head, self.replaced = self._presumed, False
+        self._behind = Behind(self._head)
+        return Told(self._head + self._finished(self._behind.take(piece, judge), judge))
+
+    def _after_placeholder(self, piece: str, waiting: Told, judge: Judge, *, may_wait: bool) -> Told:
+        """What follows a first `{}`: the same again, the real arguments, or garbage."""
+        if piece.strip() == self._head.strip():
+            return Told("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
+        self._waiting = None
+        if not begins_object(piece):
+            return Told(self._finished(self._next(piece, Told(""), judge, may_wait=False), judge))
+        mend = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
+        if mend:
+            waiting.text = ""
+        self._begin()
+        self.replaced = self.replaced or mend
+        self._text.add(piece)
+        self._size = len(piece)
+        return self._first(piece, judge, may_wait=may_wait)
+
+    def _next(self, piece: str, told: Told, judge: Judge, *, may_wait: bool) -> str:
+        if self._free:
+            return piece
+        if self._quoted is not None:
+            return self._decoded(self._quoted, piece, told, judge, may_wait=may_wait)
+        if self._behind is not None:
+            return self._behind.take(piece, judge)
+        if self._cumulative is not None:
+            return self._grown(piece, self._cumulative, judge)
+        if piece.startswith(self._head) and len(piece) + len(piece) >= self._size:
+            before = self._text.text()[: -len(piece)]
+            more = len(piece) > len(before) or before != self._head
+            if piece.startswith(before) and more and not self._text.viable:
+                return self._grown(piece, before, judge)
+            if may_wait and piece.startswith(before) and len(before) > 1 and not self._text.ended:
+                self._suspect = (before, piece, told)
+        return self._ended_inside(piece, judge)
+
+    def _decide(self, piece: str, before: str, suspect: str, told: Told, judge: Judge) -> None:
+        """The fragment after one that may have been all so far: if it carries that again, it was."""
+        self._suspect = None
+        if (piece.startswith(suspect) and len(piece) > len(suspect)) or (not self._text.viable and is_object(suspect)):
+            told.text = self._grown(suspect, before, judge)
+
+    def _grown(self, piece: str, before: str, judge: Judge) -> str:
+        """The fragment carries all so far; the client has `before`."""
+        mend = judge(CUMULATIVE_ARGUMENTS, "a delta carries all arguments so far instead of the next ones")
+        if piece.startswith(before):
+            self._cumulative = piece
+            if piece.endswith("}") and is_object(piece):
+                self._behind = Behind(piece)
+            return piece[len(before) :] if mend else piece
+        again = not mend or before.startswith(piece)
+        self._cumulative = before if again else before + piece
+        return "" if mend and again else piece
+
+    def _ended_inside(self, piece: str, judge: Judge) -> str:
+        """The usual fragment: goes on, up to where the arguments end."""
+        if not self._text.ended:
+            return piece
+        whole = self._text.ended_object()
+        if whole is None:
+            self._free = True
+            return piece
+        self._behind = Behind(whole)
+        end = len(piece) - (self._text.size - len(whole))
+        return piece[:end] + self._behind.take(piece[end:], judge)
+
+    def _decoded(self, quoted: Quoted, piece: str, told: Told, judge: Judge, *, may_wait: bool) -> str:
+        """The next fragment of a string, and what follows it where it held an object."""
+        gone = quoted.take(piece, judge)
+        if isinstance(gone, str):
+            if quoted.over:
+                self._quoted, self._free = None, True
+            return gone
+        self._quoted, self._behind = None, Behind(gone.raw)
+        if may_wait and gone.mend and not gone.tail and _PLACEHOLDER.fullmatch(gone.value):
+            self._head, self._waiting = gone.raw, told
+        behind = self._behind.take(gone.tail, judge) if gone.tail else ""
+        return gone.value + behind if gone.mend else piece[: len(piece) - len(gone.tail)] + behind
+
+    def _finished(self, text: str, judge: Judge) -> str:
+        """Last touches on the text itself: no half characters, and, where asked for, valid escapes."""
+        if self._on(INVALID_ARGUMENTS):
+            self._escapes = self._escapes or Escapes()
+            text = self._escapes.mended(text, judge)
+        return self._halves.mended(text, judge, amid=self._behind is None)

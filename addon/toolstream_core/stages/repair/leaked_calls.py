@@ -1,0 +1,113 @@
+"""Calls that are text, in any protocol: told, and made where that was asked for by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.leak import LEAKED_TWICE
+from toolstream_core.protocols.promote import PREFIX, PROMOTE, Promotion
+from toolstream_core.stages.leaks.scanner import Leaked, Scanner
+from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Json
+    from toolstream_core.wire.frame import Frame
+
+# A call is made of text only where the answer's finish comes: until then it may still be made properly, and would be
+# run twice. Only a tool that the request offers is called, and the text stays where it is.
+
+
+class LeakMender(Mender):
+    """Watches the text and the thoughts of one stream. Stands before the protocol's own mender."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Mender`."""
+        super().__init__(context)
+        self._text = Scanner(context.schemas)
+        self._thought = Scanner(context.schemas)
+        self._found: list[Leaked] = []
+        self._made: set[str] = set()
+        self._calls: set[int] = set()
+        self._top = -1
+        """The highest place that anything has, or may get where places are mended."""
+        self._over = False
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`: text may go on with a markup."""
+        return self._text.open or self._thought.pending
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        frame, said = event.frame, event.said
+        if frame.data is None:
+            return (frame,)
+        self._made.update(one.call.name for one in heard)
+        self._place(event, heard)
+        if said.text and not said.end:
+            self._tell_all(self._text.add(said.text), event)
+        if said.thought:
+            self._tell_all(self._thought.add(said.thought), event)
+        if said.end or (said.finishes and any(finish.reason for finish in said.finishes)):
+            return self._finished(event)
+        return (frame,)
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`: arguments are no text of the answer's."""
+        del call
+        return False
+
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`."""
+        return not self.minds(call)
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        del clean
+        return ()
+
+    def _finished(self, event: Event) -> Iterable[Frame]:
+        """The answer is over: what the whole text is, and calls to be made of it."""
+        if self._over:
+            return (event.frame,)
+        self._over = True
+        self._tell_all([*self._text.end(), *self._thought.end()], event)
+        twice = [one for one in self._found if one.name in self._made]
+        if twice:
+            message = f"{twice[0].name} is called in text and made as a call too"
+            self.tell(LEAKED_TWICE, event.frame.number, message)
+        wanted = [one for one in self._found if one.name in self._context.schemas and one not in twice]
+        wanted = [one for one in wanted if self.on(one.row)]
+        promote = PROMOTE.get(self._context.dialect)
+        if not wanted or promote is None or not event.said.finishes:
+            return (event.frame,)
+        for one in wanted:
+            self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
+        prefix = PREFIX.get(self._context.dialect, "call_")
+        calls = [(self._context.ids.make(prefix), one) for one in wanted]
+        out = promote(Promotion(event, calls, self._top + 1, self._context.writer))
+        self.audit(event.frame.number, [event.frame], out)
+        return out
+
+    def _tell_all(self, found: list[Leaked], event: Event) -> None:
+        for one in found:
+            self._found.append(one)
+            self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
+
+    def _place(self, event: Event, heard: Sequence[Heard]) -> None:
+        """Remember the highest place of a call, content block or output item."""
+        for fragment, call in heard:
+            self._calls.add(id(call))
+            place = fragment.index if isinstance(fragment.index, int) else -1
+            self._top = max(self._top, place, len(self._calls) - 1)
+        payload: Json = event.frame.json if event.frame.parsed else None
+        if not isinstance(payload, dict):
+            return
+        for key in ("index", "output_index"):
+            at = json_access.integer(payload[key]) if key in payload else None
+            if isinstance(at, int):
+                self._top = max(self._top, at)

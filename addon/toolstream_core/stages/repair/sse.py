@@ -1,0 +1,129 @@
+"""Event streams of any protocol, judged and mended: keep-alives sent as data, and a last event without its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
+from toolstream_core.defects.row import GEMINI
+from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.sse import BOM
+from toolstream_core.wire.write import SseWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Said
+
+# A keep-alive as data is no JSON, on which the clients that parse every event's data stop. As a comment it still
+# keeps the connection alive, and no reader dispatches it. An event whose name alone says something (`event: error`
+# with empty data) is none. Google's own Gemini client stops at each line that does not begin with `data: `, at
+# comments too, but passes over blank lines (google-genai 3.4.0, `HttpResponse._iter_response_stream`).
+
+
+_FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
+"""What a line of an event begins with; comments with nothing."""
+
+
+class SseMender(Mender):
+    """Judges and mends the blocks of one event stream. Stands before the protocol's own mender."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Mender`; does nothing where the stream is framed otherwise (Gemini's JSON arrays)."""
+        super().__init__(context)
+        self._sse = isinstance(context.writer, SseWriter)
+        self._last: Frame | None = None
+        """The last event, which lacks its end: whether it gets one is known when the body ends."""
+        self._spoils = False
+        """Whether that puts something behind the whole arguments of a call, which clients have without it."""
+        self._newline = b"\n"
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return self._last is not None
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        frame = event.frame
+        if frame.data is None or not self._sse:
+            return [*self.release(), frame]
+        self._newline = _newline(frame.raw) or self._newline
+        if frame.trailing:
+            before = self.release()
+            self._last, self._spoils = frame, any(one.call.arguments.spilled for one in heard)
+            return before
+        if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.said):
+            return [*self.release(), self._commented(frame)]
+        return [*self.release(), frame]
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        del call
+        return self._last is not None
+
+    def takes_any(self, call: OpenCall) -> bool:
+        """As `Stage.takes_any`."""
+        return not self.minds(call)
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`: the last event gets its blank line; half an event stays half."""
+        last, self._last = self._last, None
+        if last is None:
+            return ()
+        whole = _whole(last)
+        message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
+        if not whole or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message) or self._spoils:
+            return [last]
+        ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + self._newline
+        mended = Frame(ended + self._newline, last.number, last.data, last.name, last.last_id)
+        self.audit(last.number, [last], [mended])
+        return [mended]
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        last, self._last = self._last, None
+        return [] if last is None else [last]
+
+    def _commented(self, frame: Frame) -> Frame:
+        """The block as a comment, in Gemini as a blank line; id and retry lines stay, for reconnecting goes by them."""
+        if (frame.data or b"").strip():
+            mend = self.tell(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
+        else:
+            mend = self.tell(EMPTY_DATA, frame.number, "the event's data is empty")
+        if not mend:
+            return frame
+        newline = self._newline
+        lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
+        comment = newline.join(lines) + newline + newline
+        out = Frame(newline if self._context.dialect == GEMINI else comment, frame.number, None)
+        self.audit(frame.number, [frame], [out])
+        return out
+
+
+def _whole(frame: Frame) -> bool:
+    """Whether a block lacks nothing but its blank line: its data is an event's, and no other event begins in it."""
+    said = (frame.data or b"").strip() == b"[DONE]" or isinstance(frame.json, dict)
+    fields = [line.partition(b":")[0] for line in frame.raw.removeprefix(BOM).splitlines() if line]
+    return said and fields.count(b"event") < 2 and _FIELDS.issuperset(fields)  # noqa: PLR2004
+
+
+def _silent(said: Said) -> bool:
+    return not (said.fragments or said.finishes or said.error or said.end)
+
+
+def _newline(raw: bytes) -> bytes:
+    """How the lines of a block end; nothing where that cannot be seen."""
+    if raw.endswith(b"\r\n"):
+        return b"\r\n"
+    return raw[-1:] if raw.endswith((b"\r", b"\n")) else b""
+
+
+def _comment(line: bytes) -> bytes:
+    """A line of a block that is to be nothing but a comment."""
+    field, _, value = line.partition(b":")
+    if field not in {b"data", b"event"}:
+        return line
+    return b": " + (value.strip().removeprefix(b":").strip() or b"keep-alive")

@@ -1,0 +1,52 @@
+"""The shape that says arguments a few characters at a time. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.model import Kind, Phase
+from toolstream_core.stages.stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event, Json
+    from toolstream_core.wire.frame import Frame
+
+TINY: Final = 3
+"""Characters of a tiny fragment."""
+_HIGH = range(0xD800, 0xDC00)
+
+
+def tiny(text: str) -> Iterator[str]:
+    """The text in tiny pieces; no surrogate pair is cut."""
+    at = 0
+    while at < len(text):
+        end = at + TINY
+        if end < len(text) and ord(text[end - 1]) in _HIGH:
+            end += 1
+        yield text[at:end]
+        at = end
+
+
+class Scattered(Stage):
+    """Says each argument delta in tiny ones."""
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        payload = event.frame.json
+        fragment = heard[0].fragment if len(heard) == 1 and heard[0].call.kind is Kind.FUNCTION else None
+        said = fragment.arguments if fragment is not None and fragment.phase is Phase.MORE else None
+        if not isinstance(said, str) or len(said) <= TINY or not isinstance(payload, dict):
+            return [self.other(event.frame)]
+        name, number = event.frame.name, event.frame.number
+        return [self._context.writer.make(self.delta(payload, piece), number, name) for piece in tiny(said)]
+
+    def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
+        """A delta like `payload` with a piece of its arguments."""
+        raise NotImplementedError
+
+    def other(self, frame: Frame) -> Frame:
+        """Any other event."""
+        return frame

@@ -1,0 +1,205 @@
+"""The shape that says each call whole or not at all, where calls are items or blocks. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.model import Kind, Phase
+from toolstream_core.stages.shape.wholeness import is_whole, turn_over
+from toolstream_core.stages.stage import Context, Stage
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Json, Said
+    from toolstream_core.wire.frame import Frame
+
+MAX_HELD: Final = 16 * 1024 * 1024
+"""Bytes of held events above which they go on as they came: the call that they wait for is over every size."""
+
+
+class _Waiting(NamedTuple):
+    """An event that waits, with the call that it is of."""
+
+    event: Event
+    call: OpenCall | None
+    delta: bool
+    """Whether it brings arguments."""
+
+
+class Gathered(Stage):
+    """Holds the events of a call, and what follows them, until the call is whole; its arguments come in one delta.
+
+    The events of a call that never becomes whole do not go on, nor does one that closed it before it was. The places
+    of what follows move up: clients put items into a list by their place.
+    """
+
+    place: str
+    """The key that has the place of an item or a block."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Stage`."""
+        super().__init__(context)
+        self._waiting: list[_Waiting] = []
+        self._held = 0
+        self._open: dict[int, OpenCall] = {}
+        """Calls that are not known to be whole; by `id(call)`, as all that follow."""
+        self._closed: dict[int, OpenCall] = {}
+        """Those of them that are closed and said nothing: how the turn ends tells whether they were cut off."""
+        self._settled: set[int] = set()
+        self._left_out: dict[int, OpenCall] = {}
+        self._halves: set[int] = set()
+        """Numbers of events that close a call whose arguments are half: more may come, in items of their own."""
+        self._gaps: list[int] = []
+        """Places that do not exist for the client."""
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`: what is left out moves the places of all that follow."""
+        return bool(self._waiting or self._gaps)
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        said = event.said
+        if said.finishes or said.end or said.error:
+            self._decide(over=turn_over(said))
+            return [*self._gone(), *self._terminal(event, heard)]
+        if self._closed and self._moves_on(event):
+            self._settled.update(self._closed)
+            self._closed.clear()
+        call = heard[0].call if len(heard) == 1 and heard[0].call.kind is not Kind.SERVER else None
+        phase = heard[0].fragment.phase if call is not None else None
+        if call is not None and phase is not None:
+            self._hear(event, call, phase)
+        self._waiting.append(_Waiting(event, call, phase is Phase.MORE))
+        self._held += len(event.frame.raw)
+        if self._held > MAX_HELD:
+            self._settled.update(self._open)
+            self._halves.clear()
+        return self._gone()
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        del clean
+        self._decide(over=False)
+        return self._gone()
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        waiting, self._waiting, self._held = self._waiting, [], 0
+        return [one.event.frame for one in waiting]
+
+    def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
+        """A delta like `payload` with all arguments."""
+        raise NotImplementedError
+
+    def status(self, payload: Json) -> str:
+        """What an event that closes a call says of it: `completed`, `incomplete`, or nothing."""
+        del payload
+        return ""
+
+    def without(self, payload: dict[str, Json], said: Said, heard: Sequence[Heard]) -> dict[str, Json]:
+        """The event that ends the answer, without the calls that are left out."""
+        del said, heard
+        return payload
+
+    def is_left_out(self, call: OpenCall) -> bool:
+        """Whether a call did not go on."""
+        return id(call) in self._left_out
+
+    def _hear(self, event: Event, call: OpenCall, phase: Phase) -> None:
+        """Decide on a call, as far as that can be done now."""
+        key = id(call)
+        if phase is Phase.OPEN:
+            for other in list(self._open.values()):
+                if other is not call and is_whole(other, over=False):
+                    self._settled.add(id(other))
+        if key in self._settled or key in self._left_out:
+            return
+        self._open[key] = call
+        if phase in {Phase.ARGUMENTS, Phase.CLOSE} and is_whole(call, over=False):
+            self._settled.add(key)
+        elif phase is Phase.CLOSE:
+            status = self.status(event.frame.json)
+            if status == "incomplete":
+                self._leave_out(call)
+            elif not is_whole(call, over=True):
+                self._halves.add(event.frame.number)
+            elif status == "completed":
+                self._settled.add(key)
+            else:
+                self._closed[key] = call
+
+    def _moves_on(self, event: Event) -> bool:
+        """Whether the answer goes on with another item or block."""
+        return isinstance(json_access.integer(json_access.get(event.frame.json, self.place)), int)
+
+    def _decide(self, *, over: bool) -> None:
+        """The turn ends: what is not whole now never will be."""
+        for key, call in list(self._open.items()):
+            if key not in self._settled and not is_whole(call, over=over):
+                self._leave_out(call)
+            else:
+                self._settled.add(key)
+        self._closed.clear()
+
+    def _leave_out(self, call: OpenCall) -> None:
+        self._left_out[id(call)] = call
+        if isinstance(call.index, int):
+            self._gaps.append(call.index)
+
+    def _gone(self) -> list[Frame]:
+        """What need not wait any more."""
+        out: list[Frame] = []
+        while self._waiting:
+            event, call, delta = self._waiting[0]
+            key = id(call)
+            if call is not None and key not in self._settled and key not in self._left_out:
+                break
+            self._open.pop(key, None)
+            if call is not None and key in self._left_out:
+                self._take_out(call)
+            elif call is not None and delta:
+                out += self._in_one(call)
+            else:
+                self._held -= len(self._waiting.pop(0).event.frame.raw)
+                if event.frame.number not in self._halves:
+                    out.append(self._moved(event.frame))
+        return out
+
+    def _take_out(self, call: OpenCall, *, deltas: bool = False) -> list[_Waiting]:
+        """The waiting events of a call, or its deltas, which wait no more."""
+        taken = [one for one in self._waiting if one.call is call and (one.delta or not deltas)]
+        self._waiting = [one for one in self._waiting if one.call is not call or (deltas and not one.delta)]
+        self._held -= sum(len(one.event.frame.raw) for one in taken)
+        return taken
+
+    def _in_one(self, call: OpenCall) -> Iterator[Frame]:
+        """The one delta of a call, in the place of its first."""
+        events = [one.event for one in self._take_out(call, deltas=True)]
+        texts = [fragment.arguments for event in events for fragment in event.said.fragments]
+        payload = events[0].frame.json
+        if not isinstance(payload, dict):
+            yield from (self._moved(event.frame) for event in events)
+            return
+        text = "".join(text for text in texts if isinstance(text, str))
+        yield self._moved(self._context.writer.rewrite(events[0].frame, self.delta(payload, text, call)))
+
+    def _terminal(self, event: Event, heard: Sequence[Heard]) -> Iterator[Frame]:
+        frame = event.frame
+        payload = frame.json
+        changed = self.without(payload, event.said, heard) if isinstance(payload, dict) else payload
+        yield self._moved(frame if changed is payload else self._context.writer.rewrite(frame, changed))
+
+    def _moved(self, frame: Frame) -> Frame:
+        """The event in the place that it has for the client."""
+        if not self._gaps or frame.data is None:
+            return frame
+        payload = frame.json
+        at = json_access.integer(json_access.get(payload, self.place))
+        if not isinstance(payload, dict) or not isinstance(at, int):
+            return frame
+        gaps = sum(gap < at for gap in self._gaps)
+        return self._context.writer.rewrite(frame, {**payload, self.place: at - gaps}) if gaps else frame

@@ -1,0 +1,105 @@
+"""How a stream is framed and how it stops: what is wrong with either. Knows no protocol."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.defects.arguments import INVALID_ARGUMENTS, LOST_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE
+from toolstream_core.defects.finish import CUT_OFF_CALL, MISSING_FINISH, TRUNCATED_STREAM, UNTERMINATED_BODY
+from toolstream_core.defects.framing import (
+    OVERSIZE_FRAME,
+    UNPARSABLE_DATA,
+    UNREADABLE_BODY,
+    UNTERMINATED_EVENT,
+)
+from toolstream_core.model import ABSENT, Kind
+from toolstream_core.wire.numbers import non_finite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Call, Finding, Said
+    from toolstream_core.wire.frame import Frame
+
+# Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
+BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
+_SAY_WHY = frozenset(
+    row.code for row in (CUT_OFF_CALL, LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE)
+)
+"""Findings of a call that say already why its arguments are not whole."""
+_NO_JSON = frozenset({b"[DONE]", b""})
+
+
+class Framing:
+    """Collects what is wrong with the frames themselves, each kind told once."""
+
+    def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes, int], bool]) -> None:
+        """`found` is told each. What is `quiet` is not looked at one by one most often, and so never told here."""
+        self._found = found
+        self._quiet = quiet
+        self._over = False
+        """Whether the stream's end was said: all that follows is looked at."""
+        self._told: set[str] = set()
+
+    def without_data(self, frame: Frame) -> None:
+        """Look at a frame that carries nothing to read."""
+        if frame.oversize:
+            self._tell(OVERSIZE_FRAME, frame, "a frame over the size cap went through unread")
+
+    def with_data(self, frame: Frame, said: Said) -> None:
+        """Look at a frame that was read."""
+        self._over = self._over or said.end
+        why = _unreadable(frame, said)
+        if why and (self._over or not self._quiet(frame.raw, 1)):
+            self._tell(UNPARSABLE_DATA, frame, why)
+        if frame.trailing:
+            message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
+            self._tell(UNTERMINATED_EVENT, frame, message)
+
+    def _tell(self, row: Row, frame: Frame, message: str) -> None:
+        if row.code not in self._told:
+            self._told.add(row.code)
+            self._found(row.found(frame.number, message))
+
+
+def _unreadable(frame: Frame, said: Said) -> str:
+    """Why the data is no JSON, `""` where it is."""
+    data = (frame.data or b"").strip()
+    if not (said.fragments or said.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
+        return "the data of this event is no JSON"
+    if frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
+        return "the data of this event has a number that is none in JSON"
+    return ""
+
+
+def check(record: Record, unread: str | None) -> list[Finding]:
+    """What is wrong with how the answer stopped."""
+    last = max(record.events - 1, 0)
+    findings = []
+    if unread:
+        findings.append(UNREADABLE_BODY.found(last, f"reading stopped here: {unread}"))
+    whole = any(finding.code == MISSING_FINISH.code for finding in record.findings)
+    if not (record.ended or record.error or unread or (whole and not record.broken)):
+        how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
+        findings.append(TRUNCATED_STREAM.found(last, f"{how} before the answer was finished"))
+    elif record.broken and record.ended and not BY_CLIENT.search(record.broken):
+        message = f"everything was said, then the connection broke ({record.broken})"
+        findings.append(UNTERMINATED_BODY.found(last, message))
+    told = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
+    for position, call in enumerate(record.calls):
+        if not call.complete and call.kind is not Kind.SERVER and not unread and position not in told:
+            row, lack = _lack(call)
+            message = f"the arguments of {call.name or 'a call'} are {lack}"
+            findings.append(row.found(max(call.events, default=last), message, position))
+    return findings
+
+
+def _lack(call: Call) -> tuple[Row, str]:
+    """Arguments whose brackets are all closed were not cut off: nobody can parse them."""
+    text = ArgumentText()
+    text.add(call.arguments)
+    return (INVALID_ARGUMENTS, "no valid JSON") if text.ended else (CUT_OFF_CALL, "not whole")

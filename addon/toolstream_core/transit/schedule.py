@@ -1,0 +1,176 @@
+"""One answer's bytes as actions: events with their places, and what transit faults make of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.engine.chain import hearing
+from toolstream_core.engine.decoder import Intake
+from toolstream_core.faults.picker import Picker
+from toolstream_core.model import Event
+from toolstream_core.protocols import DIALECTS, asked, request
+from toolstream_core.transit import Ask, Cut, Finish, Hold, Place, Send
+from toolstream_core.transit.faults import Way
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.engine.chain import Hear
+    from toolstream_core.model import Exchange
+    from toolstream_core.protocols import Dialect
+    from toolstream_core.settings import Settings
+    from toolstream_core.transit import Action, TransitFault
+    from toolstream_core.transit.faults import Stage
+    from toolstream_core.wire.frame import Frame, Framer
+
+type Drawn = Sequence[tuple[TransitFault, Picker]]
+"""Transit faults that were drawn for an answer."""
+
+# It sees what goes to the client: decoded, and rewritten where that was asked for. Frames go on when they are whole.
+
+_CALLED = frozenset({"tool_calls", "tool_use"})
+"""Finish reasons that say so."""
+_FINISH_ENDS = frozenset({"gemini", "ollama"})
+"""Protocols whose finish reason is in the last event."""
+
+
+class Pace(Intake):
+    """The actions of one answer."""
+
+    def __init__(self, exchange: Exchange, faults: Drawn, *, asks: bool = False) -> None:
+        """`faults` in the order in which they act; `asks`: whether calls that never came are asked for again."""
+        super().__init__(exchange)
+        self._asks = asks
+        self._index = -1
+        self._event: Event | None = None
+        self._ways = [
+            Way(fault.values, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted) for fault, pick in faults
+        ]
+        makes = [fault.row.make for fault, _ in faults]
+        self._stages: list[Stage] = [make(way) for make, way in zip(makes, self._ways, strict=True) if make is not None]
+        claimed = [dialect for dialect in DIALECTS if dialect.claims(exchange.path)]
+        self._candidates = [*claimed, *(one for one in DIALECTS if one not in claimed)]
+        self._dialect: Dialect | None = None
+        self._hear: Hear | None = None
+        self._calls: dict[int, OpenCall] = {}
+        self._bytes = 0
+        self._out: list[Action] = []
+        self.over = False
+        """Whether a fault has ended the stream."""
+
+    def begin(self) -> list[Action]:
+        """What happens before the headers go."""
+        return [action for stage in self._stages for action in stage.begin()]
+
+    def feed(self, chunk: bytes) -> list[Action]:
+        """What happens for `chunk`; `b""` is the end."""
+        if self.reading and not self.over:
+            self._look(chunk)
+        elif chunk:
+            self._through([Send(chunk, self._place(chunk))], 0)
+        if not chunk and not self.over:
+            for at, stage in enumerate(self._stages):
+                self._through(stage.end(), at + 1)
+        out, self._out = self._out, []
+        return out
+
+    def _feed(self, framer: Framer, data: bytes) -> None:
+        for frame in framer.feed(data):
+            self._frame(frame)
+
+    def _finish(self) -> None:
+        if self._framer is None and self._head:
+            self._through([Send(self._head, self._place(self._head))], 0)
+        elif self._framer is not None:
+            self._feed(self._framer, b"")
+        self._stop()
+
+    def _stop(self, failure: str | None = None) -> None:
+        head, self._head = self._head, b""
+        super()._stop(failure)
+        if head:
+            self._through([Send(head, self._place(head))], 0)
+
+    def _frame(self, frame: Frame) -> None:
+        if self._dialect is None and frame.data is not None:
+            self._recognise(frame)
+        place, event = self._place(frame.raw, frame), self._event
+        if self._asks and event is not None and event.frame is frame and self._lacks_calls(event):
+            self._asks = False
+            self._through([Ask(event, self._index + 1)], 0)
+        else:
+            self._through([Send(frame.raw, place)], 0)
+
+    def _lacks_calls(self, event: Event) -> bool:
+        """Whether an event says that calls were made, and none came."""
+        if event.frame.parsed:
+            index = json_access.integer(json_access.get(event.frame.json, "index"))
+            self._index = max(self._index, index) if isinstance(index, int) else self._index
+        return not self._calls and any(finish.reason in _CALLED for finish in event.said.finishes)
+
+    def _recognise(self, frame: Frame) -> None:
+        payload = frame.json
+        found = next((one for one in self._candidates if one.recognise(frame.name, payload)), None)
+        if found is not None:
+            self._dialect = found
+            self._hear = hearing(found.calls(request.tools(self._exchange.request)))
+            for way in self._ways:
+                way.dialect = found.name
+
+    def _place(self, raw: bytes, frame: Frame | None = None) -> Place:
+        start, self._bytes = self._bytes, self._bytes + len(raw)
+        if frame is None or self._dialect is None or self._hear is None or frame.data is None:
+            return Place(0 if frame is None else frame.number, start, counts=False)
+        before = [call for call in self._calls.values() if _amid(call)]
+        told = {key for key, call in self._calls.items() if not call.arguments.empty}
+        event = self._event = Event(frame, self._dialect.read)
+        heard = self._hear(event)
+        opened = [one.call for one in heard if id(one.call) not in self._calls]
+        self._calls.update((id(call), call) for call in opened)
+        touched = {id(one.call): one.call for one in heard}
+        finished = any(finish.reason for finish in event.said.finishes)
+        return Place(
+            frame.number,
+            start,
+            opens=tuple(call.position for call in opened),
+            tools=tuple(call.name for call in (*before, *touched.values())),
+            amid=bool(before),
+            inside=not before
+            and any(key not in told and not call.arguments.empty and not _amid(call) for key, call in touched.items()),
+            ends=event.said.end or (finished and self._dialect.name in _FINISH_ENDS),
+        )
+
+    def _through(self, actions: Iterable[Action], at: int) -> None:
+        """Let actions go through the faults from number `at` on."""
+        for stage in self._stages[at:]:
+            actions = [after for action in actions for after in stage.take(action)]
+        for action in actions:
+            if self.over:
+                return
+            self._out.append(action)
+            self.over = isinstance(action, Cut | Finish | Hold)
+
+
+def drawn(settings: Settings, exchange: Exchange, number: int, *, early: bool = False) -> Drawn:
+    """The faults that act on an answer; `early` ones act before upstream is asked. `number`: as for `Body`."""
+    out: list[tuple[TransitFault, Picker]] = []
+    model, turn = request.model(exchange.request), asked.turn(exchange.request)
+    for place, (one, fault, budget) in enumerate(settings.transit):
+        reached = fault.reaches(host=exchange.host, path=exchange.path, model=model, turn=turn)
+        if reached and (one.row.make is None) == early:
+            pick = Picker(fault, f"{settings.seed}|{number}|transit{place}", budget)
+            if pick.stream():
+                out.append((one, pick))
+    return out
+
+
+def _amid(call: OpenCall) -> bool:
+    arguments = call.arguments
+    return not (arguments.empty or arguments.whole)
+
+
+def bytes_of(actions: Iterable[Action]) -> bytes:
+    """The bytes that go, whenever they do."""
+    return b"".join(action.raw for action in actions if isinstance(action, Send))
