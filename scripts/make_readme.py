@@ -21,7 +21,7 @@ from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.faults.clients import CLIENTS  # noqa: E402
 from toolstream_core.faults.presets import PRESETS  # noqa: E402
-from toolstream_core.settings import PLANT_NAMES  # noqa: E402
+from toolstream_core.settings import plant_names  # noqa: E402
 from toolstream_core.transit import TRANSIT  # noqa: E402
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _defects() -> str:
             str(len(mine)),
             str(sum(row.repair == "safe" for row in mine)),
             str(sum(row.repair == "unsafe" for row in mine)),
-            str(sum(row.name in PLANT_NAMES for row in mine)),
+            str(sum(row.name in plant_names() for row in mine)),
         )
         for family in dict.fromkeys(row.family for row in ROWS)
         if (mine := [row for row in ROWS if row.family == family])

@@ -31,7 +31,7 @@ from toolstream_core.engine.session import Body  # noqa: E402
 from toolstream_core.fixtures import load  # noqa: E402
 from toolstream_core.fixtures.expectation import dumps, expectation_of  # noqa: E402
 from toolstream_core.model import Exchange  # noqa: E402
-from toolstream_core.settings import PLANT_NAMES, Words, settings  # noqa: E402
+from toolstream_core.settings import Words, plant_names, settings  # noqa: E402
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -72,7 +72,7 @@ def samples() -> dict[str, Sample]:
             sample = Sample(exchange.path, pattern.content_type, pattern.body.encode(), exchange.request["tools"])
             found.setdefault(name, sample)
     for row in ROWS:
-        if row.name not in found and row.name in PLANT_NAMES:
+        if row.name not in found and row.name in plant_names():
             found[row.name] = _planted(row.name)
     return found
 

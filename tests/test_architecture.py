@@ -242,7 +242,7 @@ def test_tests_mirror_the_core_name_by_name() -> None:
         ("wire", "from toolstream_core.record import Record", "record stands above wire"),
         ("calls", "def f():\n    import toolstream_core.cli.demo", "cli stands above calls"),
         ("calls", "from toolstream_core import dialects", "dialects stands above calls"),
-        ("pipeline", "from toolstream_core.dialects import DIALECTS", "the pipeline is handed its tables"),
+        ("pipeline", "from toolstream_core.dialects import PROTOCOLS", "the pipeline is handed its tables"),
         ("record", "from toolstream_core.helpers import f", "helpers has no place in LAYERS"),
         ("calls", "from ..wire import frame", "..wire.frame is relative"),
         ("cli", "from mitmproxy import io", "mitmproxy is not for cli"),
@@ -270,7 +270,7 @@ def test_a_forbidden_import_is_told(me: str, source: str, complaint: str) -> Non
     ("me", "source"),
     [
         ("model", "if TYPE_CHECKING:\n    from toolstream_core.wire.frame import Frame"),
-        ("pipeline", "if typing.TYPE_CHECKING:\n    from toolstream_core.dialects.dialect import Dialect"),
+        ("pipeline", "if typing.TYPE_CHECKING:\n    from toolstream_core.dialects.dialect import WireProtocol"),
         ("wire", "import zlib, brotli, zstandard\nfrom toolstream_core.model import ABSENT"),
         ("proxy", "from mitmproxy import http\nfrom toolstream_core.record import Record"),
         ("cli", "from toolstream_core.proxy import provider\n\ndef f():\n    import openai"),

@@ -9,10 +9,10 @@ import pytest
 
 from tests.defects.driven import planted
 from tests.defects.healthy import streams
+from tests.tables import INJECTORS
 from toolstream_core.engine.chain import Chain
 from toolstream_core.engine.session import Body
 from toolstream_core.model import SILENCE, Event, Exchange, Said
-from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.stage import Context, Mender, Stage
 from toolstream_core.wire.frame import Frame
@@ -94,7 +94,7 @@ STREAMS = {str(one): one for one in streams()}
 FAILING = [
     (name, plant)
     for name in ("openai-chat, fragments of two", "openai-responses, fragments of two", "anthropic, fragments of two")
-    for plant in sorted(PLANTS[name.partition(",")[0]])
+    for plant in sorted(INJECTORS[name.partition(",")[0]])
 ]
 """Every plant, whether its repair lets events wait or not."""
 

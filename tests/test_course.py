@@ -6,7 +6,7 @@ import pytest
 
 from toolstream_core.engine.skipped_run import Way, way_of
 from toolstream_core.engine.template import Likeness
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Frame
 
 HEAD = b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"arguments":'
@@ -29,7 +29,7 @@ RAW = HEAD + b'"a"}}]}}]}\n\n'
 )
 def test_ways(out: bytes, way: Way | None) -> None:
     """A frame passes, or changes before its arguments, or behind them, or both; else nothing is learned."""
-    likeness = Likeness(next(dialect.read for dialect in DIALECTS if dialect.name == "openai-chat"))
+    likeness = Likeness(next(dialect.read for dialect in PROTOCOLS if dialect.name == "openai-chat"))
     for _ in range(2):
         likeness.read(Frame(RAW, 0, RAW[6:-2]))
     assert likeness.met is not None

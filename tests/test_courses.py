@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.tables import INJECTORS
 from toolstream_core.engine.fast_path import Courses
 from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import Body
@@ -17,7 +18,6 @@ from toolstream_core.engine.template import Likeness
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import Exchange, Runs
-from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.inject.markup import MARKUP
@@ -265,7 +265,7 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
     sizes=st.lists(st.integers(1, 700), max_size=12),
     repaired=st.booleans(),
     watched=st.sampled_from(["", "some", "each"]),
-    plant=st.sampled_from(["", *sorted({name for plants in PLANTS.values() for name in plants})]),
+    plant=st.sampled_from(["", *sorted({name for plants in INJECTORS.values() for name in plants})]),
 )
 def test_nothing_differs_from_what_is_parsed(
     path: str,

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from toolstream_core.engine.plan import unmarked
 from toolstream_core.engine.quiet_frames import Hush
 from toolstream_core.engine.template import MAX_VAIN
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.stages.leaks import marks
 from toolstream_core.wire.sse import SseFramer
 
-BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
+BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
 TEXTS = st.text(max_size=12) | st.sampled_from(
     ['"', "\\", "}", '","tool_calls":[', "tool_calls", "\ud83d", "é", "\n", "\r\n\r\n", "<tool_call>", "[TOOL_CALLS]"]
 )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.engine.template import MAX_VAIN, Likeness
-from toolstream_core.protocols import DIALECTS, Dialect
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import SseFramer
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.model import Said
+    from toolstream_core.protocols.protocol import WireProtocol
 
-BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
+BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
 PADDING = st.text("abcXYZ019 -_~!#[]", max_size=12)
 STRINGS = st.text(max_size=12) | st.sampled_from(
     ['"', "\\", "}", '"}', "obfuscation", "arguments", "\ud83d", "é", "\n"]
@@ -87,7 +88,7 @@ def test_reads_what_the_dialect_reads(
 class Counting:
     """A dialect's reader that counts its work."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: WireProtocol) -> None:
         """Of `dialect`."""
         self.reads = 0
         self._read = dialect.read

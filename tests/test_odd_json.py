@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.defects.healthy import Healthy, streams
+from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
-from toolstream_core.protocols.injectors import PLANTS
-from toolstream_core.protocols.shapes import SHAPES
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings
@@ -104,7 +103,7 @@ def wishes(draw: st.DrawFn, dialect: str) -> Settings:
     """What is to be done to it."""
     repairs = draw(st.sampled_from([frozenset(), SAFE, EVERY_REPAIR]))
     shapes = draw(st.lists(st.sampled_from(sorted(SHAPES[dialect])), max_size=1)) if SHAPES.get(dialect) else []
-    names = draw(st.lists(st.sampled_from(sorted(PLANTS[dialect])), max_size=2))
+    names = draw(st.lists(st.sampled_from(sorted(INJECTORS[dialect])), max_size=2))
     return Settings(repairs, shapes=tuple(shapes), faults=tuple((Fault(name=name), Budget(None)) for name in names))
 
 

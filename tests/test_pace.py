@@ -10,7 +10,8 @@ import pytest
 from tests.defects.healthy import streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
-from toolstream_core.protocols.errors import ERRORS, error_body, error_event
+from toolstream_core.protocols.provider_error import ERRORS, kind_of
+from toolstream_core.protocols.registry import named
 from toolstream_core.settings import SettingsError, Words, settings
 from toolstream_core.transit import TRANSIT, Action, Cut, Finish, Hold, How, Send, Wait
 from toolstream_core.transit.points import point
@@ -138,10 +139,12 @@ def test_errors_are_read_as_errors(dialect: str, error: str) -> None:
     stream = next(one for one in HEALTHY if one.dialect == dialect)
     if stream.body.lstrip().startswith(b"["):
         pytest.skip("an array has no place for another form")
-    record = read_body([stream.body[: len(stream.body) // 2], b"\n\n", error_event(dialect, error)], stream.exchange)
+    record = read_body(
+        [stream.body[: len(stream.body) // 2], b"\n\n", named(dialect).error_event(ERRORS[error])], stream.exchange
+    )
     assert record is not None
     assert record.error
-    assert json.dumps(error_body(dialect, 503))
+    assert json.dumps(named(dialect).error_body(kind_of(503), 503))
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ from tests.conftest import ROOT
 from toolstream_core.engine.pipeline import MANY, MAX_UNRECOGNISED, Pipeline
 from toolstream_core.engine.plan import Plan
 from toolstream_core.model import Event, Exchange, Observer
-from toolstream_core.protocols import DIALECTS, Dialect
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Passed
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.stage import Mended
     from toolstream_core.wire.frame import Framer
 
@@ -65,7 +66,7 @@ class Begun:
         self.observers = observers
         self.dialects: list[tuple[str, bool]] = []
 
-    def __call__(self, dialect: Dialect, framer: Framer) -> Plan:
+    def __call__(self, dialect: WireProtocol, framer: Framer) -> Plan:
         """Note who was recognised."""
         self.dialects.append((dialect.name, not isinstance(framer, WholeFramer)))
         return Plan(self.observers)
@@ -73,7 +74,7 @@ class Begun:
 
 def pipeline(begun: Begun, **exchange: str) -> Pipeline:
     """A pipeline over all protocols."""
-    return Pipeline(DIALECTS, Exchange(**{"content_type": "text/event-stream", **exchange}), begun)  # type: ignore[arg-type]
+    return Pipeline(PROTOCOLS, Exchange(**{"content_type": "text/event-stream", **exchange}), begun)  # type: ignore[arg-type]
 
 
 def test_the_same_objects_go_on() -> None:

@@ -21,7 +21,7 @@ import pytest
 from tests.conftest import ROOT
 from toolstream_core.cli.launch import Mitmdump, mitmdump_path
 from toolstream_core.fixtures import load
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.proxy.options import OURS
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def test_codex() -> None:
     provider = config["model_providers"][config["model_provider"]]
     assert provider["wire_api"] == "responses"
     assert provider["supports_websockets"] is False
-    assert any(dialect.claims(f"{urlsplit(provider['base_url']).path}/responses") for dialect in DIALECTS)
+    assert any(dialect.claims(f"{urlsplit(provider['base_url']).path}/responses") for dialect in PROTOCOLS)
 
 
 @pytest.mark.parametrize("command", [command for command in TYPED if command not in SESSION])
@@ -212,4 +212,4 @@ def test_reverse_mode() -> None:
 def test_options_and_names_are_the_codes() -> None:
     """Every option and protocol of the code stands in the README."""
     assert [name for name in OURS if f"`{name}`" not in README] == []
-    assert [dialect.name for dialect in DIALECTS if f"`{dialect.name}`" not in README] == []
+    assert [dialect.name for dialect in PROTOCOLS if f"`{dialect.name}`" not in README] == []

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import needs_shared, shared_dir
 from toolstream_core.engine.session import Body, read_body
 from toolstream_core.model import Exchange, Kind
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sniff import NOT_OURS, choose
 
@@ -143,7 +143,7 @@ def frames(recording: Recording) -> list[Frame]:
 def test_a_stream_is_recognised_by_its_own_protocol_alone() -> None:
     """No frame of it is taken for another's, and none of an unread protocol for any."""
     for recording in recordings():
-        taken = {one.name for frame in frames(recording) for one in DIALECTS if one.recognise(frame.name, frame.json)}
+        taken = {one.name for frame in frames(recording) for one in PROTOCOLS if one.recognise(frame.name, frame.json)}
         assert taken == ({recording.dialect} & READ), recording.path.name
 
 
@@ -151,7 +151,7 @@ def test_quiet_is_quiet() -> None:
     """No frame that is passed by unparsed says anything of calls; it is not all of them that are parsed."""
     passed = 0
     for recording in recordings():
-        for frame, dialect in itertools.product(frames(recording), DIALECTS):
+        for frame, dialect in itertools.product(frames(recording), PROTOCOLS):
             if dialect.name == recording.dialect and dialect.quiet(frame.raw, 1):
                 said = dialect.read(frame)
                 assert (said.fragments, said.finishes, said.error, said.end) == ((), (), None, False)

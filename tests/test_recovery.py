@@ -7,9 +7,11 @@ import json
 import pytest
 
 from tests.defects.healthy import streams
-from toolstream_core.engine.second_request import NothingRecoveredError, again, recovered
+from toolstream_core.engine.second_request import NothingRecoveredError, recovered
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import Ask, Send
 from toolstream_core.transit.schedule import Pace
@@ -31,12 +33,12 @@ def asked() -> Ask:
 def test_the_request_is_the_same_but_for_its_stream() -> None:
     """Nothing that only a stream may have."""
     request = {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "seed": 7}
-    assert again(request) == {"model": "m", "stream": False, "seed": 7}
+    assert Requests().unstreamed(request) == {"model": "m", "stream": False, "seed": 7}
 
 
 def test_the_calls_come_before_the_finish() -> None:
     """Which stays as it came; the usage is told."""
-    got = recovered(asked(), Exchange(path=EXCHANGE.path), CHAT, json.dumps(WHOLE).encode(), AnswerIds())
+    got = recovered(asked(), Exchange(path=EXCHANGE.path), named(CHAT), json.dumps(WHOLE).encode(), AnswerIds())
     assert got.frames.endswith(FINISH)
     assert got.usage == {"n": 3}
     assert [(call.name, list(call.events)) for call in got.calls] == [("f", [0])]
@@ -54,7 +56,7 @@ def test_calls_are_told_apart() -> None:
     whole = {**WHOLE, "choices": [{"index": 0, "message": {"tool_calls": said}}]}
     answers = []
     for seed in "ab":
-        got = recovered(asked(), Exchange(path=EXCHANGE.path), CHAT, json.dumps(whole).encode(), AnswerIds(seed))
+        got = recovered(asked(), Exchange(path=EXCHANGE.path), named(CHAT), json.dumps(whole).encode(), AnswerIds(seed))
         record = read_body([got.frames], EXCHANGE)
         assert record is not None
         answers.append([call.id for call in record.calls])
@@ -78,7 +80,7 @@ def test_nothing_is_made_up(answer: bytes, status: int, why: str) -> None:
     """An answer without calls is none, and it is said why."""
     path = "/" if answer == b"[1]" else EXCHANGE.path
     with pytest.raises(NothingRecoveredError, match=why):
-        recovered(asked(), Exchange(path=path, status=status), CHAT, answer, AnswerIds())
+        recovered(asked(), Exchange(path=path, status=status), named(CHAT), answer, AnswerIds())
 
 
 def test_healthy_streams_are_never_asked_for_again() -> None:

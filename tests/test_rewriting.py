@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.defects.healthy import Healthy, streams
+from tests.tables import SHAPES
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.engine.chain import Chain
 from toolstream_core.engine.fast_path import Courses
@@ -16,7 +17,6 @@ from toolstream_core.engine.record import Reader
 from toolstream_core.engine.session import Body, read_body
 from toolstream_core.protocols.chat.repair.repairer import ChatMender
 from toolstream_core.protocols.chat.resolver import ChatCalls
-from toolstream_core.protocols.shapes import SHAPES
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
 

@@ -14,7 +14,7 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
 from toolstream_core.model import Exchange, Kind, Phase, Severity
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report import jsonform
 from toolstream_core.report.jsonl import JsonLines
 
@@ -107,7 +107,7 @@ def test_saved_expectations_are_as_the_schema_says(path: Path) -> None:
 def test_what_is_enumerated_is_what_there_is() -> None:
     """Protocols, kinds, severities, phases; and the defects' codes and names have the form described."""
     defs = JSONL["$defs"]
-    assert defs["dialect"]["enum"] == [dialect.name for dialect in DIALECTS]
+    assert defs["dialect"]["enum"] == [dialect.name for dialect in PROTOCOLS]
     assert defs["call"]["properties"]["kind"]["enum"] == list(Kind)
     assert defs["finding"]["properties"]["severity"]["enum"] == list(Severity)
     assert defs["fragment"]["properties"]["phase"]["enum"] == list(Phase)
@@ -250,7 +250,7 @@ FIRST = {
 }
 
 
-@pytest.mark.parametrize("dialect", [dialect.name for dialect in DIALECTS])
+@pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
 @given(data=st.data())
 def test_whatever_a_stream_says_is_printed_as_the_schemas_say(dialect: str, data: st.DataObject) -> None:
     """Every protocol, streamed and whole, with values of every kind in every place."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tables import INJECTORS
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.protocols.injectors import PLANTS
-from toolstream_core.settings import NOTHING, SAFE, SHAPE_NAMES, SettingsError, Words, settings
+from toolstream_core.settings import NOTHING, SAFE, SettingsError, Words, settings, shape_names
 
 
 def test_nothing_asked_nothing_done() -> None:
@@ -72,12 +72,12 @@ def test_what_is_wrong_says_what_would_be_right(words: Words, right: str) -> Non
 
 def test_presets_and_clients_are_made_of_what_there_is() -> None:
     """Each part is a defect that can be caused, or a shape; each repair can be switched on."""
-    plants = {name for one in PLANTS.values() for name in one}
+    plants = {name for one in INJECTORS.values() for name in one}
     for preset in PRESETS:
-        assert set(preset.parts) <= plants | SHAPE_NAMES, preset.name
+        assert set(preset.parts) <= plants | shape_names(), preset.name
         assert preset.source.startswith("https://")
     for client in CLIENTS:
-        assert set(client.shapes) <= SHAPE_NAMES, client.name
+        assert set(client.shapes) <= shape_names(), client.name
         assert settings(Words(repair=client.repairs)).repairs
     names = [*(preset.name for preset in PRESETS), *(client.name for client in CLIENTS)]
     assert not {row.name for row in ROWS} & set(names)

@@ -10,13 +10,13 @@ import pytest
 from tests.conftest import needs_shared, shared_dir
 from tests.defects.driven import exchange, lines, sse
 from tests.defects.healthy import Healthy, streams
+from tests.tables import INJECTORS
 from tests.test_real_streams import TYPES
 from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import Body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import Exchange
-from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_healthy_and_planted(healthy: Healthy) -> None:
     assert_same(healthy.body, healthy.exchange)
     alike = [one for one in HEALTHY if one.dialect == healthy.dialect]
     turns = max(3, len(alike) // 2)
-    for name in sorted(PLANTS[healthy.dialect])[alike.index(healthy) % turns :: turns]:
+    for name in sorted(INJECTORS[healthy.dialect])[alike.index(healthy) % turns :: turns]:
         assert_same(planted(healthy, name), healthy.exchange)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.table import ROWS, UnknownDefectError, repairs
@@ -11,8 +12,7 @@ from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.faults.spec import Fault, FaultError, parse_fault
-from toolstream_core.protocols.injectors import PLANTS
-from toolstream_core.protocols.shapes import SHAPES
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.transit import TRANSIT, TransitFault, transit_of
 from toolstream_core.transit.rows import TransitError, keys_of
 
@@ -25,10 +25,24 @@ FOR: Final = "for:"
 DESTREAM: Final = "destream"
 """The shape that is made of an answer without a stream."""
 PARTS: Final = {preset.name: preset.parts for preset in PRESETS}
-SHAPE_NAMES: Final = frozenset(name for shapes in SHAPES.values() for name in shapes)
-PLANT_NAMES: Final = frozenset(name for plants in PLANTS.values() for name in plants)
 
-FAULT_NAMES: Final = PLANT_NAMES | PARTS.keys() | SHAPE_NAMES | {row.name for row in TRANSIT}
+
+@cache
+def shape_names() -> frozenset[str]:
+    """The names of the shapes of all protocols, which are loaded for it."""
+    return frozenset(name for one in PROTOCOLS for name in one.shapes)
+
+
+@cache
+def plant_names() -> frozenset[str]:
+    """The names of the defects that can be caused in any protocol; all are loaded for it."""
+    return frozenset(name for one in PROTOCOLS for name in one.injectors)
+
+
+@cache
+def fault_names() -> frozenset[str]:
+    """All that a fault may be called."""
+    return frozenset({*plant_names(), *PARTS, *shape_names(), *(row.name for row in TRANSIT)})
 
 
 class SettingsError(ValueError):
@@ -79,10 +93,10 @@ def settings(words: Words) -> Settings:
             mine, needs = _client(word.removeprefix(FOR))
             shapes += mine
             asked = [*needs, *asked]
-        elif word in SHAPE_NAMES or word == DESTREAM:
+        elif word in shape_names() or word == DESTREAM:
             shapes.append(word)
         else:
-            likely = nearest(word, {*SHAPE_NAMES, DESTREAM})
+            likely = nearest(word, {*shape_names(), DESTREAM})
             raise SettingsError(f"{likely}{word!r} names no shape; known are {_shapes()}")
     try:
         codes = frozenset(row.code for row in repairs(asked))
@@ -124,11 +138,11 @@ def faults_of(texts: Iterable[str]) -> Iterable[str]:
 
 def _fault(text: str) -> tuple[TransitFault | None, Fault, Budget]:
     try:
-        fault = parse_fault(text, FAULT_NAMES, keys_of)
+        fault = parse_fault(text, fault_names(), keys_of)
         return transit_of(fault.name, dict(fault.own)), fault, Budget(fault.times)
     except (FaultError, TransitError) as error:
         name = text.partition(":")[0]
-        raise SettingsError(f"{'' if name in FAULT_NAMES else nearest(name, FAULT_NAMES)}{error}") from error
+        raise SettingsError(f"{'' if name in fault_names() else nearest(name, fault_names())}{error}") from error
 
 
 def _likely_repair(words: Iterable[str]) -> str:
@@ -145,7 +159,7 @@ def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _shapes() -> str:
-    return ", ".join([*sorted({*SHAPE_NAMES, DESTREAM}), *(f"{FOR}{row.name}" for row in CLIENTS)])
+    return ", ".join([*sorted({*shape_names(), DESTREAM}), *(f"{FOR}{row.name}" for row in CLIENTS)])
 
 
 def _split(words: Iterable[str]) -> Iterable[str]:
@@ -154,4 +168,4 @@ def _split(words: Iterable[str]) -> Iterable[str]:
 
 def plantable(name: str) -> bool:
     """Whether the defect can be caused in any dialect."""
-    return any(row.name == name for row in ROWS) and name in PLANT_NAMES
+    return any(row.name == name for row in ROWS) and name in plant_names()

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tests.calls.fragments import resolved, said
-from toolstream_core.calls import AnthropicCalls, GeminiCalls
-from toolstream_core.calls.block_resolver import NOBODYS
 from toolstream_core.model import ABSENT, Fragment, Phase, Seen
+from toolstream_core.protocols.anthropic.resolver import NOBODYS, AnthropicCalls
+from toolstream_core.protocols.gemini.resolver import GeminiCalls
 
 F, G = ("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')
 

@@ -10,10 +10,14 @@ import pytest
 from tests.calls.fragments import delta
 from tests.defects.driven import mended
 from tests.defects.healthy import Healthy, streams
-from toolstream_core.calls import AnthropicCalls, Calls, ChatCalls, GeminiCalls, OpenCall, ResponsesCalls, resolver
+from toolstream_core.calls import Calls, OpenCall, resolver
 from toolstream_core.calls.open_call import known
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.model import ABSENT, Fragment, Phase
+from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
+from toolstream_core.protocols.chat.resolver import ChatCalls
+from toolstream_core.protocols.gemini.resolver import GeminiCalls
+from toolstream_core.protocols.responses.resolver import ResponsesCalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.calls.fragments import delta, resolved, said
-from toolstream_core.calls import ChatCalls
 from toolstream_core.model import ABSENT, Fragment, Phase
+from toolstream_core.protocols.chat.resolver import ChatCalls
 
 F = ("a", "f", '{"x":1}')
 G = ("b", "g", '{"y":2}')

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
+BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
 OBJECTS = st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=4) | st.lists(st.none()), min_size=1)
 
 type Payload = dict[str, object]

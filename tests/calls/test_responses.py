@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.calls.fragments import resolved, said
-from toolstream_core.calls import ResponsesCalls
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase, Seen
+from toolstream_core.protocols.responses.resolver import ResponsesCalls
 
 OPEN, MORE, ARGUMENTS, CLOSE, WHOLE = Phase.OPEN, Phase.MORE, Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE
 F, G = ("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')

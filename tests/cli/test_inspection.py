@@ -7,7 +7,7 @@ import pytest
 from toolstream_core.cli.inspection import CLEAN, FOUND, UNREADABLE, Inspection
 from toolstream_core.cli.printer import TextPrinter
 from toolstream_core.model import Exchange
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.sources.saved import Saved, UnreadableError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def inspected(
 ) -> tuple[Inspection, list[str]]:
     """An inspection of one file that holds these answers, and the lines it printed."""
     lines: list[str] = []
-    inspection = Inspection(TextPrinter(lines.append, chunks=True), holding(*answers), keeps, DIALECTS)
+    inspection = Inspection(TextPrinter(lines.append, chunks=True), holding(*answers), keeps, PROTOCOLS)
     inspection.read(path)
     return inspection, lines
 
@@ -131,7 +131,7 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
 
     lines: list[str] = []
     answers = holding(answer(GOOD), answer(GOOD, source="x#1"))
-    inspection = Inspection(Failing(lines.append), answers, every, DIALECTS)
+    inspection = Inspection(Failing(lines.append), answers, every, PROTOCOLS)
     inspection.read("x")
     told = capsys.readouterr().err.splitlines()
     assert [line.split()[1] for line in told] == ["x#0", "x#1"]
@@ -145,7 +145,7 @@ def test_output_that_nobody_reads_ends_it() -> None:
     def closed(line: str) -> None:
         raise BrokenPipeError
 
-    inspection = Inspection(TextPrinter(closed, chunks=False), holding(answer(GOOD)), every, DIALECTS)
+    inspection = Inspection(TextPrinter(closed, chunks=False), holding(answer(GOOD)), every, PROTOCOLS)
     with pytest.raises(BrokenPipeError):
         inspection.read("x")
 

@@ -13,11 +13,13 @@ import pytest
 
 from toolstream_core.cli.main import main
 from toolstream_core.fixtures import load
-from toolstream_core.probing.asking import Asker, key_headers
-from toolstream_core.probing.cases import CASES, body
+from toolstream_core.probing.asking import Asker
+from toolstream_core.probing.cases import CASES, Case
 from toolstream_core.probing.probe import probe
 from toolstream_core.probing.target import PROTOCOLS, TargetError, key_of, target
 from toolstream_core.probing.verdicts import heard, verdict
+from toolstream_core.protocols.api import Question
+from toolstream_core.protocols.registry import named
 from toolstream_core.testing import ProxySession, Setup
 
 if TYPE_CHECKING:
@@ -27,6 +29,11 @@ FLOWS = Path(__file__).resolve().parents[2] / "flows"
 KEY = "planted-key-0123456789"
 
 type Reply = tuple[int, dict[str, str], list[bytes]]
+
+
+def asking(case: Case, *, streamed: bool) -> dict[str, Any]:
+    """A request for Chat Completions."""
+    return named("openai-chat").api.request(Question("m", case.prompt, case.tools, streamed))
 
 
 @contextmanager
@@ -199,7 +206,7 @@ def test_a_stream_that_breaks_off_is_a_defect_of_it() -> None:
         return status, headers | {"content-length": "100000"}, pieces[:1]
 
     with provider(reply) as url:
-        answer = Asker({}, 5).ask(f"{url}/chat/completions", body("openai-chat", "m", CASES[0], streamed=True))
+        answer = Asker({}, 5).ask(f"{url}/chat/completions", asking(CASES[0], streamed=True))
     one = heard(answer)
     assert answer.broken
     assert one.record is not None
@@ -212,7 +219,7 @@ def test_what_only_chance_may_have_made_is_not_held_against_the_provider() -> No
 
     def answered(reply: Reply, *, stream: bool) -> Any:
         with provider(lambda request, number: reply) as url:  # noqa: ARG005
-            request = body("openai-chat", "m", CASES[0], streamed=stream)
+            request = asking(CASES[0], streamed=stream)
             return heard(Asker({}, 5).ask(f"{url}/chat/completions", request))
 
     oslo, lima = (answered(whole(call(f'{{"city":"{city}"}}')), stream=False) for city in ("Oslo", "Lima"))
@@ -233,7 +240,7 @@ def test_every_protocol_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatc
             for name, flow in flows.items():
                 model = load(flow)[0].record.model
                 asked = target(session.base_url(name), name, model)
-                result = probe(asked, CASES[:1], 1, Asker(key_headers(name, "", None), 10), lambda line: None)  # noqa: ARG005
+                result = probe(asked, CASES[:1], 1, Asker(named(name).api.key_headers("", None), 10), lambda line: None)  # noqa: ARG005
                 assert result.asked, name
                 assert result.verdicts[0].streamed[0].record is not None
                 assert result.verdicts[0].streamed[0].record.streamed, name

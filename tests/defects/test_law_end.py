@@ -9,10 +9,10 @@ import pytest
 from tests.defects.healthy import Healthy, streams
 from tests.fuzz.case import Case
 from tests.fuzz.laws import LAWS, Seen
+from tests.tables import INJECTORS
 from toolstream_core.engine.session import Body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
-from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def planted() -> Iterator[object]:
     """Each plant on a stream of its protocol."""
     for healthy in HEALTHY:
         if healthy.name in PLANTED:
-            for name in PLANTS.get(healthy.dialect, {}):
+            for name in INJECTORS.get(healthy.dialect, {}):
                 yield pytest.param(healthy, name, id=f"{name}: {healthy}")
 
 

@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 from tests.defects import strict
 from tests.defects.grouped import Case, grouped
 from tests.defects.healthy import Healthy, streams
+from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.row import LIVE, Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Body, read_body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
-from toolstream_core.protocols import DIALECTS
-from toolstream_core.protocols.injectors import PLANTS
-from toolstream_core.protocols.shapes import SHAPES
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def calls(record: Record) -> list[tuple[str, object]]:
 def cases(*, repaired: bool) -> Iterator[Case]:
     """Each plant on each healthy stream of its protocol; those of one plant in one protocol are one test."""
     for healthy in HEALTHY:
-        for name in PLANTS.get(healthy.dialect, {}):
+        for name in INJECTORS.get(healthy.dialect, {}):
             row = BY_NAME[name]
             if (name, healthy.name) in CANNOT or (repaired and (row.repair is not Safety.SAFE or row.code in LIVE)):
                 continue
@@ -247,7 +246,7 @@ def _stages(line: Body, healthy: Healthy) -> Sequence[Stage]:
 @settings(max_examples=300)
 @given(
     chunks=st.lists(st.binary(min_size=1, max_size=80)),
-    dialect=st.sampled_from([dialect.name for dialect in DIALECTS]),
+    dialect=st.sampled_from([dialect.name for dialect in PROTOCOLS]),
 )
 def test_law_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
     """Nothing raises, nothing empty goes on; only empty events and comments change."""
@@ -274,7 +273,7 @@ def test_law_8_what_needs_no_protocol_is_told(chunk: bytes) -> None:
 
 
 @settings(max_examples=150)
-@pytest.mark.parametrize("dialect", [dialect.name for dialect in DIALECTS])
+@pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
 @given(data=st.data())
 def test_law_8_mutated_streams(dialect: str, data: st.DataObject) -> None:
     """Healthy streams with bytes changed, dropped and doubled raise nothing, whatever is switched on."""
@@ -288,7 +287,7 @@ def test_law_8_mutated_streams(dialect: str, data: st.DataObject) -> None:
 
 
 @settings(max_examples=150)
-@pytest.mark.parametrize("dialect", [dialect.name for dialect in DIALECTS])
+@pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
 @given(data=st.data())
 def test_law_8_shuffled_events(dialect: str, data: st.DataObject) -> None:
     """Events dropped, doubled and in another order raise nothing either."""
@@ -410,7 +409,7 @@ def pairs() -> Iterator[Case]:
             continue
         names = [
             name
-            for name in PLANTS.get(healthy.dialect, {})
+            for name in INJECTORS.get(healthy.dialect, {})
             if BY_NAME[name].repair is Safety.SAFE and BY_NAME[name].code not in LIVE and name not in CHANGES_CALLS
         ]
         for one, other in chosen(names):
@@ -420,7 +419,7 @@ def pairs() -> Iterator[Case]:
 
 def test_law_9_has_enough_pairs() -> None:
     """Of each plant, where there are so many that it goes together with."""
-    names = list(PLANTS["anthropic"])
+    names = list(INJECTORS["anthropic"])
     tried, possible = list(chosen(names)), [pair for pair in combinations(names, 2) if together(*pair)]
     for name in names:
         count, most = (sum(name in pair for pair in among) for among in (tried, possible))

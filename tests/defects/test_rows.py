@@ -12,7 +12,7 @@ from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.row import ALL_DIALECTS, Row, Safety
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named, repairs
 from toolstream_core.model import Finding, Severity
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 
 PAGES = Path(table.__file__).parent / "pages"
 ALL = frozenset(row.code for row in ROWS)
@@ -30,7 +30,7 @@ def test_no_word_means_two_things() -> None:
     words = [word for row in ROWS for word in (row.code, row.name)] + sorted({row.family for row in ROWS})
     assert len(set(words)) == len(words)
     assert not {table.ALL, Safety.SAFE.value} & set(words)
-    assert not {dialect.name for dialect in DIALECTS} & set(words)
+    assert not {dialect.name for dialect in PROTOCOLS} & set(words)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.protocols.asked import Form, model_of, read
+from toolstream_core.protocols.requests.asked import model_of, read
+from toolstream_core.wire.form import Form
 
 KEYS = st.sampled_from(
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -10,11 +11,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import ROOT
 from tests.dialects.frames import FOREIGN, frame
-from toolstream_core.protocols import DIALECTS, Dialect
-from toolstream_core.protocols.protocol import may_hide_letters
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.wire.raw_json import may_hide_letters
 from toolstream_core.wire.sse import SseFramer
 
-BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
+if TYPE_CHECKING:
+    from toolstream_core.protocols.protocol import WireProtocol
+
+BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
 
 
 @pytest.mark.parametrize(
@@ -40,12 +44,12 @@ BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 )
 def test_paths(path: str, name: str | None) -> None:
     """Every API's paths, behind gateways too, and no other's."""
-    assert [dialect.name for dialect in DIALECTS if dialect.claims(path)] == ([name] if name else [])
+    assert [dialect.name for dialect in PROTOCOLS if dialect.claims(path)] == ([name] if name else [])
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("payload", FOREIGN, ids=lambda payload: repr(payload)[:40])
-def test_foreign_payloads(dialect: Dialect, payload: object) -> None:
+def test_foreign_payloads(dialect: WireProtocol, payload: object) -> None:
     """A reader reports what is there and never raises."""
     for name in ("", "error", "message_delta", "response.completed"):
         made = frame(payload, name)
@@ -82,9 +86,9 @@ TYPES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
 @given(JSON, TYPES, st.booleans())
-def test_quiet_is_quiet(dialect: Dialect, payload: object, kind: str, escaped: bool) -> None:
+def test_quiet_is_quiet(dialect: WireProtocol, payload: object, kind: str, escaped: bool) -> None:
     """A frame that the cheap test passes over says no fragment, finish, error or end."""
     if isinstance(payload, dict) and kind:
         payload = {**payload, "type": kind}
@@ -106,7 +110,7 @@ def test_quiet_is_quiet(dialect: Dialect, payload: object, kind: str, escaped: b
 def test_quiet_is_quiet_in_saved_streams(source: object) -> None:
     """The same over the events of the saved flows, and several of them at once are judged as each by itself."""
     frames = [one for one in SseFramer().feed(source.read_bytes()) if one.data]  # type: ignore[attr-defined]
-    for dialect in DIALECTS:
+    for dialect in PROTOCOLS:
         quiet = [one for one in frames if dialect.quiet(one.raw, 1)]
         for one in quiet:
             said = dialect.read(one)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.history import EchoedCall, History, ToolResult, history
+from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult, conversation
 
 CALL, RESULT = EchoedCall("c1", "ls", '{"p":1}'), ToolResult("c1", "", "done")
 CHAT = [
@@ -48,19 +48,19 @@ OLLAMA = [
 )
 def test_each_protocol(request_: dict[str, Any], call: EchoedCall, result: ToolResult) -> None:
     """A call and its result, and the text of the user."""
-    assert history(request_) == History((call,), (result,), ("go",), continues=False)
+    assert conversation(request_) == Conversation((call,), (result,), ("go",), continues=False)
 
 
 def test_other_forms() -> None:
     """Custom tools, the legacy `function_call`, results without their calls, and what is not a conversation."""
     custom = {"type": "custom_tool_call", "call_id": "c2", "name": "patch", "input": "*** Begin"}
-    assert history({"input": [custom]}).calls == (EchoedCall("c2", "patch", "*** Begin"),)
+    assert conversation({"input": [custom]}).calls == (EchoedCall("c2", "patch", "*** Begin"),)
     legacy = {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}}
     answer = {"role": "function", "name": "ls", "content": "x"}
-    assert history({"messages": [legacy, answer]}).calls == (EchoedCall(None, "ls", "{}"),)
-    assert history({"messages": [legacy, answer]}).results == (ToolResult("", "ls", "x"),)
-    assert history({"previous_response_id": "resp_1", "input": RESPONSES[2:]}).continues
-    assert history({"input": [{"type": "item_reference", "id": "fc_1"}]}).continues
+    assert conversation({"messages": [legacy, answer]}).calls == (EchoedCall(None, "ls", "{}"),)
+    assert conversation({"messages": [legacy, answer]}).results == (ToolResult("", "ls", "x"),)
+    assert conversation({"previous_response_id": "resp_1", "input": RESPONSES[2:]}).continues
+    assert conversation({"input": [{"type": "item_reference", "id": "fc_1"}]}).continues
     odd: Any
     for odd in (
         None,
@@ -69,4 +69,4 @@ def test_other_forms() -> None:
         {"messages": [None, {"tool_calls": 2, "content": 3}]},
         {"input": 1},
     ):
-        assert history(odd).calls == ()
+        assert conversation(odd).calls == ()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.mentions import Mention, answers_only, mentions
+from toolstream_core.protocols.requests.mentions import Mention, answers_only, mentions
 
 CALL, RESULT = Mention("x", call=True, name="f"), Mention("x", call=False, name="")
 CHAT: list[Any] = [

@@ -6,9 +6,9 @@ import pytest
 
 from tests.dialects.frames import frame
 from toolstream_core.model import ABSENT, Finish, Fragment, Phase
-from toolstream_core.protocols.chat.reader import OPENAI_CHAT
+from toolstream_core.protocols.chat.row import CHAT
 
-read = OPENAI_CHAT.read
+read = CHAT.read
 
 
 def chunk(delta: object, **choice: object) -> dict[str, object]:
@@ -89,7 +89,7 @@ def test_ends_and_errors() -> None:
 
 def test_answer() -> None:
     """A whole answer's calls, text and finish reason."""
-    said = OPENAI_CHAT.answer(
+    said = CHAT.answer(
         {
             "object": "chat.completion",
             "model": "m",

@@ -6,9 +6,9 @@ import pytest
 
 from tests.dialects.frames import frame
 from toolstream_core.model import ABSENT, Finish, Fragment, Kind, Phase
-from toolstream_core.protocols.responses.reader import OPENAI_RESPONSES
+from toolstream_core.protocols.responses.row import RESPONSES
 
-read = OPENAI_RESPONSES.read
+read = RESPONSES.read
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": ""}
 
 
@@ -91,7 +91,7 @@ def test_errors() -> None:
 
 def test_answer_text() -> None:
     """A whole answer's text comes from its message items."""
-    said = OPENAI_RESPONSES.answer(
+    said = RESPONSES.answer(
         {"object": "response", "status": "completed", "output": [{"type": "message", "content": [{"text": "hi"}, {}]}]}
     )
     assert (said.text, said.end) == ("hi", True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.request import looks_like_llm, model, tools, wants_stream
+from toolstream_core.protocols.requests.asked import looks_like_llm, model_in_body, wants_stream
+from toolstream_core.protocols.requests.requests import Requests
 
 SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 
@@ -22,18 +23,18 @@ SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 )
 def test_tools(request_body: object) -> None:
     """Every protocol's way to declare a tool with a required parameter."""
-    assert tools(request_body) == {"f": True}
+    assert Requests().tools(request_body) == {"f": True}
 
 
 @pytest.mark.parametrize("foreign", [ABSENT, None, [], {"tools": 3}, {"tools": [None, {"name": 5}, {"function": []}]}])
 def test_foreign_tools(foreign: object) -> None:
     """What makes no sense declares nothing."""
-    assert tools(foreign) == {}
+    assert Requests().tools(foreign) == {}
 
 
 def test_a_tool_without_required_parameters() -> None:
     """No schema, or one that requires nothing."""
-    assert tools({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
+    assert Requests().tools({"tools": [{"name": "f"}, {"name": "g", "input_schema": {"required": []}}]}) == {
         "f": False,
         "g": False,
     }
@@ -41,9 +42,9 @@ def test_a_tool_without_required_parameters() -> None:
 
 def test_model() -> None:
     """The model by name, or none."""
-    assert model({"model": "m"}) == "m"
-    assert model({"model": ""}) is None
-    assert model(ABSENT) is None
+    assert model_in_body({"model": "m"}) == "m"
+    assert model_in_body({"model": ""}) is None
+    assert model_in_body(ABSENT) is None
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tests.e2e.clients import aichat, openclaw, pi_ai, ruby_llm, spring_ai
 from tests.e2e.clients.conversation import DONE, Call, CrashError, Json, converse, events
 from tests.e2e.clients.sets import SETS
 from tests.e2e.clients.streams import chat, delta, saved, self_contained, written
+from tests.tables import INJECTORS
 from toolstream_core.engine.session import Body
-from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def test_what_a_client_needs_is_enough(name: str, client: Client) -> None:
     read = 0
     for healthy in HEALTHY[dialect]:
         meant = strict.calls(dialect, healthy.body, healthy.exchange)
-        for fault in ["", *PLANTS[dialect]]:
+        for fault in ["", *INJECTORS[dialect]]:
             broken = mendable(healthy, fault)
             if broken is None or (fault == "early-finish" and client in AT_ONCE):
                 continue

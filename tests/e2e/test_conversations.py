@@ -15,7 +15,7 @@ from tests.e2e.harness.changes import payloads
 from tests.e2e.harness.conversations import Called, asked, calls, refused
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.script import answer
-from toolstream_core.protocols.injectors import PLANTS
+from tests.tables import INJECTORS
 
 if TYPE_CHECKING:
     from tests.e2e.harness.proxies import Proxies
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 TURNS = 3
-DIALECTS = ("openai-chat", "openai-responses", "anthropic")
+PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
 OWN = ("call_a1", "call_b2")
 """How the ids end that the provider has said."""
 ABOUT_IDS = (
@@ -43,7 +43,7 @@ ABOUT_IDS = (
 )
 STREAMS = {
     dialect: next(one for one in streams() if (one.dialect, one.name) == (dialect, "fragments of two"))
-    for dialect in DIALECTS
+    for dialect in PROTOCOLS
 }
 SAID_NOTHING = {"openai-chat": ('""', "null", '"null"'), "openai-responses": ('""',), "anthropic": ('""', '"null"')}
 """What providers put in the place of an id that they have not."""
@@ -52,7 +52,7 @@ CALLS = {
         (dialect, name): plant(healthy, name).body
         for dialect, healthy in STREAMS.items()
         for name in ABOUT_IDS
-        if name in PLANTS[dialect] and (name, healthy.name) not in CANNOT
+        if name in INJECTORS[dialect] and (name, healthy.name) not in CANNOT
     },
     **{
         (dialect, f"id {nothing}"): re.sub(rb'"(toolu_)?call_(a1|b2)"', nothing.encode(), healthy.body)

@@ -14,8 +14,8 @@ from tests.e2e.harness import mended_options
 from tests.e2e.harness.foreign import CLIENTS, TOOLCHAINS, Client, Program
 from tests.e2e.harness.script import Answer, Send
 from tests.e2e.test_mended import AIMED, BEFORE, CALLS, HEALTHY, MENDED, SAFE, TWO, comparable
+from tests.tables import SHAPES
 from toolstream_core.cli.launch import door_path
-from toolstream_core.protocols.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -19,13 +19,12 @@ from tests.defects.test_laws import ALL_PAIRS, CANNOT, plant
 from tests.e2e.harness import mended_options
 from tests.e2e.harness.mended import READERS, Ends, Reader, Reading, Sdks
 from tests.e2e.harness.script import Answer, Send
+from tests.tables import INJECTORS, SHAPES
 from toolstream_core.cli.launch import door_path
 from toolstream_core.defects.row import LIVE, Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.protocols.injectors import PLANTS
-from toolstream_core.protocols.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,13 +36,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-HEALTHY = {dialect: [one for one in streams() if one.dialect == dialect] for dialect in PLANTS}
+HEALTHY = {dialect: [one for one in streams() if one.dialect == dialect] for dialect in INJECTORS}
 CALLS = {str(one): strict.calls(one.dialect, one.body, one.exchange) for one in streams()}
 """What each stream says, by its name."""
 TWO = {dialect: next(one for one in known if len(CALLS[str(one)]) == 2) for dialect, known in HEALTHY.items()}
 """A stream of two calls in each protocol, in fragments where it has them."""
 SAFELY = {row.name for row in ROWS if row.repair is Safety.SAFE and row.code not in LIVE}
-MENDED = {dialect: [name for name in plants if name in SAFELY] for dialect, plants in PLANTS.items()}
+MENDED = {dialect: [name for name in plants if name in SAFELY] for dialect, plants in INJECTORS.items()}
 """The defects that can be caused, and safely mended without another request."""
 ONE_CALL = {"legacy-function-call": "function_call can say one call only: the others are not there to be mended"}
 """Left out where a stream says several, and why."""
@@ -66,9 +65,11 @@ NOTHING = {
 """Shapes that leave these streams as they are, and why."""
 HABITS = {
     dialect: [
-        one.name for one in PRESETS if {*one.parts} & {*PLANTS[dialect], *SHAPES[dialect]} and one.name not in UNMENDED
+        one.name
+        for one in PRESETS
+        if {*one.parts} & {*INJECTORS[dialect], *SHAPES[dialect]} and one.name not in UNMENDED
     ]
-    for dialect in PLANTS
+    for dialect in INJECTORS
 }
 """The presets that have a meaning in each protocol."""
 SETS = {

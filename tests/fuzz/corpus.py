@@ -16,7 +16,7 @@ FLOWS = Path(__file__).resolve().parents[2] / "flows"
 MOST = 8000
 """Bytes of a stream; of longer ones some events are taken out."""
 READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
-DIALECTS = {"responses": "openai-responses", "anthropic": "anthropic", "gemini": "gemini", "ollama": "ollama"}
+PROTOCOLS = {"responses": "openai-responses", "anthropic": "anthropic", "gemini": "gemini", "ollama": "ollama"}
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
 
 
@@ -51,7 +51,7 @@ def _samples() -> list[Seed]:
     found: list[Seed] = []
     for one in patterns():
         known = one.exchange
-        dialect = DIALECTS.get(one.protocol, "openai-chat")
+        dialect = PROTOCOLS.get(one.protocol, "openai-chat")
         found.append(Seed(one.name, dialect, one.body.encode(), known.content_type, known.path, known.request))
     return found
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.fuzz.case import Case
 from tests.fuzz.odd import odd_request, oddly_written
+from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Body
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.injectors import PLANTS
-from toolstream_core.protocols.shapes import SHAPES
 from toolstream_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def split(body: bytes) -> Blocks:
 
 def _planted(mother: Seed, body: bytes, dice: random.Random, did: list[str]) -> bytes:
     """With a defect or two of the table in it."""
-    names = sorted(PLANTS.get(mother.dialect, ()))
+    names = sorted(INJECTORS.get(mother.dialect, ()))
     if not names:
         return body
     drawn = [dice.choice(names) for _ in range(dice.choice((1, 1, 1, 2)))]

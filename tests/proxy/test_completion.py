@@ -12,8 +12,8 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import Fixture, load, read_flow
 from toolstream_core.fixtures.matching import form_of
 from toolstream_core.model import Call, Exchange
-from toolstream_core.protocols.asked import Form
-from toolstream_core.protocols.completion import assemble
+from toolstream_core.proxy.replies import assembled
+from toolstream_core.wire.form import Form
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def from_events(*payloads: Any, path: str = "/v1/chat/completions", request: Any
 @pytest.mark.parametrize("fixture", FIXTURES, ids=name_of)
 def test_the_whole_answer_says_the_same_as_the_stream(fixture: Fixture) -> None:
     """Read by our reader: model, calls, finish."""
-    whole = json.dumps(assemble(fixture)).encode()
+    whole = json.dumps(assembled(fixture)).encode()
     exchange = Exchange(path=fixture.path, content_type="application/json", request=fixture.request)
     record = read_body([whole], exchange)
     assert record
@@ -80,7 +80,7 @@ def test_what_was_saved_whole_stays_itself() -> None:
     """Vendor fields and all."""
     fixture = load(FLOWS / "openrouter-no-deltas.flow")[1]
     assert form_of(fixture) is Form.WHOLE
-    assert assemble(fixture) == json.loads(fixture.body)
+    assert assembled(fixture) == json.loads(fixture.body)
 
 
 def test_chat() -> None:
@@ -97,7 +97,7 @@ def test_chat() -> None:
         chunk(usage={"total_tokens": 7}, system_fingerprint="fp"),
     )
     common = {"role": "assistant", "refusal": None}
-    assert assemble(fixture) == {
+    assert assembled(fixture) == {
         "id": "c",
         "created": 0,
         "object": "chat.completion",
@@ -124,7 +124,7 @@ def test_chat() -> None:
 def test_chat_that_was_cut_off() -> None:
     """No finish reason is made up."""
     fixture = from_events({"choices": [{"delta": {"content": "he"}}]})
-    [choice] = assemble(fixture)["choices"]
+    [choice] = assembled(fixture)["choices"]
     assert (choice["message"]["content"], choice["finish_reason"]) == ("he", None)
 
 
@@ -148,7 +148,7 @@ def test_responses_whose_last_event_lists_nothing() -> None:
         path=path,
         request=request,
     )
-    message, function, patch = assemble(fixture)["output"]
+    message, function, patch = assembled(fixture)["output"]
     assert message["content"][0]["text"] == "hello"
     assert (function["type"], function["call_id"], function["arguments"]) == ("function_call", "call", "{}")
     assert (patch["type"], patch["call_id"], patch["input"]) == ("custom_tool_call", "patch", "*** x")
@@ -167,7 +167,7 @@ def test_anthropic() -> None:
         {"type": "message_stop"},
         path="/v1/messages",
     )
-    assert assemble(fixture) == {
+    assert assembled(fixture) == {
         "id": "msg",
         "type": "message",
         "role": "assistant",
@@ -194,7 +194,7 @@ def test_gemini() -> None:
         {"content": {"parts": [call, {"text": "after"}]}, "finishReason": "STOP"},
     )
     parts = [{"text": "th", "thought": True}, {"text": "hello"}, call, {"text": "after"}]
-    assert assemble(fixture) == {
+    assert assembled(fixture) == {
         "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],
         "usageMetadata": {"n": 3},
     }
@@ -218,7 +218,7 @@ def test_gemini_arguments_in_pieces() -> None:
         },
         {"content": {"parts": [{"functionCall": {}}]}, "finishReason": "STOP"},
     )
-    [candidate] = assemble(fixture)["candidates"]
+    [candidate] = assembled(fixture)["candidates"]
     assert candidate["content"]["parts"] == [
         {"text": "so"},
         {"functionCall": {"name": "f", "args": {"city": "Oslo"}}},
@@ -228,7 +228,7 @@ def test_gemini_arguments_in_pieces() -> None:
 def test_ollama() -> None:
     """One message, and the figures of the last line."""
     fixture = load(FLOWS / "ollama-text-then-call.flow")[0]
-    whole = assemble(fixture)
+    whole = assembled(fixture)
     assert whole["message"]["content"] == "I'll put that on your shopping list."
     [call] = whole["message"]["tool_calls"]
     assert call["function"] == {"name": "add_item", "arguments": {"list": "shopping", "item": "oat milk"}}

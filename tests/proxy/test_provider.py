@@ -12,9 +12,10 @@ from mitmproxy.test import tflow
 
 from toolstream_core.fixtures import load, read_flow
 from toolstream_core.fixtures.read import chunks_of
-from toolstream_core.protocols.asked import Asked, Form
+from toolstream_core.protocols.requests.asked import Asked
 from toolstream_core.proxy.provider import Provider, ProviderError
 from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.wire.form import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 GLM = str(FLOWS / "glm-5.flow")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy.test import tflow, tutils
 
-from toolstream_core.protocols.mentions import mentions
+from toolstream_core.protocols.requests.mentions import mentions
 from toolstream_core.proxy.request_ids import answer_ids, restore, restored, upstream
 from toolstream_core.stages.answer_ids import Ids, Own
 

@@ -12,10 +12,10 @@ import pytest
 from tests.calls.patterns import patterns
 from tests.defects.healthy import streams
 from tests.defects.test_laws import plant
+from tests.tables import INJECTORS
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import load
 from toolstream_core.model import Exchange
-from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.redaction import BodyRedactor, Redaction, TextMode, redacted_body
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ def test_the_law_over_every_known_pattern(pattern: Any) -> None:
     assert_same(pattern.body.encode(), pattern.exchange)
 
 
-@pytest.mark.parametrize("dialect", sorted(PLANTS))
+@pytest.mark.parametrize("dialect", sorted(INJECTORS))
 def test_the_law_over_every_plant(dialect: str) -> None:
     """Each row's plant on the protocol's healthy streams, the modes in turn."""
     for number, healthy in enumerate(stream for stream in streams() if stream.dialect == dialect):
         assert_same(healthy.body, healthy.exchange)
-        for name in PLANTS[dialect]:
+        for name in INJECTORS[dialect]:
             if (name, healthy.name) != WITHOUT_ORDER and number < 2:
                 assert_same(plant(healthy, name).body, healthy.exchange, (MODES[number % 2],))
 

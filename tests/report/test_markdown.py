@@ -10,10 +10,10 @@ import pytest
 
 from tests.defects.driven import planted
 from tests.defects.healthy import streams
+from tests.tables import INJECTORS
 from toolstream_core.cli.report import _Fragments
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
-from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.report import prose
 from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, code, escaped
 from toolstream_core.report.readings import wrong_readings
@@ -93,10 +93,10 @@ def test_every_defect_has_what_a_report_needs(row: Row) -> None:
     assert all(prose.specification(row, dialect) for dialect in row.dialects)
 
 
-@pytest.mark.parametrize("dialect", PLANTS)
+@pytest.mark.parametrize("dialect", INJECTORS)
 def test_every_planted_defect_can_be_reported(dialect: str) -> None:
     """Whatever the stream says by then."""
-    for name in PLANTS[dialect]:
+    for name in INJECTORS[dialect]:
         text = report(name, dialect)
         assert len(text) < LONGEST
         assert text.count("<details>") == text.count("</details>") == 1

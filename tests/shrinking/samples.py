@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.defects.driven import planted, sse
 from tests.defects.healthy import Healthy, request, streams
 from tests.defects.menders.responses_events import CREATED, completed
+from tests.tables import INJECTORS
 from toolstream_core.defects.table import ROWS, named
-from toolstream_core.protocols.injectors import PLANTS
 from toolstream_core.shrinking.candidate import Candidate, turn
 from toolstream_core.shrinking.law import Law, Oracle, Reader, shows
 from toolstream_core.shrinking.pieces import Timed
@@ -35,12 +35,12 @@ class Sample(NamedTuple):
 
 def samples() -> list[Sample]:
     """For each row that can be planted, the first healthy stream in which it shows."""
-    return [_sample(row.name) for row in ROWS if any(row.name in plants for plants in PLANTS.values())]
+    return [_sample(row.name) for row in ROWS if any(row.name in plants for plants in INJECTORS.values())]
 
 
 def _sample(name: str) -> Sample:
     for healthy, exchange in _streams():
-        if name in PLANTS[healthy.dialect]:
+        if name in INJECTORS[healthy.dialect]:
             went = planted(healthy.body, exchange, name)
             if name in went.told:
                 original = (turn(0, exchange, [Timed(0, went.out)]),)

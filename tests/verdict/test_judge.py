@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import needs_shared
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, Exchange, Kind
-from toolstream_core.protocols.history import history
+from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome, judge, to_run
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def gave(id_: str | None, text: str = "r") -> dict[str, Any]:
 def verdict(sent: list[Call], calls: list[Any], results: list[Any], *, ids_kept: bool = False) -> Verdict:
     """The verdict on a next request with these calls and results."""
     after = {"messages": [ASKED, {"role": "assistant", "tool_calls": calls}, *results]}
-    return judge(sent, history({"messages": [ASKED]}), history(after), ids_kept=ids_kept)
+    return judge(sent, conversation({"messages": [ASKED]}), conversation(after), ids_kept=ids_kept)
 
 
 A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
@@ -80,9 +80,9 @@ def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcom
 def test_a_half_call_is_rightly_dropped() -> None:
     """By asking again, and by not asking again."""
     assert verdict([HALF], [], []).understood
-    silent = judge([HALF], history({"messages": [ASKED]}), None)
+    silent = judge([HALF], conversation({"messages": [ASKED]}), None)
     assert (silent.outcome, silent.understood) == (Outcome.SILENT, True)
-    assert not judge([A], history({"messages": [ASKED]}), None).understood
+    assert not judge([A], conversation({"messages": [ASKED]}), None).understood
 
 
 def test_ids_count_where_they_were_sent_as_they_are() -> None:
@@ -95,10 +95,10 @@ def test_ids_count_where_they_were_sent_as_they_are() -> None:
 def test_results_alone_are_enough_where_the_server_keeps_the_calls() -> None:
     """`previous_response_id`; each call needs its own."""
     output = {"type": "function_call_output", "call_id": "c1", "output": "r"}
-    before, after = history({"input": "go"}), {"previous_response_id": "resp_1", "input": [output]}
-    assert judge([A], before, history(after)).outcome is Outcome.RESULTS_ONLY
-    assert judge([A, B], before, history(after)).outcome is Outcome.WRONG_ID
-    assert judge([HALF], before, history(after)).outcome is Outcome.HALF_CALL
+    before, after = conversation({"input": "go"}), {"previous_response_id": "resp_1", "input": [output]}
+    assert judge([A], before, conversation(after)).outcome is Outcome.RESULTS_ONLY
+    assert judge([A, B], before, conversation(after)).outcome is Outcome.WRONG_ID
+    assert judge([HALF], before, conversation(after)).outcome is Outcome.HALF_CALL
 
 
 def test_protocols_without_ids() -> None:
@@ -109,17 +109,17 @@ def test_protocols_without_ids() -> None:
     before = {"contents": [{"role": "user", "parts": [{"text": "go"}]}]}
     for kept, outcome in ((results, Outcome.OK), (results[:1], Outcome.WRONG_ID)):
         after = {"contents": [*before["contents"], {"role": "model", "parts": calls}, {"role": "user", "parts": kept}]}
-        assert judge(sent, history(before), history(after)).outcome is outcome
+        assert judge(sent, conversation(before), conversation(after)).outcome is outcome
     bare = [ASKED, {"role": "assistant", "tool_calls": [{"function": {"name": "ls", "arguments": {"p": 1}}}]}]
     after_ = {"messages": [*bare, {"role": "tool", "content": "r"}]}
-    assert judge(sent[:1], history({"messages": [ASKED]}), history(after_)).outcome is Outcome.OK
+    assert judge(sent[:1], conversation({"messages": [ASKED]}), conversation(after_)).outcome is Outcome.OK
 
 
 def test_calls_in_text_and_those_of_the_server() -> None:
     """Some agents write calls into messages; what the provider runs is not asked for."""
     text = "Calling ls with {'p': 1}. Observation: r"
-    after = history({"messages": [ASKED, {"role": "assistant", "content": text}]})
-    assert judge([A], history({"messages": [ASKED]}), after).outcome is Outcome.AS_TEXT
+    after = conversation({"messages": [ASKED, {"role": "assistant", "content": text}]})
+    assert judge([A], conversation({"messages": [ASKED]}), after).outcome is Outcome.AS_TEXT
     assert to_run([Call(0, 0, Kind.SERVER, "s", "web_search", "{}", complete=True)]) == []
 
 
@@ -161,5 +161,5 @@ def judged(cell: dict[str, Any], stream: bytes) -> Outcome:
     exchange = Exchange(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": tools})
     record = read_body([stream], exchange)
     assert record is not None
-    after = None if cell["next"] is None else history({key: cell["next"]})
-    return judge(record.calls, history({key: cell["asked"]}), after).outcome
+    after = None if cell["next"] is None else conversation({key: cell["next"]})
+    return judge(record.calls, conversation({key: cell["asked"]}), after).outcome

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.scanner import JsonScanner
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Seen
 
 
 def _refused(name: str) -> None:
@@ -91,3 +94,8 @@ def unwrapped(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, str) and is_object(value) else text
+
+
+def says_nothing(arguments: Seen[str]) -> bool:
+    """Whether a call's arguments are none: absent, or what stands in for them."""
+    return not isinstance(arguments, str) or arguments.strip() in {"", "{}", "null"}

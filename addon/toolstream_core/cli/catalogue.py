@@ -9,8 +9,7 @@ from toolstream_core.defects.row import ALL_DIALECTS, Row
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.protocols.injectors import PLANTS
-from toolstream_core.protocols.shapes import SHAPES
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import DESTREAM
 from toolstream_core.transit.rows import TRANSIT, TransitRow
 
@@ -67,14 +66,14 @@ def defect(row: Row) -> dict[str, Any]:
 
 def planted(row: Row) -> tuple[str, ...]:
     """The dialects in which the defect can be caused."""
-    return tuple(dialect for dialect in ALL_DIALECTS if row.name in PLANTS.get(dialect, {}))
+    return tuple(one.name for one in PROTOCOLS if row.name in one.injectors)
 
 
 def shapes() -> list[dict[str, Any]]:
     """The shapes, each with the dialects that it exists in."""
-    names = list(dict.fromkeys(name for one in SHAPES.values() for name in one))
+    names = list(dict.fromkeys(name for one in PROTOCOLS for name in one.shapes))
     said = [
-        {"name": name, "meaning": meaning(name), "dialects": [dialect for dialect in SHAPES if name in SHAPES[dialect]]}
+        {"name": name, "meaning": meaning(name), "dialects": [one.name for one in PROTOCOLS if name in one.shapes]}
         for name in names
     ]
     return [*said, {"name": DESTREAM, "meaning": _DESTREAM, "dialects": list(ALL_DIALECTS)}]
@@ -82,7 +81,7 @@ def shapes() -> list[dict[str, Any]]:
 
 def meaning(shape: str) -> str:
     """What a shape does, in a sentence."""
-    found = next(one[shape] for one in SHAPES.values() if shape in one)
+    found = next(one.shapes[shape] for one in PROTOCOLS if shape in one.shapes)
     return (found.__doc__ or "").partition("\n")[0]
 
 

@@ -10,7 +10,7 @@ from toolstream_core.cli.list import run as run_list
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.settings import DESTREAM, FOR, SHAPE_NAMES
+from toolstream_core.settings import DESTREAM, FOR, shape_names
 from toolstream_core.transit import TRANSIT
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def explained(name: str) -> str | None:
     for row in ROWS:
         if name in {row.code, row.name}:
             return catalogue.page(row)
-    if name in SHAPE_NAMES or name == DESTREAM:
+    if name in shape_names() or name == DESTREAM:
         shape = next(one for one in catalogue.shapes() if one["name"] == name)
         return f"# {name}\n\nA shape. {shape['meaning']} In {', '.join(shape['dialects'])}.\n"
     for one in map(catalogue.transit, TRANSIT):

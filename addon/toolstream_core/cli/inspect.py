@@ -15,7 +15,7 @@ from toolstream_core.cli.inspection import Inspection
 from toolstream_core.cli.printer import JsonPrinter, TextPrinter
 from toolstream_core.defects.table import UnknownDefectError, named
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.sources.files import STDIN, answers
 from toolstream_core.wire.frame import parse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.cli.printer import Printer
     from toolstream_core.model import Finding, Json
-    from toolstream_core.protocols import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.sources.saved import Saved
 
 
@@ -45,7 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     told = "the request's JSON body, for bare bodies: the tools it offers are evidence"
     parser.add_argument("--request", type=request_file, default=ABSENT, metavar="FILE", help=told)
     told = "read everything as this protocol instead of recognising it"
-    parser.add_argument("--dialect", choices=[dialect.name for dialect in DIALECTS], help=told)
+    parser.add_argument("--dialect", choices=[dialect.name for dialect in PROTOCOLS], help=told)
     for name, does in (("--select", "tell only these findings"), ("--ignore", "do not tell these findings")):
         told = f"{does}: codes, names or families, with commas between them; may be repeated"
         parser.add_argument(name, action="append", type=defects, metavar="DEFECT", help=told)
@@ -82,15 +82,15 @@ def _read_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
     return flowfile.answers(stream, source)
 
 
-def _dialects(name: str | None) -> Sequence[Dialect]:
+def _dialects(name: str | None) -> Sequence[WireProtocol]:
     """All, or one made to claim every path and to know every frame as its own."""
     return (
         tuple(
             replace(dialect, paths=re.compile(""), recognise=lambda event, payload: True)  # noqa: ARG005
-            for dialect in DIALECTS
+            for dialect in PROTOCOLS
             if dialect.name == name
         )
-        or DIALECTS
+        or PROTOCOLS
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.cli.printer import Printer
     from toolstream_core.engine.record import Record
     from toolstream_core.model import Finding
-    from toolstream_core.protocols import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.sources.saved import Saved
 
 CLEAN, FOUND, UNREADABLE = 0, 1, 2
@@ -36,7 +36,7 @@ class Inspection:
         printer: Printer,
         saved: Callable[[str], Iterator[Saved]],
         keeps: Callable[[Finding], bool],
-        dialects: Sequence[Dialect],
+        dialects: Sequence[WireProtocol],
     ) -> None:
         """`saved` gives the answers in a file; `keeps` says which findings are wanted."""
         self._printer = printer

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from toolstream_core.cli.shrink import positive, seconds
-from toolstream_core.probing.asking import Asker, key_headers
-from toolstream_core.probing.cases import CASES, Case, Tool
+from toolstream_core.probing.asking import Asker
+from toolstream_core.probing.cases import CASES, Case
 from toolstream_core.probing.probe import probe
 from toolstream_core.probing.report import FORMATS, printed
 from toolstream_core.probing.target import OWN_KEY, PROTOCOLS, TargetError, key_of, target
+from toolstream_core.protocols.api import Tool
+from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.report.paint import printable
 from toolstream_core.wire import json_access
@@ -71,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print(printable(hide(line)), file=sys.stderr)
 
-    asker = Asker(key_headers(asked.protocol, asked.host, key), args.timeout, say=say)
+    asker = Asker(named(asked.protocol).api.key_headers(asked.host, key), args.timeout, say=say)
     say(f"asking {asked.host}: {len(cases)} prompts, {args.times} times each, streamed and whole")
     result = probe(asked, cases, args.times, asker, say)
     print(printed(result, args.format, hide))

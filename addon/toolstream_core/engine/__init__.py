@@ -1,1 +1,1 @@
-"""engine"""
+"""Takes one answer from its bytes to its events and back."""

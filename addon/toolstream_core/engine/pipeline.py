@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.engine.chain import Breaking, Chain
     from toolstream_core.engine.plan import Begin
     from toolstream_core.model import Exchange, Json, Observer, Said
-    from toolstream_core.protocols.protocol import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Frame, Framer
 
 # The one promise: a proxy for looking must not break what it looks at. The bytes that leave `feed` are the
@@ -53,14 +53,14 @@ class Pipeline(Intake):
     _broken: Courses | None = None
     """The courses of frames through the faults."""
 
-    def __init__(self, dialects: Sequence[Dialect], exchange: Exchange, begin: Begin) -> None:
+    def __init__(self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: Begin) -> None:
         """`begin` is called at most once; `exchange` says what the headers said."""
         super().__init__(exchange)
         self._begin = begin
         claimed = [dialect for dialect in dialects if dialect.claims(exchange.path)]
         self._claimed = claimed[0] if claimed else None
         self._candidates = [*claimed, *(dialect for dialect in dialects if dialect not in claimed)]
-        self._dialect: Dialect | None = None
+        self._dialect: WireProtocol | None = None
         self._read: Callable[[Frame], Said] | None = None
         self._observers: Sequence[Observer] = ()
         self._pending: list[Frame] = []
@@ -267,7 +267,7 @@ class Pipeline(Intake):
         if found is not None:
             self._start(found)
 
-    def _start(self, dialect: Dialect) -> None:
+    def _start(self, dialect: WireProtocol) -> None:
         """The dialect is known; the frames so far are never quiet, so that what only the first ones say is read."""
         assert self._framer is not None
         streamed = not isinstance(self._framer, WholeFramer)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import Heard
     from toolstream_core.engine.chain import Breaking, Chain
     from toolstream_core.model import Observer
-    from toolstream_core.protocols.protocol import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.stage import Mended
     from toolstream_core.wire.frame import Framer
 
@@ -52,5 +52,5 @@ class Plan:
     """What was changed in the event that was told last."""
 
 
-type Begin = Callable[[Dialect, Framer], Plan]
+type Begin = Callable[[WireProtocol, Framer], Plan]
 """Called once, when the dialect is known and how its answer is framed."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls import Heard
 from toolstream_core.model import Call, Exchange, Finding, Kind, Said
-from toolstream_core.protocols import request
+from toolstream_core.protocols.requests.asked import model_in_body
 from toolstream_core.stages import stream_checks
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Event, Passed
-    from toolstream_core.protocols import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.stage import Mended
 
 MAX_FINDINGS = 1000
@@ -107,14 +107,14 @@ class Reader:
     """Gathers the record of one answer, telling `sinks` as it goes. An observer of the pipeline."""
 
     def __init__(
-        self, dialect: Dialect, exchange: Exchange, sinks: Sequence[Sink] = (), *, streamed: bool = True
+        self, dialect: WireProtocol, exchange: Exchange, sinks: Sequence[Sink] = (), *, streamed: bool = True
     ) -> None:
         """`exchange.request` gives the tools offered, which are evidence for reading."""
         self._record = Record(
-            exchange.source, dialect.name, exchange.host, request.model(exchange.request), streamed=streamed
+            exchange.source, dialect.name, exchange.host, model_in_body(exchange.request), streamed=streamed
         )
         self._model: str | None = None
-        self._calls = dialect.calls(request.tools(exchange.request))
+        self._calls = dialect.calls(dialect.requests.tools(exchange.request))
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.engine.fast_path import Courses
     from toolstream_core.engine.plan import Begin
     from toolstream_core.model import Exchange
-    from toolstream_core.protocols.protocol import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
 # Nothing waits for longer than the frame that it is in. Before the dialect is known (most often with the first
@@ -36,7 +36,7 @@ KEEP_ALIVE: Final = frozenset({b"", b":"})
 class Rewriter(Pipeline):
     """One answer's bytes on their way through stages."""
 
-    def __init__(self, dialects: Sequence[Dialect], exchange: Exchange, begin: Begin) -> None:
+    def __init__(self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: Begin) -> None:
         """As `Pipeline`."""
         super().__init__(dialects, exchange, begin)
         self._out: list[bytes] = []
@@ -196,7 +196,7 @@ class Rewriter(Pipeline):
             self._send([*self._kept, frame])
             self._kept.clear()
 
-    def _start(self, dialect: Dialect) -> None:
+    def _start(self, dialect: WireProtocol) -> None:
         """As `Pipeline._start`: of the frames so far, all but the one that was just recognised have gone on."""
         pending, self._pending = self._pending, []
         super()._start(dialect)

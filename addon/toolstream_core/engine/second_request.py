@@ -8,8 +8,8 @@ from toolstream_core.calls import known
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Runs
-from toolstream_core.protocols.promote import PREFIX, PROMOTE, Promotion
 from toolstream_core.stages.leaks.scanner import Leaked
+from toolstream_core.stages.promotion import Promotion
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import SseWriter
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
     from toolstream_core.engine.record import Record
     from toolstream_core.model import Call, Exchange, Json
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.answer_ids import AnswerIds
     from toolstream_core.transit import Ask
-
-_NOT_AGAIN = frozenset({"stream", "stream_options"})
 
 
 class Recovered(NamedTuple):
@@ -38,13 +37,7 @@ class NothingRecoveredError(ValueError):
     """The second answer has no calls either, or is none; the message says which."""
 
 
-def again(request: Json) -> Json:
-    """The request without a stream, everything else as it was."""
-    kept = {key: value for key, value in request.items() if key not in _NOT_AGAIN}
-    return {**kept, "stream": False}
-
-
-def recovered(ask: Ask, exchange: Exchange, dialect: str, answer: bytes, ids: AnswerIds) -> Recovered:
+def recovered(ask: Ask, exchange: Exchange, protocol: WireProtocol, answer: bytes, ids: AnswerIds) -> Recovered:
     """The stream's finish with the calls of a whole answer before it. Raises `NothingRecoveredError`."""
     if not 200 <= exchange.status < 300:  # noqa: PLR2004 - HTTP's range for what succeeded
         raise NothingRecoveredError(f"the answer has status {exchange.status}")
@@ -54,20 +47,20 @@ def recovered(ask: Ask, exchange: Exchange, dialect: str, answer: bytes, ids: An
     calls = [] if record is None else [call for call in record.calls if call.complete and call.name]
     if not calls:
         raise NothingRecoveredError(_lack(record))
-    for call, own in zip(calls, list(_told_apart(calls, dialect, ids)), strict=True):
+    for call, own in zip(calls, list(_told_apart(calls, protocol.id_prefix, ids)), strict=True):
         call.id, call.events = own, Runs()
         call.events.add(ask.event.frame.number)
     made = [(call.id, Leaked(MISSING_CALLS, call.name, call.arguments)) for call in calls]
-    frames = PROMOTE[dialect](Promotion(ask.event, made, ask.index, SseWriter()))
+    frames = protocol.promoted(Promotion(ask.event, made, ask.index, SseWriter()))
     return Recovered(b"".join(frame.raw for frame in frames), calls, json_access.get(parse(answer), "usage"))
 
 
-def _told_apart(calls: Iterable[Call], dialect: str, ids: AnswerIds) -> Iterator[str]:
+def _told_apart(calls: Iterable[Call], prefix: str, ids: AnswerIds) -> Iterator[str]:
     """The calls' own ids; one that is missing, or an earlier call's, is made up."""
     given: set[str] = set()
     for call in calls:
         own = known(call.id)
-        yield own if own and own not in given else ids.make(PREFIX.get(dialect, "call_"))
+        yield own if own and own not in given else ids.make(prefix)
         given.add(own)
 
 

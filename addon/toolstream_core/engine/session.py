@@ -14,16 +14,14 @@ from toolstream_core.engine.plan import Plan
 from toolstream_core.engine.record import Reader
 from toolstream_core.engine.rewriting import Rewriter
 from toolstream_core.faults.picker import Picker
-from toolstream_core.protocols import DIALECTS, request
-from toolstream_core.protocols import asked as asked_read
-from toolstream_core.protocols.injectors import PLANTS
-from toolstream_core.protocols.repairs import MENDERS
-from toolstream_core.protocols.shapes import SHAPES
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.requests import asked
 from toolstream_core.settings import NOTHING, PARTS, SAFE, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.stages.leaks import marks
 from toolstream_core.stages.repair.leaked_calls import LeakMender
 from toolstream_core.stages.stage import Audited, Context, nobody
+from toolstream_core.wire.form import Form
 from toolstream_core.wire.write import SseWriter, Unwritten, writer_for
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.engine.record import Record, Sink
     from toolstream_core.model import Exchange, Finding
-    from toolstream_core.protocols import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.stage import Mended, Mender, Stage
     from toolstream_core.wire.frame import Framer
 
@@ -47,8 +45,8 @@ class Body:
 
     exchange: Exchange
     settings: Settings = NOTHING
-    sinks: Callable[[Dialect], Sequence[Sink]] = lambda dialect: ()  # noqa: ARG005
-    dialects: Sequence[Dialect] = DIALECTS
+    sinks: Callable[[WireProtocol], Sequence[Sink]] = lambda dialect: ()  # noqa: ARG005
+    dialects: Sequence[WireProtocol] = PROTOCOLS
     ids: AnswerIds = field(default_factory=AnswerIds)
     number: int = 0
     """Which stream of its run it is: faults are drawn by it."""
@@ -91,23 +89,23 @@ class Body:
 
     def _asked(self) -> Reader | None:
         """The reader of an answer of which nothing could be read."""
-        wanted = asked_read.read(self.exchange.path, self.exchange.request)
+        wanted = asked.read(self.exchange.path, self.exchange.request)
         for dialect in self.dialects:
             if wanted is not None and dialect.name == wanted.dialect:
-                streamed = wanted.form is not asked_read.Form.WHOLE
+                streamed = wanted.form is not Form.WHOLE
                 return Reader(dialect, self.exchange, self.sinks(dialect), streamed=streamed)
         return None
 
-    def _begin(self, dialect: Dialect, framer: Framer) -> Plan:
+    def _begin(self, dialect: WireProtocol, framer: Framer) -> Plan:
         writer = writer_for(framer)
         reader = self.reader = Reader(dialect, self.exchange, self.sinks(dialect), streamed=writer is not None)
         if writer is None:
-            asked = self.exchange.path and request.wants_stream(self.exchange.path, self.exchange.request)
-            if asked and self.exchange.status < _FAILED:
+            wanted = self.exchange.path and asked.wants_stream(self.exchange.path, self.exchange.request)
+            if wanted and self.exchange.status < _FAILED:
                 reader.found(BODY_NOT_STREAM.found(0, "a stream was asked for, and a whole JSON body came"))
             return Plan([reader])
         self._dialect, self._writer = dialect, writer
-        return self._plan(reader, MENDERS.get(dialect.name, ()))
+        return self._plan(reader, dialect.repairs)
 
     def _plan(self, reader: Reader, menders: Sequence[type[Mender]]) -> Plan:
         """Who has to do with the events of an answer that streams."""
@@ -126,7 +124,7 @@ class Body:
             judges += [mender(context) for mender in menders]
             if repairs:
                 stages += [mender(self._context(repairs, mended=self._mended)) for mender in menders]
-        shapes = SHAPES.get(self._dialect.name, {})
+        shapes = self._dialect.shapes if self.settings.shapes else {}
         for name in (name for name in self.settings.shapes if name in shapes):
             context = self._context(mended=self._mended)
             stages.append(Audited(context, shapes[name](context), "shape", name))
@@ -156,12 +154,13 @@ class Body:
     def _faults(self, mended: Callable[[Mended], None]) -> list[Stage]:
         """The stages that break this stream."""
         stages: list[Stage] = []
-        plants = PLANTS.get(self._dialect.name, {})
-        shapes = SHAPES.get(self._dialect.name, {})
-        asked = asked_read.model_of(self.exchange.path, self.exchange.request)
-        turn = asked_read.turn(self.exchange.request)
+        if not self.settings.faults:
+            return stages
+        plants, shapes = self._dialect.injectors, self._dialect.shapes
+        model = asked.model_of(self.exchange.path, self.exchange.request)
+        turn = self._dialect.requests.results(self.exchange.request)
         for place, (fault, budget) in enumerate(self.settings.faults):
-            if not fault.reaches(host=self.exchange.host, path=self.exchange.path, model=asked, turn=turn):
+            if not fault.reaches(host=self.exchange.host, path=self.exchange.path, model=model, turn=turn):
                 continue
             pick = Picker(fault, f"{self.settings.seed}|{self.number}|{place}", budget)
             self._pickers.append(pick)
@@ -180,8 +179,18 @@ class Body:
         found: Callable[[Finding], None] = nobody,
         mended: Callable[[Mended], None] = nobody,
     ) -> Context:
-        schemas = request.schemas(self.exchange.request)
-        return Context(self.exchange, schemas, self._dialect.name, repairs, self._writer, self.ids, found, mended)
+        return Context(
+            self.exchange,
+            self._dialect.requests.schemas(self.exchange.request),
+            promote=self._dialect.promoted,
+            id_prefix=self._dialect.id_prefix,
+            reads_comments=self._dialect.reads_comments,
+            repairs=repairs,
+            writer=self._writer,
+            ids=self.ids,
+            found=found,
+            mended=mended,
+        )
 
     def _chain(self, stages: Sequence[Stage], told: Hear, share: int) -> Chain | None:
         """The stages in a row; the first `share` of them see the calls of the stream as it came."""
@@ -195,7 +204,7 @@ class Body:
 
     def _hears(self, count: int) -> list[Hear]:
         """Resolvers for so many stages that each see another stream."""
-        tools = request.tools(self.exchange.request)
+        tools = self._dialect.requests.tools(self.exchange.request)
         return [hearing(self._dialect.calls(tools)) for _ in range(count)]
 
 
@@ -216,7 +225,7 @@ def read_body(
     *,
     broken: str | None = None,
     sinks: Sequence[Sink] = (),
-    dialects: Sequence[Dialect] = DIALECTS,
+    dialects: Sequence[WireProtocol] = PROTOCOLS,
 ) -> Record | None:
     """The record of a body at hand, or `None` where it is no LLM answer; takes no more chunks than it reads."""
     body = Body(exchange, sinks=lambda dialect: sinks, dialects=dialects)  # noqa: ARG005

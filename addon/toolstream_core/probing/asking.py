@@ -170,15 +170,3 @@ def _wait(retry_after: str, attempt: int) -> float:
     except ValueError:
         return _FIRST_WAIT * float(2**attempt)
     return max(0.0, (when.astimezone(UTC) - datetime.now(UTC)).total_seconds())
-
-
-def key_headers(protocol: str, host: str, key: str | None) -> dict[str, str]:
-    """The headers that carry the key, and those that a protocol demands."""
-    fixed = {"anthropic-version": "2023-06-01"} if protocol == "anthropic" else {}
-    if key is None:
-        return fixed
-    if protocol == "anthropic":
-        return {**fixed, "x-api-key": key}
-    if protocol == "gemini":
-        return {"x-goog-api-key": key}
-    return {"api-key": key} if host.endswith(".azure.com") else {"authorization": f"Bearer {key}"}

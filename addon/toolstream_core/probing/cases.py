@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from toolstream_core.protocols.api import Tool
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from toolstream_core.model import Json
-
-
-class Tool(NamedTuple):
-    """A tool on offer, in no protocol's words."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-    """A JSON Schema."""
 
 
 class Case(NamedTuple):
@@ -67,68 +58,3 @@ CASES: Final = (
         (_NOTE,),
     ),
 )
-
-
-def body(protocol: str, model: str, case: Case, *, streamed: bool) -> dict[str, Any]:
-    """The request."""
-    return _BODIES[protocol](model, case, streamed)
-
-
-def _functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
-    return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
-
-
-def _chat(model: str, case: Case, streamed: bool) -> dict[str, Any]:  # noqa: FBT001 - a table of such
-    return {
-        "model": model,
-        "messages": [{"role": "user", "content": case.prompt}],
-        "tools": [{"type": "function", "function": function} for function in _functions(case.tools)],
-        "stream": streamed,
-    }
-
-
-def _responses(model: str, case: Case, streamed: bool) -> dict[str, Any]:  # noqa: FBT001
-    return {
-        "model": model,
-        "input": [{"role": "user", "content": case.prompt}],
-        "tools": [{"type": "function", "strict": False, **function} for function in _functions(case.tools)],
-        "stream": streamed,
-        "store": False,
-    }
-
-
-def _anthropic(model: str, case: Case, streamed: bool) -> dict[str, Any]:  # noqa: FBT001
-    return {
-        "model": model,
-        "max_tokens": 2048,
-        "messages": [{"role": "user", "content": case.prompt}],
-        "tools": [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in case.tools
-        ],
-        "stream": streamed,
-    }
-
-
-def _gemini(model: str, case: Case, streamed: bool) -> dict[str, Any]:  # noqa: FBT001
-    del model, streamed  # both are said in the path
-    declared = [
-        {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
-        for tool in case.tools
-    ]
-    return {
-        "contents": [{"role": "user", "parts": [{"text": case.prompt}]}],
-        "tools": [{"functionDeclarations": declared}],
-    }
-
-
-def _ollama(model: str, case: Case, streamed: bool) -> dict[str, Any]:  # noqa: FBT001
-    return _chat(model, case, streamed)
-
-
-_BODIES: Final = {
-    "openai-chat": _chat,
-    "openai-responses": _responses,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
-    "ollama": _ollama,
-}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.probing.cases import body
 from toolstream_core.probing.verdicts import heard, verdict
+from toolstream_core.protocols.api import Question
+from toolstream_core.protocols.registry import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +60,8 @@ def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: 
 
 
 def _ask(target: Target, case: Case, asker: Asker, *, streamed: bool) -> Heard:
-    request = body(target.protocol, target.model or "", case, streamed=streamed)
+    question = Question(target.model or "", case.prompt, case.tools, streamed)
+    request = named(target.protocol).api.request(question)
     return heard(asker.ask(target.url(streamed=streamed), request))
 
 

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS as REGISTERED
+from toolstream_core.protocols.registry import claiming, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROTOCOLS: Final = tuple(dialect.name for dialect in DIALECTS)
+PROTOCOLS: Final = tuple(one.name for one in REGISTERED)
 OWN_KEY: Final = "TOOLSTREAM_PROBE_KEY"
-KEYS: Final = {
-    "openai-chat": ("OPENAI_API_KEY",),
-    "openai-responses": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "ollama": ("OLLAMA_API_KEY",),
-}
-"""By protocol, the variables that usually hold its key."""
-
-_ENDINGS: Final = {
-    "openai-chat": "/chat/completions",
-    "openai-responses": "/responses",
-    "anthropic": "/messages",
-    "ollama": "/api/chat",
-}
-_USUAL: Final = {"openai-chat": "/v1", "openai-responses": "/v1", "anthropic": "/v1", "gemini": "/v1beta", "ollama": ""}
-"""What stands before the ending where the URL has no path."""
-_HOSTS: Final = {
-    "api.anthropic.com": "anthropic",
-    "generativelanguage.googleapis.com": "gemini",
-    "ollama.com": "ollama",
-}
-_OLLAMA_PORT: Final = 11434
-_GEMINI = re.compile(r"^(.*)/models/([^/:]+):(?:streamG|g)enerateContent$")
 
 
 class TargetError(ValueError):
@@ -63,10 +39,7 @@ class Target:
     def url(self, *, streamed: bool) -> str:
         """The endpoint."""
         query = parse_qsl(self.query, keep_blank_values=True)
-        if self.protocol != "gemini":
-            return _with_query(self.base, query)
-        query = [pair for pair in query if pair[0] != "alt"] + ([("alt", "sse")] if streamed else [])
-        return _with_query(f"{self.base}:{'streamG' if streamed else 'g'}enerateContent", query)
+        return _with_query(*named(self.protocol).api.url(self.base, query, streamed=streamed))
 
 
 def target(url: str, protocol: str | None, model: str | None) -> Target:
@@ -77,21 +50,21 @@ def target(url: str, protocol: str | None, model: str | None) -> Target:
     if "@" in split.netloc:
         raise TargetError(f"the URL holds credentials; give the key in the variable {OWN_KEY}")
     path = split.path.rstrip("/")
-    gemini = _GEMINI.match(path)
     name = protocol or _protocol(path, split.hostname, split.port)
-    if gemini:
-        path, model = gemini[1], model or gemini[2]
     if name is None:
         raise TargetError(f"name the protocol of {url} with --protocol: {', '.join(PROTOCOLS)}")
+    api = named(name).api
+    path, in_path = api.path_and_model(path)
+    model = model or in_path
     if model is None:
         raise TargetError("name the model with --model")
-    base = urlunsplit((split.scheme, split.netloc, _path(name, path, model), "", ""))
+    base = urlunsplit((split.scheme, split.netloc, api.path(path, model), "", ""))
     return Target(protocol=name, base=base, query=split.query, model=model)
 
 
 def key_of(asked: Target, environment: Mapping[str, str]) -> str | None:
     """The key from the environment. Raises `TargetError` rather than send it where others can read it."""
-    names = (OWN_KEY, *KEYS[asked.protocol])
+    names = (OWN_KEY, *named(asked.protocol).api.key_variables)
     key = next((value for name in names if (value := environment.get(name, "").strip())), None)
     if key is not None and not (key.isascii() and key.isprintable()):
         raise TargetError("the key in the environment has characters that no HTTP header can hold")
@@ -101,25 +74,13 @@ def key_of(asked: Target, environment: Mapping[str, str]) -> str | None:
 
 
 def _protocol(path: str, host: str, port: int | None) -> str | None:
-    claimed = [dialect.name for dialect in DIALECTS if dialect.claims(path)]
-    if claimed:
-        return claimed[0]
-    if host in _HOSTS:
-        return _HOSTS[host]
-    if port == _OLLAMA_PORT and not path:
-        return "ollama"
-    return "openai-chat" if path.endswith("/v1") or host == "api.openai.com" else None
-
-
-def _path(protocol: str, path: str, model: str) -> str:
-    if protocol == "gemini":
-        return f"{path or _USUAL[protocol]}/models/{model}"
-    ending = _ENDINGS[protocol]
-    if path.endswith(ending):
-        return path
-    if protocol == "anthropic" and not path.endswith("/v1"):
-        return f"{path}/v1{ending}"
-    return f"{path or _USUAL[protocol]}{ending}"
+    claimed = claiming(path)
+    if claimed is not None:
+        return claimed.name
+    for one in REGISTERED:
+        if host in one.api.hosts or (one.api.port is not None and port == one.api.port and not path):
+            return one.name
+    return REGISTERED[0].name if path.endswith("/v1") else None
 
 
 def _with_query(base: str, query: list[tuple[str, str]]) -> str:

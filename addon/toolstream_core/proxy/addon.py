@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
-from toolstream_core.protocols import DIALECTS
-from toolstream_core.protocols.request import looks_like_llm, wants_stream
-from toolstream_core.protocols.request import model as asked_model
+from toolstream_core.protocols.registry import claiming
+from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
+from toolstream_core.protocols.requests.asked import model_in_body as asked_model
 from toolstream_core.proxy import gate, replay
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mitmproxy.addonmanager import Loader
 
     from toolstream_core.engine.record import Sink
-    from toolstream_core.protocols import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
 
     type Listeners = Callable[[Watch], Sequence[Sink]]
 
@@ -147,7 +147,7 @@ class ToolstreamAddon:
         if gate.AGAIN in flow.metadata:
             return  # wanted whole
         streamed = flow.response.headers.get("content-type", "").lower().startswith(_STREAMED)
-        claimed = any(dialect.claims(flow.request.path) for dialect in DIALECTS)
+        claimed = claiming(flow.request.path) is not None
         if streamed and not flow.response.stream:
             flow.response.stream = True
         if not self._watched(flow):
@@ -228,7 +228,7 @@ class ToolstreamAddon:
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
 
-    def _sinks(self, watch: Watch, dialect: Dialect) -> Sequence[Sink]:
+    def _sinks(self, watch: Watch, dialect: WireProtocol) -> Sequence[Sink]:
         self._streams += 1
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
         level = ctx.options.toolstream_log

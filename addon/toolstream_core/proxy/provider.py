@@ -11,12 +11,11 @@ from mitmproxy import http
 from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load
 from toolstream_core.fixtures.matching import Answer, Matcher, form_of
 from toolstream_core.fixtures.read import BAD_STATUS
-from toolstream_core.protocols.asked import Form
-from toolstream_core.protocols.completion import assemble
 from toolstream_core.proxy.provided import note as note_chunks
 from toolstream_core.proxy.replay import note
-from toolstream_core.proxy.replies import models, nothing_saved
+from toolstream_core.proxy.replies import assembled, models, nothing_saved
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
+from toolstream_core.wire.form import Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -103,7 +102,7 @@ def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None
     if fixture.broken is not None:
         return [], _TYPES.get(form)  # half an answer has no other form
     if form is Form.WHOLE:
-        return [Chunk(0, _compact(assemble(fixture)))], _TYPES[form]
+        return [Chunk(0, _compact(assembled(fixture)))], _TYPES[form]
     pieces = [_compact(payload) for payload in fixture.payloads if isinstance(payload, dict)]
     if form is Form.EVENTS:
         cut = [b"data: " + piece + b"\r\n\r\n" for piece in pieces]

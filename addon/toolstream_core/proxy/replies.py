@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.fixtures.matching import names_of
+from toolstream_core.protocols.registry import named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,14 +55,15 @@ def nothing_saved(match: Match, fixtures: Sequence[Fixture]) -> Json:
         message = f"toolstream_provider has no saved answer to this {dialect} request. Near: {near}"
     else:
         message = f"toolstream_provider has no saved {dialect} answer. There is: {_listed(fixtures)}"
-    match dialect:
-        case "anthropic":
-            return {"type": "error", "error": {"type": "not_found_error", "message": message}}
-        case "gemini":
-            return {"error": {"code": 404, "message": message, "status": "NOT_FOUND"}}
-        case "ollama":
-            return {"error": message}
-    return {"error": {"message": message, "type": "not_found_error", "param": None, "code": "no_saved_answer"}}
+    return named(dialect).not_saved(message)
+
+
+def assembled(fixture: Fixture) -> Json:
+    """The whole answer that a saved stream amounts to; one that was not streamed is itself."""
+    if not fixture.record.streamed:
+        return fixture.payloads[0]
+    payloads = [payload for payload in fixture.payloads if isinstance(payload, dict)]
+    return named(fixture.record.dialect).assembled(payloads, fixture.record.calls)
 
 
 def _listed(fixtures: Sequence[Fixture]) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.mentions import answers_only, mentions
+from toolstream_core.protocols.requests.mentions import answers_only, mentions
 from toolstream_core.proxy.request_items import with_functions
 from toolstream_core.stages.answer_ids import DIGITS, AnswerIds
 from toolstream_core.wire.frame import parse
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.protocols.mentions import Mention
+    from toolstream_core.protocols.requests.mentions import Mention
     from toolstream_core.stages.answer_ids import Ids, Own
 
 # A made-up id is put back only where an id of a call belongs, and only its own bytes change: each string token that

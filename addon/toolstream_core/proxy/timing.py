@@ -12,12 +12,13 @@ import mitmproxy.version
 from mitmproxy import ctx, http
 
 from toolstream_core.defects.finish import MISSING_CALLS
-from toolstream_core.defects.row import GEMINI, LIVE, OLLAMA
+from toolstream_core.defects.row import LIVE
 from toolstream_core.engine import second_request
 from toolstream_core.fixtures import Chunk, content_of
 from toolstream_core.model import ABSENT, Exchange
-from toolstream_core.protocols import DIALECTS, destream, request
-from toolstream_core.protocols.errors import error_body, error_event
+from toolstream_core.protocols.provider_error import ErrorKind, kind_of
+from toolstream_core.protocols.registry import PROTOCOLS, claiming
+from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy import gate
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.passage import ASKING, FETCHING, WatchedPassage
@@ -32,6 +33,7 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Ask
@@ -57,8 +59,8 @@ class Timing:
         self._gate: Gate | None = None
         self._running = self._told = False
         self._requests = 0
-        self._fetching: dict[str, str] = {}
-        """Dialects of the answers that are going to be asked for without a stream."""
+        self._fetching: dict[str, WireProtocol] = {}
+        """Protocols of the answers that are going to be asked for without a stream."""
 
     def configure(self, settings: Settings, speed: float | None) -> None:
         """What is to be done; `speed` is 0 where saved answers come at once, `None` where there are none."""
@@ -78,13 +80,13 @@ class Timing:
             return False
         self._requests += 1
         body = request_json(flow.request)
-        if not request.looks_like_llm(body):
+        if not looks_like_llm(body):
             return False
         exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=body)
         for fault, pick in drawn(self._settings, exchange, self._requests, early=True):
-            dialect = next((one.name for one in DIALECTS if one.claims(flow.request.path)), "openai-chat")
+            protocol = claiming(flow.request.path) or PROTOCOLS[0]
             status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
-            said = json.dumps(error_body(dialect, status)).encode()
+            said = json.dumps(protocol.error_body(kind_of(status), status)).encode()
             headers = {"content-type": "application/json", **({"retry-after": str(later)} if later else {})}
             flow.response = http.Response.make(status, said, headers)
             flow.comment = f"answered by fault {pick.fault.spec}"
@@ -94,15 +96,14 @@ class Timing:
     def destreams(self, flow: http.HTTPFlow) -> bool:
         """Answer in upstream's place, whose own answer is asked for without a stream; whether that was done."""
         body = request_json(flow.request)
-        dialect = next((one.name for one in DIALECTS if one.claims(flow.request.path)), None)
-        if dialect is None or self._gate is None or not self._gate.has(flow):
+        protocol = claiming(flow.request.path)
+        if protocol is None or self._gate is None or not self._gate.has(flow):
             return False
-        if not request.wants_stream(flow.request.path, body):
+        if not wants_stream(flow.request.path, body):
             return False
-        kind = "application/x-ndjson" if dialect == OLLAMA else "text/event-stream"
-        flow.response = http.Response.make(200, b" ", {"content-type": kind})
+        flow.response = http.Response.make(200, b" ", {"content-type": protocol.content_type})
         flow.comment = "streamed by toolstream"
-        self._fetching[flow.id] = dialect
+        self._fetching[flow.id] = protocol
         return True
 
     def begin(self, flow: http.HTTPFlow, watch: Watch, faults: Drawn) -> bool:
@@ -139,12 +140,12 @@ class Timing:
         """What goes in the place of the finish of an answer whose calls never came; the finish itself, if need be."""
         before = ask.event.frame.raw
         exchange = watch.exchange
-        dialect = next(one.name for one in DIALECTS if one.recognise(ask.event.frame.name, ask.event.frame.json))
+        protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
         try:
-            content = encoded(second_request.again(exchange.request))
+            content = encoded(protocol.requests.unstreamed(exchange.request))
             answer = await gate.ask(flow, content, ASKING)
             whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
-            got = second_request.recovered(ask, whole, dialect, content_of(answer), watch.ids)
+            got = second_request.recovered(ask, whole, protocol, content_of(answer), watch.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
             why = watch.hide(_why(error, ASKING))
             logger.warning("toolstream asked again for flow %s, in vain: %s", flow.id, why)
@@ -157,34 +158,38 @@ class Timing:
         logger.info("toolstream asked again for flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage)
         return got.frames
 
-    async def _fetch(self, flow: http.HTTPFlow, watch: Watch, dialect: str, passage: WatchedPassage) -> Sequence[Chunk]:
+    async def _fetch(
+        self, flow: http.HTTPFlow, watch: Watch, protocol: WireProtocol, passage: WatchedPassage
+    ) -> Sequence[Chunk]:
         """The whole answer's events; an error as it came, where the headers have not gone, else as an event."""
         assert flow.response is not None
         asked = watch.exchange.request
-        wanted = encoded(asked if dialect == GEMINI else second_request.again(asked))
+        wanted = encoded(protocol.requests.unstreamed(asked))
         path = _ALT.sub("", flow.request.path.replace(":streamGenerateContent", ":generateContent"))
         try:
             answer = await gate.ask(flow, wanted, FETCHING, path=path)
         except (TimeoutError, ConnectionError) as error:
             why = watch.hide(_why(error, FETCHING))
             logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, why)
-            answer = http.Response.make(502, json.dumps(error_body(dialect, 502)), {"content-type": "application/json"})
+            answer = http.Response.make(
+                502, json.dumps(protocol.error_body(kind_of(502), 502)), {"content-type": "application/json"}
+            )
         sent = flow.request.copy()
         sent.content, sent.path = wanted, path
         watch.fetched(answer, sent)
         content = content_of(answer)
-        events = destream.streamed(dialect, parse(content), watch.exchange.request)
+        events = protocol.streamed(parse(content), watch.exchange.request)
         if events:
             return [Chunk(0, event) for event in events]
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
             logger.warning("toolstream asked for flow %s without a stream, and a stream came", flow.id)
             return [Chunk(0, content)]
         if answer.status_code < 400:  # noqa: PLR2004 - an error speaks for itself
-            what = "JSON" if parse(content) is ABSENT else f"an answer of {dialect}"
+            what = "JSON" if parse(content) is ABSENT else f"an answer of {protocol.name}"
             logger.warning("toolstream passes on what came for flow %s as it came: it is not %s", flow.id, what)
             flow.comment = f"asked for without a stream; what came is not {what}"
         if not passage.heading:
-            return [Chunk(0, error_event(dialect, "server"))]
+            return [Chunk(0, protocol.error_event(ErrorKind.SERVER))]
         passage.unread = True
         flow.response.status_code = answer.status_code
         flow.response.reason = answer.reason

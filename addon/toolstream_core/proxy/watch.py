@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from toolstream_core.engine.record import Reader, Record, Sink
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json
-    from toolstream_core.protocols import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
 
 
 class Watch:
@@ -34,7 +34,7 @@ class Watch:
         self,
         flow: http.HTTPFlow,
         request: Json,
-        sinks: Callable[[Watch, Dialect], Sequence[Sink]],
+        sinks: Callable[[Watch, WireProtocol], Sequence[Sink]],
         failed: Callable[[Watch, Exception], None],
         settings: Settings = NOTHING,
         ids: AnswerIds | None = None,

@@ -8,30 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.testing.environment import provider_variables
 
 if TYPE_CHECKING:
     import pytest
 
+    from toolstream_core.protocols.api import Api
     from toolstream_core.pytest_plugin.fixture import Toolstream
     from toolstream_core.testing import Setup
 
 _PORT = 8765
-_VARIABLES = {
-    "openai-chat": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
-    "openai-responses": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
-    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
-    "gemini": ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
-    "ollama": ("OLLAMA_HOST",),
-}
 
 
 def reproduction(item: pytest.Item, current: Toolstream) -> str:
     """The commands, then what the proxy told of the answers."""
     arguments = shlex.join(_relative(current.setup).arguments())
-    spoken = [str(one.protocol) for one in current.requests] or ["openai-chat"]
+    spoken = [named(one.protocol) for one in current.requests if one.protocol] or [PROTOCOLS[0]]
     variables = provider_variables(f"http://127.0.0.1:{_PORT}")
-    names = dict.fromkeys(name for protocol in spoken for name in _VARIABLES[protocol])
+    names = dict.fromkeys(name for protocol in spoken for name in _variables(protocol.api) if name in variables)
     lines = ["To see this outside pytest:"] if current.setup.flows else []
     if current.setup.flows:
         lines += [
@@ -45,6 +40,11 @@ def reproduction(item: pytest.Item, current: Toolstream) -> str:
     answered = [f"request {one.request.number} {one.comment}" for one in current.exchanges if one.comment]
     told = [*answered, *current.log]
     return "\n".join([*lines, *(["What the proxy told:", *(f"  {line}" for line in told)] if told else [])])
+
+
+def _variables(api: Api) -> tuple[str, ...]:
+    """Where a client of that API looks for its base URL and its key."""
+    return api.base_url_variables[0], api.key_variables[0]
 
 
 def _relative(setup: Setup) -> Setup:

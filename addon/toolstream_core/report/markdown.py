@@ -142,8 +142,8 @@ def _protocol(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield "## What the protocol says\n"
     dialect = answers[0].record.dialect
     rows = _rows(answers)
-    links = dict.fromkeys(link for row in rows if (link := prose.specification(row, dialect)))
-    for title, address in links or [prose.SPECIFICATIONS[dialect]]:
+    links = dict.fromkeys(prose.specification(row, dialect) for row in rows)
+    for title, address in links or [prose.described(dialect)]:
         yield f"- [{title}]({address})"
     for row in rows:
         yield f"- Under **{row.name}**, a correct client {row.must}."

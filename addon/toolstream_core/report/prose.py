@@ -7,32 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.protocols.registry import named
+
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
 
-SPECIFICATIONS: Final = {
-    "openai-chat": (
-        "OpenAI, Chat Completions: streaming events",
-        "https://platform.openai.com/docs/api-reference/chat-streaming",
-    ),
-    "openai-responses": (
-        "OpenAI, Responses: streaming events",
-        "https://platform.openai.com/docs/api-reference/responses-streaming",
-    ),
-    "anthropic": (
-        "Anthropic, streaming messages",
-        "https://docs.anthropic.com/en/docs/build-with-claude/streaming",
-    ),
-    "gemini": (
-        "Google, Gemini API: streamGenerateContent",
-        "https://ai.google.dev/api/generate-content",
-    ),
-    "ollama": (
-        "Ollama, API: chat",
-        "https://github.com/ollama/ollama/blob/main/docs/api.md",
-    ),
-}
-"""By protocol: the title and address of its description."""
 SERVER_SENT_EVENTS: Final = (
     "WHATWG HTML, server-sent events",
     "https://html.spec.whatwg.org/multipage/server-sent-events.html",
@@ -48,8 +27,13 @@ def sections(row: Row) -> dict[str, str]:
     return {heading: text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def specification(row: Row, dialect: str) -> tuple[str, str] | None:
+def specification(row: Row, dialect: str) -> tuple[str, str]:
     """The title and address of what describes the thing that is wrong."""
-    if row.family == "framing" and dialect in {"openai-chat", "openai-responses", "anthropic", "gemini"}:
-        return SERVER_SENT_EVENTS if row.code < "TS007" else SPECIFICATIONS[dialect]
-    return SPECIFICATIONS.get(dialect)
+    events = named(dialect).api.specification.server_sent_events
+    return SERVER_SENT_EVENTS if events and row.family == "framing" and row.code < "TS007" else described(dialect)
+
+
+def described(dialect: str) -> tuple[str, str]:
+    """The title and address of a protocol's own description."""
+    found = named(dialect).api.specification
+    return found.title, found.url

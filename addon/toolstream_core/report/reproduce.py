@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols import asked
+from toolstream_core.protocols.requests import asked
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:

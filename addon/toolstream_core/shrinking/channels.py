@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Phase
-from toolstream_core.protocols import DIALECTS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.shrinking.tree import nodes
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _never(raw: bytes, frames: int) -> bool:
     return False
 
 
-_LOUD = tuple(replace(dialect, quiet=_never) for dialect in DIALECTS)
+_LOUD = tuple(replace(dialect, quiet=_never) for dialect in PROTOCOLS)
 """The protocols, with no frame left unread."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Severity
-from toolstream_core.protocols import asked, request
+from toolstream_core.protocols.requests import asked
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class Law:
 
     def _in_order(self, candidate: Candidate) -> bool:
         """Whether answers of a conversation can still be told apart by the tool results before them."""
-        new = [asked.turn(one.exchange.request) for one in candidate]
-        old = [asked.turn(self._before(one).exchange.request) for one in candidate]
+        new = [asked.results(one.exchange.path, one.exchange.request) for one in candidate]
+        old = [asked.results(self._before(one).exchange.path, self._before(one).exchange.request) for one in candidate]
         return all((a < b) == (c < d) for (a, b), (c, d) in zip(pairwise(old), pairwise(new), strict=True))
 
     def _before(self, turn: Turn) -> Turn:
@@ -124,8 +124,9 @@ def _fits(turn: Turn, before: Turn) -> bool:
         return False
     if asked_before.words and not asks.words:
         return False
-    history = (asks.results, request.earlier_ids(new))
-    return history in ((0, frozenset()), (asked_before.results, request.earlier_ids(old)))
+    reader = asked.reader_of(path, old)
+    history = (asks.results, reader.earlier_ids(new))
+    return history in ((0, frozenset()), (asked_before.results, reader.earlier_ids(old)))
 
 
 def shows(reader: Reader, codes: Collection[str]) -> Oracle:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols import DIALECTS
-from toolstream_core.protocols.request import looks_like_llm
+from toolstream_core.protocols.registry import claiming
+from toolstream_core.protocols.requests.asked import looks_like_llm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,4 +39,4 @@ def was_llm(exchange: Exchange, method: str) -> bool:
     """Whether an answer without its body was an LLM's, as far as everything around the body tells."""
     if method != "POST" or not 200 <= exchange.status < 300:  # noqa: PLR2004 - the statuses of success
         return False
-    return any(dialect.claims(exchange.path) for dialect in DIALECTS) or looks_like_llm(exchange.request)
+    return claiming(exchange.path) is not None or looks_like_llm(exchange.request)

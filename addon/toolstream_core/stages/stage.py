@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls.resolver import Heard
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Event, Exchange, Finding, Json, Passed, Severity
+    from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 
@@ -43,8 +44,12 @@ class Context:
     exchange: Exchange
     schemas: Mapping[str, Json]
     """The schema of the parameters of each tool offered; empty where there is no request, or none is offered."""
-    dialect: str = ""
-    """The protocol's name."""
+    promote: Callable[[Promotion], list[Frame]] | None = None
+    """Makes calls of what was text, in the stream's protocol."""
+    id_prefix: str = "call_"
+    """How the id of a call begins where one has to be made up."""
+    reads_comments: bool = True
+    """Whether the protocol's official clients skip SSE comments."""
     repairs: frozenset[str] = frozenset()
     """Codes of the rows whose repair is on."""
     writer: Writer = field(default_factory=SseWriter)

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-PATHS: Final = {
-    "openai-chat": "/v1",
-    "openai-responses": "/v1",
-    "anthropic": "",
-    "gemini": "",
-    "ollama": "",
-}
+from toolstream_core.protocols.registry import PROTOCOLS
+
+PATHS: Final = {one.name: one.api.base_path for one in PROTOCOLS}
 """What clients of each protocol want behind the host in their base URL."""
 
 KEY: Final = "toolstream-offline"
 """Stands in for keys: clients refuse to start without one, and nothing ever checks it here."""
 
-_BASE_URLS: Final = {
-    "OPENAI_BASE_URL": "openai-chat",  # openai-python, openai-node, the AI SDK, most agents
-    "OPENAI_API_BASE": "openai-chat",  # litellm, langchain, aider
-    "ANTHROPIC_BASE_URL": "anthropic",  # anthropic-sdk-*, Claude Code
-    "ANTHROPIC_API_BASE": "anthropic",  # litellm
-    "ANTHROPIC_API_URL": "anthropic",  # langchain
-    "GOOGLE_GEMINI_BASE_URL": "gemini",  # google-genai, gemini-cli
-    "GEMINI_API_BASE": "gemini",  # litellm
-    "OLLAMA_HOST": "ollama",  # ollama-python, ollama-js, the command
-    "OLLAMA_API_BASE": "ollama",  # litellm
-    "OLLAMA_BASE_URL": "ollama",
-}
 _KEYS: Final = (
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
@@ -100,7 +84,7 @@ def proxy_variables(url: str, ca_file: str) -> dict[str, str]:
 def provider_variables(url: str) -> dict[str, str]:
     """Base URLs that name the proxy at `url` as if it were the provider, and keys that are none."""
     return {
-        **{name: base_url(url, protocol) for name, protocol in _BASE_URLS.items()},
+        **{variable: base_url(url, one.name) for one in reversed(PROTOCOLS) for variable in one.api.base_url_variables},
         **dict.fromkeys(_KEYS, KEY),
     }
 

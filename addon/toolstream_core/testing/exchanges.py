@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.protocols import asked
-from toolstream_core.protocols.history import history
+from toolstream_core.protocols.requests import asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.history import EchoedCall, History, ToolResult
+    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
 
 
 class _Entry:
@@ -114,9 +113,9 @@ class SentRequest(_Entry):
         return asked.model_of(self.path, self.json)
 
     @cached_property
-    def history(self) -> History:
+    def history(self) -> Conversation:
         """The conversation so far, as far as it concerns tools."""
-        return history(self.json)
+        return asked.reader_of(self.path, self.json).conversation(self.json)
 
     @property
     def calls(self) -> tuple[EchoedCall, ...]:

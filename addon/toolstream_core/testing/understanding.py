@@ -14,7 +14,7 @@ from toolstream_core.verdict.compare import added
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from toolstream_core.protocols.history import EchoedCall
+    from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.testing.exchanges import Exchange, SentCall, SentRequest
 
 _SHOWN = 72

@@ -6,12 +6,14 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.protocols.errors import error_event
+from toolstream_core.protocols.provider_error import ERRORS
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.transit.actions import Action, Cut, Finish, Hold, How, Send, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.transit.points import Point
 
 
@@ -21,7 +23,7 @@ class Way:
 
     values: Mapping[str, Any]
     """By key, as the table says."""
-    dialect: str = ""
+    protocol: WireProtocol = PROTOCOLS[0]
     seed: str = ""
     hits: Callable[[str], bool] = lambda tool: True  # noqa: ARG005
     """Which tools' calls are meant."""
@@ -139,7 +141,7 @@ class ErrorEvent(_Once):
 
     def reached(self, rest: Send) -> Iterable[Action]:
         """As `_Once.reached`."""
-        said = error_event(self.way.dialect, self.way.values["error"], number=rest.place.number)
+        said = self.way.protocol.error_event(ERRORS[self.way.values["error"]], rest.place.number)
         return (replace(rest, raw=said), Finish())
 
 

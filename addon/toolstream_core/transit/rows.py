@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.protocols.errors import ERRORS
+from toolstream_core.protocols.provider_error import ERRORS
 from toolstream_core.transit import faults
 from toolstream_core.transit.actions import How
 from toolstream_core.transit.points import FORMS, Point, point

@@ -8,7 +8,8 @@ from toolstream_core.engine.chain import hearing
 from toolstream_core.engine.decoder import Intake
 from toolstream_core.faults.picker import Picker
 from toolstream_core.model import Event
-from toolstream_core.protocols import DIALECTS, asked, request
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.requests import asked
 from toolstream_core.transit import Ask, Cut, Finish, Hold, Place, Send
 from toolstream_core.transit.faults import Way
 from toolstream_core.wire import json_access
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.engine.chain import Hear
     from toolstream_core.model import Exchange
-    from toolstream_core.protocols import Dialect
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Action, TransitFault
     from toolstream_core.transit.faults import Stage
@@ -32,8 +33,6 @@ type Drawn = Sequence[tuple[TransitFault, Picker]]
 
 _CALLED = frozenset({"tool_calls", "tool_use"})
 """Finish reasons that say so."""
-_FINISH_ENDS = frozenset({"gemini", "ollama"})
-"""Protocols whose finish reason is in the last event."""
 
 
 class Pace(Intake):
@@ -50,9 +49,9 @@ class Pace(Intake):
         ]
         makes = [fault.row.make for fault, _ in faults]
         self._stages: list[Stage] = [make(way) for make, way in zip(makes, self._ways, strict=True) if make is not None]
-        claimed = [dialect for dialect in DIALECTS if dialect.claims(exchange.path)]
-        self._candidates = [*claimed, *(one for one in DIALECTS if one not in claimed)]
-        self._dialect: Dialect | None = None
+        claimed = [dialect for dialect in PROTOCOLS if dialect.claims(exchange.path)]
+        self._candidates = [*claimed, *(one for one in PROTOCOLS if one not in claimed)]
+        self._dialect: WireProtocol | None = None
         self._hear: Hear | None = None
         self._calls: dict[int, OpenCall] = {}
         self._bytes = 0
@@ -115,9 +114,9 @@ class Pace(Intake):
         found = next((one for one in self._candidates if one.recognise(frame.name, payload)), None)
         if found is not None:
             self._dialect = found
-            self._hear = hearing(found.calls(request.tools(self._exchange.request)))
+            self._hear = hearing(found.calls(found.requests.tools(self._exchange.request)))
             for way in self._ways:
-                way.dialect = found.name
+                way.protocol = found
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> Place:
         start, self._bytes = self._bytes, self._bytes + len(raw)
@@ -139,7 +138,7 @@ class Pace(Intake):
             amid=bool(before),
             inside=not before
             and any(key not in told and not call.arguments.empty and not _amid(call) for key, call in touched.items()),
-            ends=event.said.end or (finished and self._dialect.name in _FINISH_ENDS),
+            ends=event.said.end or (finished and self._dialect.ends_with_finish),
         )
 
     def _through(self, actions: Iterable[Action], at: int) -> None:
@@ -156,7 +155,7 @@ class Pace(Intake):
 def drawn(settings: Settings, exchange: Exchange, number: int, *, early: bool = False) -> Drawn:
     """The faults that act on an answer; `early` ones act before upstream is asked. `number`: as for `Body`."""
     out: list[tuple[TransitFault, Picker]] = []
-    model, turn = request.model(exchange.request), asked.turn(exchange.request)
+    model, turn = asked.model_in_body(exchange.request), asked.results(exchange.path, exchange.request)
     for place, (one, fault, budget) in enumerate(settings.transit):
         reached = fault.reaches(host=exchange.host, path=exchange.path, model=model, turn=turn)
         if reached and (one.row.make is None) == early:

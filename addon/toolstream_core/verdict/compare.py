@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.protocols.history import History
+from toolstream_core.protocols.requests.conversation import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 
-def added(before: History, after: History) -> History:
+def added(before: Conversation, after: Conversation) -> Conversation:
     """What a request says beyond an earlier one of the same conversation."""
-    return History(
+    return Conversation(
         tuple(beyond(before.calls, after.calls, lambda one: (one.id, one.name, canonical(one.arguments)))),
         tuple(beyond(before.results, after.results, lambda one: (one.id, one.name, one.text))),
         tuple(beyond(before.texts, after.texts, lambda one: one)),

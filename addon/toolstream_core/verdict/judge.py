@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.history import EchoedCall, History
+    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall
     from toolstream_core.verdict.outcome import Meant
     from toolstream_core.verdict.pairing import Pair
 
@@ -23,7 +23,9 @@ def to_run[M: Meant](calls: Iterable[M]) -> list[M]:
     return [call for call in calls if call.kind != "server"]
 
 
-def judge(sent: Sequence[Meant], before: History, after: History | None, *, ids_kept: bool = False) -> Verdict:
+def judge(
+    sent: Sequence[Meant], before: Conversation, after: Conversation | None, *, ids_kept: bool = False
+) -> Verdict:
     """The verdict on an answer's calls; `before` is the request it answered, `after` the next one, if there was one.
 
     With `ids_kept`, the client was sent the very ids of `sent`, and is to say these again; otherwise any will do that
@@ -46,7 +48,7 @@ def judge(sent: Sequence[Meant], before: History, after: History | None, *, ids_
     return _verdict([*_judge_calls(meant, new.calls, pairs), *judge_ids(meant, pairs, new), *changed])
 
 
-def _without_calls(meant: Sequence[Meant], new: History) -> Verdict:
+def _without_calls(meant: Sequence[Meant], new: Conversation) -> Verdict:
     """Neither calls nor results: they may stand in the text, or the client tried again."""
     text = "\n".join(new.texts)
     run = "the call never came whole, and the text says that it was run"

@@ -9,7 +9,7 @@ from toolstream_core.verdict.compare import same
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.protocols.history import EchoedCall
+    from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.verdict.outcome import Meant
 
 

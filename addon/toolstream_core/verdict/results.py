@@ -10,12 +10,12 @@ from toolstream_core.verdict.outcome import Outcome, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.protocols.history import History, ToolResult
+    from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
     from toolstream_core.verdict.outcome import Meant
     from toolstream_core.verdict.pairing import Pair
 
 
-def judge_ids(meant: Sequence[Meant], pairs: Sequence[Pair], new: History) -> Iterable[Problem]:
+def judge_ids(meant: Sequence[Meant], pairs: Sequence[Pair], new: Conversation) -> Iterable[Problem]:
     """Whether each call that came back has its own result."""
     said = [pair for pair in pairs if meant[pair.place].complete]
     ids = Counter(pair.echoed.id for pair in said if pair.echoed.id is not None)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.defects.driven import Payload, Went, exchange, mended, seen
-from toolstream_core.calls.block_resolver import NOBODYS
 from toolstream_core.engine.session import Body
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import encoded

@@ -9,7 +9,8 @@ import pytest
 from tests.defects.driven import planted, seen, sse
 from tests.defects.menders.responses_events import CREATED, added, call, closed, completed, delta, done, item
 from toolstream_core.model import Exchange
-from toolstream_core.protocols.responses.inject import PLANTS
+from toolstream_core.protocols.responses.inject import INJECTORS
+from toolstream_core.stages.inject import sse as sse_lines
 
 if TYPE_CHECKING:
     from tests.defects.menders.responses_events import Payload
@@ -35,7 +36,7 @@ def other(kind: str) -> Payload:
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-@pytest.mark.parametrize("name", sorted(PLANTS.keys() - ABOUT_THE_STREAM))
+@pytest.mark.parametrize("name", sorted(INJECTORS.keys() - sse_lines.INJECTORS.keys() - ABOUT_THE_STREAM))
 def test_items_of_other_kinds_are_left_alone(name: str, kind: str) -> None:
     """And nothing is said to have been done."""
     if (name, kind) == ("custom-as-function", "custom_tool_call"):
@@ -51,7 +52,7 @@ def test_items_of_other_kinds_are_left_alone(name: str, kind: str) -> None:
     assert left.record.faults[0].changes == 0
 
 
-@pytest.mark.parametrize("name", sorted(PLANTS))
+@pytest.mark.parametrize("name", sorted(INJECTORS))
 @pytest.mark.parametrize("odd", [{"a": 1}, None, 7, [], ...], ids=repr)
 def test_odd_arguments_raise_nothing(name: str, odd: Any) -> None:
     """Arguments of no type that they should have, or none at all."""

@@ -6,12 +6,12 @@ import pytest
 
 from tests.defects.driven import exchange, planted, seen
 from tests.defects.healthy import Healthy, streams
-from toolstream_core.stages.inject.sse import PLANTS
+from toolstream_core.stages.inject.sse import INJECTORS
 
 SSE = [one for one in streams() if one.dialect != "ollama"]
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", INJECTORS)
 @pytest.mark.parametrize("healthy", SSE, ids=str)
 def test_what_is_planted_is_told_and_nothing_else(healthy: Healthy, name: str) -> None:
     """Readers that go by the standard find the same calls."""
@@ -38,7 +38,7 @@ def test_a_last_event_that_is_cut_or_followed_by_a_comment_is_left() -> None:
         assert (went.out, went.record.faults[0].changes) == (body + tail, 0)
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", INJECTORS)
 def test_json_arrays_are_left(name: str) -> None:
     """They have no blocks."""
     body = b'[{"candidates": [{"content": {"parts": [{"functionCall": {"name": "ping", "args": {}}}]}}]}]'

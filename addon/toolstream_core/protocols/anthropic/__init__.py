@@ -1,1 +1,1 @@
-"""protocols/anthropic"""
+"""Anthropic Messages: everything that knows how this protocol is spoken."""

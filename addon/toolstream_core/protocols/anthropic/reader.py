@@ -5,14 +5,12 @@ https://docs.claude.com/en/docs/build-with-claude/streaming
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import AnthropicCalls
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
-from toolstream_core.protocols.protocol import Dialect, may_hide_letters
 from toolstream_core.wire import json_access
+from toolstream_core.wire.raw_json import may_hide_letters
 
 if TYPE_CHECKING:
     from toolstream_core.model import Absent, Json
@@ -30,7 +28,7 @@ _EVENTS = frozenset(
 )
 
 
-def _quiet(raw: bytes, frames: int) -> bool:
+def quiet(raw: bytes, frames: int) -> bool:
     """Deltas of text or thinking. The event's name may stand in its JSON or before it."""
     find = raw.find
     if find(b"partial_json") >= 0 or find(b"_block_st") >= 0 or find(b"message_") >= 0 or find(b"error") >= 0:
@@ -40,7 +38,8 @@ def _quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b'"text_delta"') + raw.count(b'"thinking_delta"') == frames
 
 
-def _read(frame: Frame) -> Said:
+def read(frame: Frame) -> Said:
+    """What a frame says, as `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
         return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
@@ -125,7 +124,8 @@ def _delta(payload: dict[str, Json]) -> Said:
     return Said(text=text) if text and isinstance(text, str) else SILENCE
 
 
-def _answer(payload: Json) -> Said:
+def answer(payload: Json) -> Said:
+    """What a whole answer says, as `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, block in enumerate(json_access.items(json_access.get(payload, "content"))):
@@ -147,21 +147,11 @@ def _answer(payload: Json) -> Said:
     )
 
 
-def _recognise(name: str, payload: Json) -> bool:
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
     if not isinstance(payload, dict):
         return False
     kind = kind_of(payload, name)
     if kind == "message":
         return isinstance(payload.get("content"), list) and "stop_reason" in payload
     return kind in _EVENTS and "response_id" not in payload
-
-
-ANTHROPIC = Dialect(
-    name="anthropic",
-    paths=re.compile(r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$"),
-    calls=AnthropicCalls,
-    recognise=_recognise,
-    read=_read,
-    answer=_answer,
-    quiet=_quiet,
-)

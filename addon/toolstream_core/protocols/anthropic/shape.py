@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.stages.shape import sse
 from toolstream_core.stages.shape.small_fragments import Scattered
 from toolstream_core.stages.shape.whole_calls import Gathered
 
@@ -32,4 +33,4 @@ class TinyFragments(Scattered):
         return {**payload, "delta": {**payload["delta"], "partial_json": text}}
 
 
-SHAPES: Final[dict[str, type[Stage]]] = {"whole-calls": WholeCalls, "tiny-fragments": TinyFragments}
+SHAPES: Final[dict[str, type[Stage]]] = {"whole-calls": WholeCalls, "tiny-fragments": TinyFragments, **sse.SHAPES}

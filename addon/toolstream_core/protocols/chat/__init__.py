@@ -1,1 +1,1 @@
-"""protocols/chat"""
+"""Chat Completions: everything that knows how this protocol is spoken."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import ChatCalls
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
-from toolstream_core.protocols.protocol import Dialect, may_hide_letters
 from toolstream_core.wire import json_access
+from toolstream_core.wire.raw_json import may_hide_letters
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -24,7 +23,7 @@ _ERROR = re.compile(rb'"error"|^(?:event: ?)?error(?::|\r?$)', re.MULTILINE)
 """An error as a key, as a field of its own, or as the name of an event."""
 
 
-def _quiet(raw: bytes, frames: int) -> bool:
+def quiet(raw: bytes, frames: int) -> bool:
     r"""Surely only text: no key that concerns calls, a delta in every choice, and every finish reason null.
 
     `\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. What has no `choices`, such as
@@ -43,7 +42,8 @@ def _quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b'"finish_reason":null') == count or len(_FINISH_NULL.findall(raw)) == count
 
 
-def _read(frame: Frame) -> Said:
+def read(frame: Frame) -> Said:
+    """What a frame says, as `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
         return Said(end=True) if frame.data is not None and frame.data.strip() == _DONE else _unread(frame)
@@ -132,7 +132,8 @@ def _model(payload: Json) -> str | None:
     return model if model and isinstance(model, str) else None
 
 
-def _answer(payload: Json) -> Said:
+def answer(payload: Json) -> Said:
+    """What a whole answer says, as `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
     texts: list[str] = []
@@ -148,7 +149,8 @@ def _answer(payload: Json) -> Said:
     return Said(tuple(fragments), tuple(finishes), "".join(texts), _model(payload), error_text(payload, ""), end=True)
 
 
-def _recognise(name: str, payload: Json) -> bool:
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
     del name
     if not isinstance(payload, dict):
         return False
@@ -158,14 +160,3 @@ def _recognise(name: str, payload: Json) -> bool:
         isinstance(choice, dict) and ("delta" in choice or "message" in choice)
         for choice in json_access.items(payload.get("choices"))
     )
-
-
-OPENAI_CHAT = Dialect(
-    name="openai-chat",
-    paths=re.compile(r"/chat/completions/?$"),
-    calls=ChatCalls,
-    recognise=_recognise,
-    read=_read,
-    answer=_answer,
-    quiet=_quiet,
-)

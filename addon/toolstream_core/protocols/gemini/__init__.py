@@ -1,1 +1,1 @@
-"""protocols/gemini"""
+"""Gemini generateContent: everything that knows how this protocol is spoken."""

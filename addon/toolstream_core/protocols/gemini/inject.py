@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.block_resolver import says_nothing
-from toolstream_core.protocols import request
+from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.protocols.gemini.edit import Payload, Piece, candidate_parts, edited, pieces, split
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.stages.inject import sse
 from toolstream_core.stages.inject.injector import Pick, Plant
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _odd_id(context: Context, piece: Piece) -> Payload | None:
 
 
 def _reused_id(context: Context, piece: Piece) -> Payload | None:
-    earlier = min(request.earlier_ids(context.exchange.request), default=None)
+    earlier = min(earlier_ids(context.exchange.request), default=None)
     return {**piece.said, "id": earlier} if earlier and piece.said.get("name") else None
 
 
@@ -133,7 +134,7 @@ def _planter(change: Change) -> Planter:
     return lambda context, pick: PartPlant(context, pick, change)
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "placeholder-arguments": PlaceholderArguments,
     "doubled-call": DoubledCall,
     "double-encoded-arguments": _planter(_text_arguments),
@@ -142,5 +143,6 @@ PLANTS: Final[dict[str, Planter]] = {
     "odd-id": _planter(_odd_id),
     "reused-id": _planter(_reused_id),
     "in-band-error": InBandError,
+    **sse.INJECTORS,
 }
 """By the defect's name."""

@@ -5,14 +5,12 @@ https://ai.google.dev/api/generate-content
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import GeminiCalls
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
-from toolstream_core.protocols.protocol import Dialect, may_hide_letters
 from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire.raw_json import may_hide_letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +35,7 @@ _LIVE = frozenset(
 """What a message of the Live API holds one of: https://ai.google.dev/api/live#BidiGenerateContentServerMessage."""
 
 
-def _quiet(raw: bytes, frames: int) -> bool:
+def quiet(raw: bytes, frames: int) -> bool:
     """A chunk of text: no call part, no finish reason, no error."""
     find = raw.find
     if find(b"unction") >= 0 or find(b"inishReason") >= 0 or find(b'"error"') >= 0 or may_hide_letters(raw):
@@ -45,7 +43,8 @@ def _quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b'"candidates"') == frames
 
 
-def _read(frame: Frame) -> Said:
+def read(frame: Frame) -> Said:
+    """What a frame says, as `WireProtocol.read`."""
     payload = frame.json
     if frame.name == "error" and not isinstance(payload, dict | list):
         return Said(error=unread_error(frame))
@@ -115,11 +114,13 @@ def _part(part: Json, number: int) -> Iterator[Fragment]:
     yield fragment._replace(arguments=said, as_wanted=not (was_text and said))
 
 
-def _answer(payload: Json) -> Said:
+def answer(payload: Json) -> Said:
+    """What a whole answer says, as `WireProtocol.answer`."""
     return _said(payload, "")._replace(end=True)
 
 
-def _recognise(name: str, payload: Json) -> bool:
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
     del name
     if isinstance(payload, list) and len(payload) == 1:
         payload = payload[0]
@@ -131,14 +132,3 @@ def _recognise(name: str, payload: Json) -> bool:
     if not _LIVE.isdisjoint(inner) or inner.keys() == {"usageMetadata"}:  # which a live session says by itself, too
         return False
     return isinstance(inner.get("candidates"), list) or "promptFeedback" in inner or "usageMetadata" in inner
-
-
-GEMINI = Dialect(
-    name="gemini",
-    paths=re.compile(r":(?:streamGenerateContent|generateContent)$"),
-    calls=GeminiCalls,
-    recognise=_recognise,
-    read=_read,
-    answer=_answer,
-    quiet=_quiet,
-)

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import known
-from toolstream_core.calls.block_resolver import says_nothing
-from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.json_text import is_object, says_nothing
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import IN_BAND_ERROR
@@ -19,9 +18,10 @@ from toolstream_core.defects.identity import (
     ODD_ID,
     REUSED_ID,
 )
-from toolstream_core.protocols import request
 from toolstream_core.protocols.gemini.edit import Payload, Piece, Place, edited, pieces
+from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
+from toolstream_core.stages.repair.sse import SseMender
 from toolstream_core.stages.stage import Context, Mender
 from toolstream_core.wire import numbers
 
@@ -149,7 +149,7 @@ class GeminiMender(Mender):
         if not identity:
             return
         if self._earlier is None:
-            self._earlier = request.earlier_ids(self._context.exchange.request)
+            self._earlier = earlier_ids(self._context.exchange.request)
         if identity in self._earlier:
             self.tell(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
         if not _USUAL_ID.fullmatch(identity):
@@ -233,3 +233,6 @@ def _merged(opener: Piece, piece: Piece) -> Payload:
     said = {**opener.said, **{key: value for key, value in piece.said.items() if not opener.said.get(key)}}
     rest = {key: value for key, value in piece.part.items() if key not in opener.part and key != piece.key}
     return {**opener.with_said(said), **rest}
+
+
+REPAIRS: Final[tuple[type[Mender], ...]] = (SseMender, GeminiMender)

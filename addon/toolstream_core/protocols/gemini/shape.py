@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.calls import known
-from toolstream_core.calls.block_resolver import patched
 from toolstream_core.protocols.gemini.edit import (
     KEYS,
     Payload,
@@ -19,6 +18,8 @@ from toolstream_core.protocols.gemini.edit import (
     says_nothing,
     split,
 )
+from toolstream_core.protocols.gemini.resolver import patched
+from toolstream_core.stages.shape import sse
 from toolstream_core.stages.stage import Context, Stage
 
 if TYPE_CHECKING:
@@ -150,5 +151,5 @@ class WholeCalls(Stage):
                 yield self._context.writer.rewrite(frame, payload)
 
 
-SHAPES: Final[dict[str, type[Stage]]] = {"whole-calls": WholeCalls, "one-call-per-event": OneCallPerEvent}
+SHAPES: Final[dict[str, type[Stage]]] = {"whole-calls": WholeCalls, "one-call-per-event": OneCallPerEvent, **sse.SHAPES}
 """By name."""

@@ -1,1 +1,1 @@
-"""protocols/ollama"""
+"""Ollama's native chat: everything that knows how this protocol is spoken."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols import request
 from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, with_calls
+from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.inject.injector import Pick, Plant
 from toolstream_core.stages.inject.sse import UnterminatedEvent
 from toolstream_core.wire import json_access
@@ -108,7 +108,7 @@ def _odd_id(context: Context, one: Entry) -> Payload | None:
 
 
 def _reused_id(context: Context, one: Entry) -> Payload | None:
-    earlier = min(request.earlier_ids(context.exchange.request), default=None)
+    earlier = min(earlier_ids(context.exchange.request), default=None)
     return {**one.entry, "id": earlier} if earlier else None
 
 
@@ -116,7 +116,7 @@ def _planter(change: Change) -> Planter:
     return lambda context, pick: CallPlant(context, pick, change)
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "decorated-name": _planter(_decorated),
     "double-encoded-arguments": _planter(_text_arguments),
     "missing-name": _planter(_nameless),

@@ -5,21 +5,19 @@ https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completio
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import OllamaCalls
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
 from toolstream_core.protocols.in_band_errors import error_text
-from toolstream_core.protocols.protocol import Dialect, may_hide_letters
 from toolstream_core.wire import json_access
+from toolstream_core.wire.raw_json import may_hide_letters
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
 
-def _quiet(raw: bytes, frames: int) -> bool:
+def quiet(raw: bytes, frames: int) -> bool:
     """A line of text: no call, not the last."""
     find = raw.find
     if find(b"_call") >= 0 or find(b'"error"') >= 0 or may_hide_letters(raw):
@@ -27,11 +25,13 @@ def _quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b'"done":false') == frames
 
 
-def _read(frame: Frame) -> Said:
+def read(frame: Frame) -> Said:
+    """What a frame says, as `WireProtocol.read`."""
     return _said(frame.json, Phase.MORE)
 
 
-def _answer(payload: Json) -> Said:
+def answer(payload: Json) -> Said:
+    """What a whole answer says, as `WireProtocol.answer`."""
     return _said(payload, Phase.WHOLE)
 
 
@@ -71,17 +71,7 @@ def _fragment(entry: Json, phase: Phase) -> Fragment:
     )
 
 
-def _recognise(name: str, payload: Json) -> bool:
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
     del name
     return isinstance(payload, dict) and "done" in payload and isinstance(payload.get("message"), dict)
-
-
-OLLAMA = Dialect(
-    name="ollama",
-    paths=re.compile(r"/api/chat/?$"),
-    calls=OllamaCalls,
-    recognise=_recognise,
-    read=_read,
-    answer=_answer,
-    quiet=_quiet,
-)

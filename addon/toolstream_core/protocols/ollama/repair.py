@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import known
 from toolstream_core.calls.json_text import is_object
@@ -11,8 +11,8 @@ from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
-from toolstream_core.protocols import request
 from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, out_of_done, with_calls
+from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.stages.stage import Context, Mender
 from toolstream_core.wire import json_access, numbers
@@ -88,7 +88,7 @@ class OllamaMender(Mender):
         if not identity:
             return
         if self._earlier is None:
-            self._earlier = request.earlier_ids(self._context.exchange.request)
+            self._earlier = earlier_ids(self._context.exchange.request)
         if identity in self._earlier:
             self.tell(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
         if not _USUAL_ID.fullmatch(identity):
@@ -132,3 +132,6 @@ def _marked(first: Frame, second: Frame) -> list[Frame]:
         Frame(BOM + first.raw, first.number, first.data),
         Frame(rest, second.number, second.data, trailing=second.trailing),
     ]
+
+
+REPAIRS: Final[tuple[type[Mender], ...]] = (OllamaMender,)

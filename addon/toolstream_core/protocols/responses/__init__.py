@@ -1,1 +1,1 @@
-"""protocols/responses"""
+"""Responses: everything that knows how this protocol is spoken."""

@@ -5,14 +5,12 @@ https://platform.openai.com/docs/api-reference/responses-streaming
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import ResponsesCalls
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
-from toolstream_core.protocols.protocol import Dialect, may_hide_letters
 from toolstream_core.wire import json_access
+from toolstream_core.wire.raw_json import may_hide_letters
 
 if TYPE_CHECKING:
     from toolstream_core.model import Absent, Json
@@ -35,7 +33,7 @@ _TERMINAL = frozenset(
 )
 
 
-def _quiet(raw: bytes, frames: int) -> bool:
+def quiet(raw: bytes, frames: int) -> bool:
     """Deltas of text or reasoning. Items and terminal events are never quiet, wherever their name stands."""
     find = raw.find
     if find(b"_call") >= 0 or find(b"error") >= 0 or find(b'"response"') >= 0 or may_hide_letters(raw):
@@ -45,7 +43,8 @@ def _quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b"response.") == raw.count(b"response.output_text.delta") + raw.count(b"response.reasoning")
 
 
-def _read(frame: Frame) -> Said:
+def read(frame: Frame) -> Said:
+    """What a frame says, as `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
         return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
@@ -72,7 +71,7 @@ def _about_response(payload: dict[str, Json], kind: str) -> Said:
         error = error_text(payload, kind)
         return Said(model=model if isinstance(model, str) else None, error=error)
     # Some proxies leave the envelope out (sap-ai-core-llm-proxy#35).
-    said = _answer(payload.get("response", payload))
+    said = answer(payload.get("response", payload))
     if said.finishes:
         return said
     return said._replace(finishes=(Finish(0, kind.removeprefix("response.").replace("done", "completed")),))
@@ -144,7 +143,8 @@ def _kind_of(kind: str, item: dict[str, Json]) -> Kind:
     return Kind.CUSTOM if kind in _CLIENT_RUN and not hosted else Kind.SERVER
 
 
-def _answer(payload: Json) -> Said:
+def answer(payload: Json) -> Said:
+    """What a whole answer says, as `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, item in enumerate(json_access.items(json_access.get(payload, "output"))):
@@ -166,21 +166,11 @@ def _answer(payload: Json) -> Said:
     )
 
 
-def _recognise(name: str, payload: Json) -> bool:
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
     if not isinstance(payload, dict):
         return False
     if payload.get("object") == "response" and "output" in payload:
         return True
     kind = payload.get("type", name)
     return isinstance(kind, str) and kind.startswith("response.")
-
-
-OPENAI_RESPONSES = Dialect(
-    name="openai-responses",
-    paths=re.compile(r"/responses/?$"),
-    calls=ResponsesCalls,
-    recognise=_recognise,
-    read=_read,
-    answer=_answer,
-    quiet=_quiet,
-)

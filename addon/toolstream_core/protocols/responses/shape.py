@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind
+from toolstream_core.stages.shape import sse
 from toolstream_core.stages.shape.small_fragments import Scattered
 from toolstream_core.stages.shape.whole_calls import Gathered
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
@@ -203,4 +204,5 @@ SHAPES: Final[dict[str, type[Stage]]] = {
     "bare-deltas": BareDeltas,
     "tiny-fragments": TinyFragments,
     "sequential": Sequential,
+    **sse.SHAPES,
 }

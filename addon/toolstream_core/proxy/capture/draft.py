@@ -10,7 +10,7 @@ from mitmproxy import flow, http
 
 from toolstream_core.fixtures import content_of, redact_in_place
 from toolstream_core.model import Runs
-from toolstream_core.protocols import asked
+from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.capture.body import KeptBody
 from toolstream_core.proxy.capture.names import stem
 from toolstream_core.proxy.capture.packing import numbers, pack

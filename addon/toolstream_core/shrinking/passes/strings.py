@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols import request
+from toolstream_core.protocols.requests import asked
 from toolstream_core.shrinking.channels import channels
 from toolstream_core.shrinking.passes.proposal import Proposal
 from toolstream_core.shrinking.tree import mapped, nodes
@@ -53,7 +53,11 @@ def _kept(candidate: Candidate) -> set[str]:
     """Strings that stay: names, kinds, and texts that have a pass of their own."""
     kept = {part.text for turn in candidate for channel in channels(turn) for part in channel.parts}
     kept.update(channel.text for turn in candidate for channel in channels(turn))
-    kept.update(name for turn in candidate for name in request.tools(turn.exchange.request))
+    kept.update(
+        name
+        for turn in candidate
+        for name in asked.reader_of(turn.exchange.path, turn.exchange.request).tools(turn.exchange.request)
+    )
     for payload in _payloads(candidate):
         for path, _, value in nodes(payload):
             if isinstance(value, str) and path and path[-1] in _KEPT_KEYS:

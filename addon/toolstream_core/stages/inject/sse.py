@@ -83,7 +83,7 @@ class UnterminatedEvent(Plant):
         return [] if last is None else [last]
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "comment-as-data": CommentAsData,
     "empty-data": EmptyData,
     "unterminated-event": UnterminatedEvent,

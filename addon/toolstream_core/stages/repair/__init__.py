@@ -1,1 +1,1 @@
-"""stages/repair"""
+"""Parts of repairs that no protocol is needed for."""

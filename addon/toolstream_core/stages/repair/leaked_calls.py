@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.leak import LEAKED_TWICE
-from toolstream_core.protocols.promote import PREFIX, PROMOTE, Promotion
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
+from toolstream_core.stages.promotion import Promotion
 from toolstream_core.stages.stage import Context, Mender
 from toolstream_core.wire import json_access
 
@@ -82,13 +82,12 @@ class LeakMender(Mender):
             self.tell(LEAKED_TWICE, event.frame.number, message)
         wanted = [one for one in self._found if one.name in self._context.schemas and one not in twice]
         wanted = [one for one in wanted if self.on(one.row)]
-        promote = PROMOTE.get(self._context.dialect)
+        promote = self._context.promote
         if not wanted or promote is None or not event.said.finishes:
             return (event.frame,)
         for one in wanted:
             self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
-        prefix = PREFIX.get(self._context.dialect, "call_")
-        calls = [(self._context.ids.make(prefix), one) for one in wanted]
+        calls = [(self._context.ids.make(self._context.id_prefix), one) for one in wanted]
         out = promote(Promotion(event, calls, self._top + 1, self._context.writer))
         self.audit(event.frame.number, [event.frame], out)
         return out

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
-from toolstream_core.defects.row import GEMINI
 from toolstream_core.stages.stage import Context, Mender
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
@@ -98,7 +97,7 @@ class SseMender(Mender):
         newline = self._newline
         lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
         comment = newline.join(lines) + newline + newline
-        out = Frame(newline if self._context.dialect == GEMINI else comment, frame.number, None)
+        out = Frame(newline if not self._context.reads_comments else comment, frame.number, None)
         self.audit(frame.number, [frame], [out])
         return out
 

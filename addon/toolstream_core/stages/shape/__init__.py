@@ -1,1 +1,1 @@
-"""stages/shape"""
+"""Parts of shapes that no protocol is needed for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.anthropic.inject import block, message
+from toolstream_core.stages.inject import sse
 from toolstream_core.stages.inject.markup import MARKUP
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ def _leaked(row: str) -> Planter:
     return lambda context, pick: message.Leaked(context, pick, row)
 
 
-PLANTS: Final[dict[str, Planter]] = {
-    **block.PLANTS,
+INJECTORS: Final[dict[str, Planter]] = {
+    **block.INJECTORS,
     "unparsable-data": message.UnparsableData,
     "missing-event-name": message.MissingEventName,
     "null-usage": message.NullUsage,
@@ -29,4 +30,5 @@ PLANTS: Final[dict[str, Planter]] = {
     "missing-calls": message.MissingCalls,
     "in-band-error": message.InBandError,
     **{row: _leaked(row) for row in MARKUP},
+    **sse.INJECTORS,
 }

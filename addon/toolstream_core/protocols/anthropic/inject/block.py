@@ -239,7 +239,7 @@ def _planter(edit: Edit, *, steady: bool = False) -> Planter:
     return lambda context, pick: BlockPlant(context, pick, edit, steady=steady)
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "missing-input": _planter(_missing_input, steady=True),
     "foreign-delta": _planter(_foreign_delta),
     "missing-id": _planter(_missing_id, steady=True),

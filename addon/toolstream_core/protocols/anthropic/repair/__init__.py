@@ -1,1 +1,13 @@
-"""protocols/anthropic/repair"""
+"""Anthropic Messages streams, judged and repaired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.anthropic.repair.repairer import AnthropicMender
+from toolstream_core.stages.repair.sse import SseMender
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.stage import Mender
+
+REPAIRS: Final[tuple[type[Mender], ...]] = (SseMender, AnthropicMender)

@@ -8,10 +8,10 @@ from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols import request
 from toolstream_core.protocols.anthropic.repair.finish import Endings
 from toolstream_core.protocols.anthropic.repair.held import Placeholder, Unsure, Waiting
 from toolstream_core.protocols.anthropic.repair.output import EventsMender, Payload, index_of, is_text, set_apart
+from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class BlocksMender(EventsMender):
     def earlier_ids(self) -> frozenset[str]:
         """Ids of the calls of earlier turns, from the request."""
         if self._earlier is None:
-            self._earlier = request.earlier_ids(self.context.exchange.request)
+            self._earlier = earlier_ids(self.context.exchange.request)
         return self._earlier
 
     @property

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
-from toolstream_core.calls.block_resolver import says_nothing
-from toolstream_core.calls.json_text import is_object, meaning
+from toolstream_core.calls.json_text import is_object, meaning, says_nothing
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
 from toolstream_core.defects.framing import MISSING_INPUT
 from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID

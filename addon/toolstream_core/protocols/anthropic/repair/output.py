@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.block_resolver import NOBODYS
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
+from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.stages.stage import Context, Mender
 from toolstream_core.wire import json_access
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.chat.inject import arguments, finish, identity, structure
+from toolstream_core.stages.inject import sse
 
 if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import Planter
 
-PLANTS: Final[dict[str, Planter]] = {
-    **identity.PLANTS,
-    **arguments.PLANTS,
-    **structure.PLANTS,
-    **finish.PLANTS,
+INJECTORS: Final[dict[str, Planter]] = {
+    **identity.INJECTORS,
+    **arguments.INJECTORS,
+    **structure.INJECTORS,
+    **finish.INJECTORS,
+    **sse.INJECTORS,
 }

@@ -188,7 +188,7 @@ class MergedCalls(Plant):
         return [*extra, writer.rewrite(event.frame, with_entries(payload, said[-1:]))]
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "empty-arguments": planter(_empty),
     "lost-arguments": planter(_lost),
     "null-arguments": planter(_null),

@@ -228,7 +228,7 @@ def _leaked(row: str) -> Planter:
     return lambda context, pick: Leaked(context, pick, row)
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "unparsable-data": UnparsableData,
     "data-after-end": DataAfterEnd,
     "truncated-stream": TruncatedStream,

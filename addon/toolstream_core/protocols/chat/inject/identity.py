@@ -194,7 +194,7 @@ def _with(piece: Piece, **fields: Json) -> Json:
     return {**first, **{key: value for key, value in entry.items() if key not in order}}
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "missing-id": planter(_missing_id, steady=True),
     "empty-id": planter(_empty_id, steady=True),
     "null-identity": planter(_null_identity, steady=True),

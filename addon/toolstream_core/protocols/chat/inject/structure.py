@@ -107,7 +107,7 @@ class RepeatedIndex(EventPlant):
         return [self._rewrite(event, with_entries(event.frame.json, said))]
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "missing-delta": MissingDelta,
     "changing-stream-id": ChangingStreamId,
     "tool-calls-object": ToolCallsObject,

@@ -1,1 +1,13 @@
-"""protocols/chat/repair"""
+"""Chat Completions streams, judged and repaired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.chat.repair.repairer import ChatMender
+from toolstream_core.stages.repair.sse import SseMender
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.stage import Mender
+
+REPAIRS: Final[tuple[type[Mender], ...]] = (SseMender, ChatMender)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.framing import DATA_AFTER_END, SPLIT_CHOICES
 from toolstream_core.model import ABSENT, Kind
-from toolstream_core.protocols import request
 from toolstream_core.protocols.chat.repair import placeholders
 from toolstream_core.protocols.chat.repair.arguments import Arguments
 from toolstream_core.protocols.chat.repair.client_call import KnownCall
@@ -17,6 +16,7 @@ from toolstream_core.protocols.chat.repair.finish import Endings
 from toolstream_core.protocols.chat.repair.output import Departures
 from toolstream_core.protocols.chat.repair.state import Choice, Part, Waiting
 from toolstream_core.protocols.chat.repair.stream_id import Pin
+from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.stage import Context, Mender
 from toolstream_core.wire import json_access
 
@@ -83,7 +83,7 @@ class ChatMender(Mender):
     def earlier_ids(self) -> frozenset[str]:
         """Ids of the calls of earlier turns, from the request."""
         if self._earlier is None:
-            self._earlier = request.earlier_ids(self.context.exchange.request)
+            self._earlier = earlier_ids(self.context.exchange.request)
         return self._earlier
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:

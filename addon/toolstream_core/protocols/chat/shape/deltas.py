@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.chat.edit import Piece, continuation, with_entries
 from toolstream_core.protocols.chat.shape.base import ChatShape
-from toolstream_core.protocols.chat.shape.held import HeaderWithFirstFragment, Sequential
-from toolstream_core.protocols.chat.shape.whole import WholeCalls
 from toolstream_core.stages.shape.small_fragments import TINY, tiny
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from toolstream_core.model import Event, Json
-    from toolstream_core.stages.stage import Context, Stage
+    from toolstream_core.stages.stage import Context
     from toolstream_core.wire.frame import Frame
 
 LONGEST: Final = 80
@@ -135,16 +133,3 @@ class EvenIds(ChatShape):
 def _size(text: str) -> int:
     """In bytes, as clients count that are written in Rust or Go."""
     return len(text.encode("utf-8", "replace"))
-
-
-SHAPES: Final[dict[str, type[Stage]]] = {
-    "whole-calls": WholeCalls,
-    "one-call-per-event": OneCallPerEvent,
-    "sequential": Sequential,
-    "split-header": SplitHeader,
-    "header-with-first-fragment": HeaderWithFirstFragment,
-    "tiny-fragments": TinyFragments,
-    "empty-fragment": EmptyFragment,
-    "late-brace": LateBrace,
-    "even-ids": EvenIds,
-}

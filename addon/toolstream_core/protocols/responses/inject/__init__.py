@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.responses.inject import arguments, custom_tools, event, identity
+from toolstream_core.stages.inject import sse
 from toolstream_core.stages.inject.markup import MARKUP
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ def _leaked(row: str) -> Planter:
     return lambda context, pick: event.Leaked(context, pick, row)
 
 
-PLANTS: Final[dict[str, Planter]] = {
-    **identity.PLANTS,
-    **arguments.PLANTS,
+INJECTORS: Final[dict[str, Planter]] = {
+    **identity.INJECTORS,
+    **arguments.INJECTORS,
     "custom-as-function": custom_tools.CustomAsFunction,
     "unparsable-data": event.UnparsableData,
     "missing-head": event.MissingHead,
@@ -31,4 +32,5 @@ PLANTS: Final[dict[str, Planter]] = {
     "in-band-error": event.InBandError,
     "empty-output": event.EmptyOutput,
     **{row: _leaked(row) for row in MARKUP},
+    **sse.INJECTORS,
 }

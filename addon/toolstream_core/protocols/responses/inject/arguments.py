@@ -145,7 +145,7 @@ def _lost(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iter
     return [with_item(payload, arguments="")] if kind == CLOSED else None
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "lost-arguments": planter(_lost, completed=True),
     "object-arguments": planter(_object, completed=True),
     "cumulative-arguments": planter(_cumulative),

@@ -149,7 +149,7 @@ def _per_fragment(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall)
     ]
 
 
-PLANTS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, Planter]] = {
     "missing-id": planter(_missing_id, completed=True, steady=True),
     "rotating-item-id": planter(_rotating),
     "duplicate-id": planter(_duplicate_id, completed=True, steady=True),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols import request
+from toolstream_core.protocols.requests.tools import custom_tools
 from toolstream_core.protocols.responses.repair.event_types import CLOSED
 from toolstream_core.stages.converted_items import Custom
 from toolstream_core.wire import json_access
@@ -53,7 +53,7 @@ class CustomTools:
     def __contains__(self, name: str) -> bool:
         """Whether a tool of this name was offered, and takes text."""
         if self._names is None:
-            self._names = request.custom_tools(self._mender.context.exchange.request)
+            self._names = custom_tools(self._mender.context.exchange.request)
         return name in self._names
 
     def wraps(self, item: Item) -> bool:

@@ -15,7 +15,7 @@ from toolstream_core.defects.identity import (
     MISSING_START,
     REUSED_INDEX,
 )
-from toolstream_core.protocols import request
+from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.protocols.responses.repair.client_item import Item
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE
@@ -79,7 +79,7 @@ class ItemsMender(EventsMender):
     def earlier_ids(self) -> frozenset[str]:
         """Ids of the calls of earlier turns, from the request."""
         if self._earlier is None:
-            self._earlier = request.earlier_ids(self.context.exchange.request)
+            self._earlier = earlier_ids(self.context.exchange.request)
         return self._earlier
 
     def knows(self, call: OpenCall) -> bool:

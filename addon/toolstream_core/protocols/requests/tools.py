@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 _SCHEMAS = ("parameters", "input_schema", "parametersJsonSchema", "parameters_json_schema")
 
 
-def tools(request: Json) -> dict[str, bool]:
-    """The tools by name, and whether each has required parameters."""
-    return {name: bool(json_access.items(json_access.get(schema, "required"))) for name, schema in _declared(request)}
-
-
 def schemas(request: Json) -> dict[str, Json]:
     """The JSON schema of the parameters of each tool, by the tool's name."""
     return dict(_declared(request))
@@ -52,12 +47,6 @@ def earlier_ids(request: Json) -> frozenset[str]:
     return frozenset(found)
 
 
-def model(request: Json) -> str | None:
-    """The model asked for, or `None` (Gemini says it in the path)."""
-    asked = json_access.get(request, "model")
-    return asked if asked and isinstance(asked, str) else None
-
-
 def _declared(request: Json) -> Iterator[tuple[str, Json]]:
     for key in ("tools", "functions"):
         for tool in json_access.items(json_access.get(request, key)):
@@ -74,20 +63,3 @@ def _tool(tool: Json) -> Iterator[tuple[str, Json]]:
     name = inner.get("name")
     if isinstance(name, str) and name:
         yield name, next((inner[key] for key in _SCHEMAS if key in inner), None)
-
-
-def looks_like_llm(request: Json) -> bool:
-    """Whether a request body is one of an LLM API, whatever its path."""
-    if not isinstance(request, dict):
-        return False
-    if isinstance(request.get("contents"), list):
-        return True
-    return "model" in request and (isinstance(request.get("messages"), list) or "input" in request)
-
-
-def wants_stream(path: str, request: Json) -> bool:
-    """Whether a request asks for a streamed answer: in its body, in its path (Gemini), or by default (Ollama)."""
-    asked = json_access.get(request, "stream")
-    if asked is True or ":streamGenerateContent" in path or ":streamRawPredict" in path:
-        return True
-    return asked is not False and path.partition("?")[0].rstrip("/").endswith("/api/chat")

@@ -39,7 +39,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class Conversation:
     """All of a request's conversation that concerns tools."""
 
     calls: tuple[EchoedCall, ...]
@@ -50,11 +50,11 @@ class History:
     """Whether the server keeps the conversation (`previous_response_id`, `conversation`, `item_reference`)."""
 
 
-def history(request: Json) -> History:
-    """Read a request's body. Shapes of all protocols are known by themselves."""
+def conversation(request: Json) -> Conversation:
+    """Read a request's body. The shapes of OpenAI, Anthropic, Gemini and Ollama are known by themselves."""
     entries = [entry for key in ("messages", "input", "contents") for entry in _entries(json_access.get(request, key))]
     kept = any(json_access.get(request, key) for key in ("previous_response_id", "conversation"))
-    return History(
+    return Conversation(
         tuple(call for entry in entries for call in _calls(entry)),
         tuple(result for entry in entries for result in _results(entry)),
         tuple(text for entry in entries if (text := _text(entry))),

@@ -1,4 +1,4 @@
-"""Which call an Anthropic content block or a Gemini part belongs to: where the protocol says call by call."""
+"""Which call a Gemini part belongs to, and arguments that are patched piece by piece (`partialArgs`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.open_call import OpenCall, known
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import Call, Fragment, Phase
@@ -16,79 +16,10 @@ from toolstream_core.wire import numbers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import Said, Seen
+    from toolstream_core.model import Said
 
-NOBODYS = 1 << 16
-"""The index from which on no answer has blocks: a delta there belongs to none, however few are open."""
-
-
-class AnthropicCalls(Calls):
-    """A `content_block_start` opens, also at an index in use; a start for the open call again goes on with it."""
-
-    def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
-        """`tools`: as for `Calls`."""
-        super().__init__(tools)
-        self._newest: dict[Seen[int], OpenCall] = {}
-        self._still_open: dict[int, OpenCall] = {}
-        """Calls that were started and not stopped, by their position."""
-        self._stopped_last: OpenCall | None = None
-        """The call that was stopped last, where no other block was stopped behind it."""
-
-    def conclude(self, said: Said) -> None:
-        """As `Calls.conclude`. The block that a limit cuts is stopped too, and is no less cut for that."""
-        super().conclude(said)
-        last = self._stopped_last
-        if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in said.finishes):
-            last.cut, last.over = True, False
-
-    def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
-        del event
-        if fragment.phase is Phase.CLOSE:
-            self._stopped_last = self._stopped(fragment)
-            return self._stopped_last
-        if fragment.phase is not Phase.MORE:
-            call = self._started_again(fragment) or self._open(fragment)
-        else:
-            call = self._newest.get(fragment.index) or self._elsewhere(fragment) or self._open(fragment)
-        if not self.overflowed:
-            self._newest[fragment.index] = call
-            if not call.closed and fragment.phase is not Phase.MORE:
-                self._still_open[call.position] = call
-        return call
-
-    def _stopped(self, fragment: Fragment) -> OpenCall | None:
-        call = self._newest.get(fragment.index)
-        return None if call is None or call.closed else call
-
-    def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
-        """Where a delta of an index that was never started belongs: to the one open call that lacks some, a guess.
-
-        Of several nobody can tell (claude-code "Content block not found"), and what begins other arguments than those
-        that have begun is of another call.
-        """
-        index = fragment.index
-        if len(self._still_open) != 1 or (isinstance(index, int) and index >= NOBODYS):
-            return None
-        call = next(iter(self._still_open.values()))
-        said = call.arguments
-        if said.whole or (not said.empty and said.restarted_by(fragment.arguments)):
-            return None
-        call.guessed = True
-        return call
-
-    def _started_again(self, fragment: Fragment) -> OpenCall | None:
-        """One block started twice: same index, same id, not stopped in between (ccx#183)."""
-        last = self._opened[-1] if self._opened else None
-        if last is None or last.closed or not known(fragment.id):
-            return None
-        return last if (last.index, last.id) == (fragment.index, fragment.id) else None
-
-    def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
-        if fragment.phase is Phase.CLOSE:
-            call.closed = call.over = True
-            self._still_open.pop(call.position, None)
-        elif isinstance(fragment.arguments, str):
-            call.start_input = fragment.arguments
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
+_MAX_LIST = 100_000
 
 
 class GeminiCalls(Calls):
@@ -142,15 +73,6 @@ class GeminiCalls(Calls):
             call.arguments, call.complete = numbers.dumps(self._partial[id(opened)]), True
         call.complete = call.complete and opened.over
         return call
-
-
-_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
-_MAX_LIST = 100_000
-
-
-def says_nothing(arguments: Seen[str]) -> bool:
-    """Whether a part's arguments are none: absent, or what stands in for them."""
-    return not isinstance(arguments, str) or arguments.strip() in {"", "{}", "null"}
 
 
 def patched(tree: Any, patches: Any) -> Any:

@@ -1,0 +1,50 @@
+"""What whole answers of several protocols are taken apart with, and put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.model import Call, Json
+
+type Payload = dict[str, Any]
+type Payloads = Sequence[Payload]
+
+
+def dictionary(value: Json) -> Payload:
+    """`value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def data_event(payload: Json) -> bytes:
+    """An SSE event without a name."""
+    return b"data: " + encoded(payload) + b"\n\n"
+
+
+def named_event(payload: Payload) -> bytes:
+    """An SSE event named by its `type`."""
+    return b"event: " + str(payload["type"]).encode() + b"\n" + data_event(payload)
+
+
+def add_texts(message: dict[str, Json], delta: Json) -> None:
+    """`content`, and what vendors say beside it: `reasoning`, `reasoning_content`, `refusal`."""
+    for key, piece in dictionary(delta).items():
+        if isinstance(piece, str) and piece and key != "role":
+            message[key] = message.get(key, "") + piece
+
+
+def merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:
+    """What the payloads say beside their deltas; the last word counts, but null is none."""
+    return {
+        key: value for payload in payloads for key, value in payload.items() if key not in leaving and value is not None
+    }
+
+
+def arguments_object(call: Call) -> Json:
+    """A call's arguments as an object; an empty one where they are none."""
+    return dictionary(parse(call.arguments.encode("utf-8", "surrogatepass")))

@@ -1,0 +1,22 @@
+"""The row of Anthropic Messages in the registry of protocols."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.anthropic.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.anthropic.request import AnthropicRequests
+from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
+from toolstream_core.protocols.protocol import WireProtocol
+
+ANTHROPIC: Final = WireProtocol(
+    name="anthropic",
+    package=__package__,
+    paths=re.compile(r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$"),
+    calls=AnthropicCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    requests=AnthropicRequests(),
+    id_prefix="toolu_",
+)

@@ -1,0 +1,74 @@
+"""Anthropic: a whole answer made a stream, and a stream made the whole answer that it amounts to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Kind
+from toolstream_core.protocols.answers import arguments_object, dictionary, named_event
+from toolstream_core.wire import json_access, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Payload, Payloads
+
+
+def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+    """https://docs.claude.com/en/docs/build-with-claude/streaming."""
+    del request
+    if answer.get("type") != "message":
+        return
+    begun = {**answer, "content": [], "stop_reason": None, "stop_sequence": None}
+    yield named_event({"type": "message_start", "message": begun})
+    for index, block in enumerate(json_access.items(answer.get("content"))):
+        if not isinstance(block, dict):
+            continue
+        start, delta = _block(block)
+        yield named_event({"type": "content_block_start", "index": index, "content_block": start})
+        if delta:
+            yield named_event({"type": "content_block_delta", "index": index, "delta": delta})
+        yield named_event({"type": "content_block_stop", "index": index})
+    said = {key: answer.get(key) for key in ("stop_reason", "stop_sequence")}
+    yield named_event({"type": "message_delta", "delta": said, "usage": answer.get("usage") or {"output_tokens": 0}})
+    yield named_event({"type": "message_stop"})
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """As `WireProtocol.assembled`."""
+    message: dict[str, Json] = {"id": "msg_saved", "type": "message", "role": "assistant"}
+    used: dict[str, Json] = {}
+    text = ""
+    for payload in payloads:
+        for part in (payload.get("message"), payload.get("delta")):
+            if isinstance(part, dict) and payload.get("type") in {"message_start", "message_delta"}:
+                message.update(part)
+                used.update(dictionary(part.get("usage")))
+        used.update(dictionary(payload.get("usage")))
+        piece = json_access.get(payload, "delta", "text")
+        text += piece if isinstance(piece, str) else ""
+    uses = [
+        {
+            "type": "server_tool_use" if call.kind is Kind.SERVER else "tool_use",
+            "id": call.id,
+            "name": call.name,
+            "input": arguments_object(call),
+        }
+        for call in calls
+    ]
+    return {**message, "content": [*([{"type": "text", "text": text}] if text else []), *uses], "usage": used}
+
+
+def _block(block: Payload) -> tuple[Payload, Payload | None]:
+    """What opens a content block, and what its one delta says."""
+    match block.get("type"):
+        case "text":
+            return {**block, "text": ""}, {"type": "text_delta", "text": block.get("text", "")}
+        case "thinking":
+            said = {"type": "thinking_delta", "thinking": block.get("thinking", "")}
+            return {**block, "thinking": ""}, said
+        case "tool_use" | "server_tool_use":
+            arguments = numbers.spaced(block.get("input", {}))
+            return {**block, "input": {}}, {"type": "input_json_delta", "partial_json": arguments}
+    return block, None

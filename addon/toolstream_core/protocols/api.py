@@ -1,0 +1,99 @@
+"""Where an API is reached, what it is asked, and how its clients are configured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.model import Json
+
+
+class Tool(NamedTuple):
+    """A tool on offer, in no protocol's words."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """A JSON Schema."""
+
+
+class Question(NamedTuple):
+    """A prompt for a model, and the tools on offer."""
+
+    model: str
+    prompt: str
+    tools: Sequence[Tool]
+    streamed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specification:
+    """The public description of a protocol."""
+
+    title: str
+    url: str
+    server_sent_events: bool = True
+    """Whether its streams are server-sent events, which a standard of their own describes."""
+
+
+class Api:
+    """The public address of an API, and requests to it."""
+
+    specification: ClassVar[Specification]
+    server: ClassVar[str]
+    """Scheme and host of the provider who defined the protocol."""
+    hosts: ClassVar[tuple[str, ...]] = ()
+    """Hosts that speak this protocol whatever the path."""
+    port: ClassVar[int | None] = None
+    """The port of a local server, where one is usual."""
+    prefix: ClassVar[str] = "/v1"
+    """What stands before the endpoint where a URL has no path."""
+    endpoint: ClassVar[str]
+    """The end of a request's path."""
+    key_variables: ClassVar[tuple[str, ...]]
+    """Environment variables that usually hold the key."""
+    base_path: ClassVar[str] = ""
+    """What clients want behind the host in their base URL."""
+    base_url_variables: ClassVar[tuple[str, ...]]
+    """Environment variables in which clients look for a base URL, the official one first."""
+
+    def path(self, given: str, model: str) -> str:
+        """The path to ask, for one that may end with the endpoint or lack it."""
+        del model
+        return given if given.endswith(self.endpoint) else f"{given or self.prefix}{self.endpoint}"
+
+    def path_and_model(self, given: str) -> tuple[str, str | None]:
+        """What of a path comes before that which depends on the model, and the model that the path names."""
+        return given, None
+
+    def url(self, base: str, query: list[tuple[str, str]], *, streamed: bool) -> tuple[str, list[tuple[str, str]]]:
+        """The address of a request and its query; `base` ends with what `path` gave."""
+        del streamed
+        return base, query
+
+    def key_headers(self, host: str, key: str | None) -> dict[str, str]:
+        """The headers that carry the key, and those that the protocol demands."""
+        if key is None:
+            return {}
+        return {"api-key": key} if host.endswith(".azure.com") else {"authorization": f"Bearer {key}"}
+
+    def public_url(self, model: str, *, streamed: bool, array: bool) -> str:
+        """The provider's own address of a request; `array`: whether the stream is a JSON array."""
+        del model, streamed, array
+        return f"{self.server}{self.prefix}{self.endpoint}"
+
+    def shortest_request(self, model: str, *, streamed: bool) -> Json:
+        """A request of the fewest fields."""
+        return {"model": model, "messages": [], "stream": streamed}
+
+    def request(self, question: Question) -> dict[str, Any]:
+        """The request's body."""
+        raise NotImplementedError
+
+
+def functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    """Tools as OpenAI's protocols name their parts."""
+    return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]

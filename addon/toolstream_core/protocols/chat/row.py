@@ -1,0 +1,21 @@
+"""The row of Chat Completions in the registry of protocols."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.chat.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.chat.request import ChatRequests
+from toolstream_core.protocols.chat.resolver import ChatCalls
+from toolstream_core.protocols.protocol import WireProtocol
+
+CHAT: Final = WireProtocol(
+    name="openai-chat",
+    package=__package__,
+    paths=re.compile(r"/chat/completions/?$"),
+    calls=ChatCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    requests=ChatRequests(),
+)

@@ -1,0 +1,69 @@
+"""Chat Completions: a whole answer made a stream, and a stream made the whole answer that it amounts to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.answers import add_texts, data_event, dictionary, merged
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Payload, Payloads
+
+
+def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+    """https://platform.openai.com/docs/api-reference/chat-streaming."""
+    head = {key: value for key, value in answer.items() if key not in {"choices", "usage", "object"}}
+    head["object"] = "chat.completion.chunk"
+
+    def chunk(index: int, delta: Json, finish: Json = None) -> bytes:
+        return data_event({**head, "choices": [{"index": index, "delta": delta, "finish_reason": finish}]})
+
+    choices = [choice for choice in json_access.items(answer.get("choices")) if isinstance(choice, dict)]
+    for at, choice in enumerate(choices):
+        index, message = choice.get("index", at), dictionary(choice.get("message"))
+        calls = json_access.items(message.get("tool_calls"))
+        yield chunk(index, {key: value for key, value in message.items() if key != "tool_calls"})
+        for place, call in enumerate(calls):
+            yield chunk(index, {"tool_calls": [{"index": place, **dictionary(call)}]})
+        yield chunk(index, {}, choice.get("finish_reason"))
+    if choices:
+        if json_access.get(request, "stream_options", "include_usage") is True and answer.get("usage"):
+            yield data_event({**head, "choices": [], "usage": answer["usage"]})
+        yield b"data: [DONE]\n\n"
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """As `WireProtocol.assembled`."""
+    messages: dict[int, dict[str, Json]] = {call.choice: {} for call in calls}
+    reasons: dict[int, Json] = {}
+    for payload in payloads:
+        for place, choice in enumerate(json_access.items(payload.get("choices"))):
+            number = json_access.integer(json_access.get(choice, "index"))
+            number = number if isinstance(number, int) else place
+            add_texts(messages.setdefault(number, {}), json_access.get(choice, "delta"))
+            reasons[number] = json_access.get(choice, "finish_reason") or reasons.get(number)
+    choices = [
+        {
+            "index": number,
+            "message": _chat_message(texts, [call for call in calls if call.choice == number]),
+            "logprobs": None,
+            "finish_reason": reasons.get(number) or None,
+        }
+        for number, texts in sorted(messages.items())
+    ]
+    head = {"id": "chatcmpl-saved", "created": 0, **merged(payloads, leaving=("choices", "obfuscation"))}
+    return {**head, "object": "chat.completion", "choices": choices}
+
+
+def _chat_message(texts: dict[str, Json], calls: Sequence[Call]) -> Json:
+    message = {"role": "assistant", "content": None, "refusal": None, **texts}
+    if calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in calls
+        ]
+    return message

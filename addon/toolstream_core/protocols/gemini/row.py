@@ -1,0 +1,23 @@
+"""The row of Gemini generateContent in the registry of protocols."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.gemini.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.gemini.request import GeminiRequests
+from toolstream_core.protocols.gemini.resolver import GeminiCalls
+from toolstream_core.protocols.protocol import WireProtocol
+
+GEMINI: Final = WireProtocol(
+    name="gemini",
+    package=__package__,
+    paths=re.compile(r":(?:streamGenerateContent|generateContent)$"),
+    calls=GeminiCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    requests=GeminiRequests(),
+    ends_with_finish=True,
+    reads_comments=False,
+)

@@ -1,0 +1,27 @@
+"""The protocols, one row each. The order is the order in which a stream of unknown path is tried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.anthropic.row import ANTHROPIC
+from toolstream_core.protocols.chat.row import CHAT
+from toolstream_core.protocols.gemini.row import GEMINI
+from toolstream_core.protocols.ollama.row import OLLAMA
+from toolstream_core.protocols.responses.row import RESPONSES
+
+if TYPE_CHECKING:
+    from toolstream_core.protocols.protocol import WireProtocol
+
+PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA)
+_BY_NAME: Final = {one.name: one for one in PROTOCOLS}
+
+
+def named(name: str) -> WireProtocol:
+    """The protocol of that name. Raises `KeyError` where there is none."""
+    return _BY_NAME[name]
+
+
+def claiming(path: str) -> WireProtocol | None:
+    """The protocol whose API a request path (with or without query) is one of, or `None`."""
+    return next((one for one in PROTOCOLS if one.claims(path)), None)

@@ -1,0 +1,111 @@
+"""What a request to an LLM asks for, in any protocol."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.registry import PROTOCOLS, claiming
+from toolstream_core.protocols.requests.requests import Requests
+from toolstream_core.wire import json_access
+from toolstream_core.wire.form import Form
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.protocol import WireProtocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request, by what decides which answer would fit it."""
+
+    dialect: str
+    """The protocol's name."""
+    model: str | None
+    form: Form
+    tools: frozenset[str]
+    """The names of the tools on offer."""
+    results: int
+    """How many tool results the messages hold: the turn of a tool-calling conversation."""
+    words: str
+    """What the user said last."""
+
+
+# Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`).
+_MODEL_IN_PATH = re.compile(r"/models/([^/:?]+):|/deployments/([^/?]+)/")
+# Requests with the same bodies that want something else, and a protocol that is not read.
+_OTHER = re.compile(r"token|embed|moderation|batch|rank|/v2/chat$", re.IGNORECASE)
+_COMMON = Requests()
+
+
+def read(path: str, request: Json) -> Asked | None:
+    """What a POST of `request` to `path` (with query) asks for; `None` where that is no completion."""
+    protocol = protocol_of(path, request)
+    if protocol is None:
+        return None
+    reader = protocol.requests
+    return Asked(
+        dialect=protocol.name,
+        model=model_of(path, request),
+        form=reader.form(path, request),
+        tools=frozenset(reader.tools(request)),
+        results=reader.results(request),
+        words=reader.words(request),
+    )
+
+
+def protocol_of(path: str, request: Json) -> WireProtocol | None:
+    """The protocol in which a POST of `request` to `path` asks for a completion; `None` where it does not."""
+    if not isinstance(request, dict):
+        return None
+    claimed = claiming(path)
+    if claimed is not None:
+        return claimed if claimed.requests.fits(request) else None
+    if _OTHER.search(path.partition("?")[0]):
+        return None
+    return next((one for one in reversed(PROTOCOLS) if one.requests.claims(request)), None)
+
+
+def reader_of(path: str, request: Json) -> Requests:
+    """What reads a request of this protocol; one that knows the common shapes where the protocol is not known."""
+    protocol = claiming(path) or protocol_of(path, request)
+    return _COMMON if protocol is None else protocol.requests
+
+
+def model_of(path: str, request: Json) -> str | None:
+    """The model asked for: the one in the body, else the one in the path."""
+    return model_in_body(request) or _model_in(path)
+
+
+def model_in_body(request: Json) -> str | None:
+    """The model that a request's body names, or `None` (Gemini names it in the path)."""
+    asked = json_access.get(request, "model")
+    return asked if asked and isinstance(asked, str) else None
+
+
+def results(path: str, request: Json) -> int:
+    """How many tool results the messages of a request hold."""
+    return reader_of(path, request).results(request)
+
+
+def wants_stream(path: str, request: Json) -> bool:
+    """Whether a request asks for a streamed answer: in its body, in its path (Gemini), or by default (Ollama)."""
+    claimed = claiming(path)
+    if json_access.get(request, "stream") is True:
+        return True
+    return claimed is not None and claimed.requests.form(path, request) is not Form.WHOLE
+
+
+def looks_like_llm(request: Json) -> bool:
+    """Whether a request body is one of an LLM API, whatever its path."""
+    if not isinstance(request, dict):
+        return False
+    if isinstance(request.get("contents"), list):
+        return True
+    return "model" in request and (isinstance(request.get("messages"), list) or "input" in request)
+
+
+def _model_in(path: str) -> str | None:
+    found = _MODEL_IN_PATH.search(path)
+    return found[1] or found[2] if found else None

@@ -1,0 +1,73 @@
+"""How one protocol's requests are read. Other protocols' requests differ from the common shapes in single methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.requests import conversation, mentions, tools, turns
+from toolstream_core.wire import json_access
+from toolstream_core.wire.form import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.requests.conversation import Conversation
+    from toolstream_core.protocols.requests.mentions import Mention
+
+
+class Requests:
+    """Reads requests. The methods know the shapes of OpenAI, Anthropic, Gemini and Ollama by themselves.
+
+    None of them raises, whatever the request is.
+    """
+
+    def fits(self, request: Mapping[str, Json]) -> bool:
+        """Whether a request to one of the protocol's paths asks for an answer of it."""
+        return isinstance(request.get("messages"), list)
+
+    def claims(self, request: Mapping[str, Json]) -> bool:
+        """Whether a request to an unknown path can only be the protocol's."""
+        del request
+        return False
+
+    def form(self, path: str, request: Json) -> Form:
+        """How the answer that is asked for is framed; `path` has its query."""
+        del path
+        return Form.EVENTS if json_access.get(request, "stream") is True else Form.WHOLE
+
+    def schemas(self, request: Json) -> dict[str, Json]:
+        """The JSON schema of the parameters of each tool on offer, by the tool's name."""
+        return tools.schemas(request)
+
+    def tools(self, request: Json) -> dict[str, bool]:
+        """The tools on offer by name, and whether each has required parameters."""
+        return {
+            name: bool(json_access.items(json_access.get(schema, "required")))
+            for name, schema in self.schemas(request).items()
+        }
+
+    def conversation(self, request: Json) -> Conversation:
+        """What the request says again of earlier answers, and the tools' results."""
+        return conversation.conversation(request)
+
+    def mentions(self, request: Json) -> Iterator[Mention]:
+        """Every call and every result of the conversation that has an id, in order."""
+        return mentions.mentions(request)
+
+    def earlier_ids(self, request: Json) -> frozenset[str]:
+        """The ids of the calls in the conversation so far."""
+        return tools.earlier_ids(request)
+
+    def results(self, request: Json) -> int:
+        """How many tool results the conversation holds."""
+        return turns.results(request)
+
+    def words(self, request: Json) -> str:
+        """What the user said last; `""` where that is not known."""
+        return turns.words(request)
+
+    def unstreamed(self, request: Json) -> Json:
+        """The same request for a whole answer; all else stays as it was."""
+        kept = {key: value for key, value in request.items() if key not in {"stream", "stream_options"}}
+        return {**kept, "stream": False}

@@ -1,0 +1,64 @@
+"""The turns of a conversation in the common shapes: tool results, and what the user said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Json
+
+
+def results(request: Json) -> int:
+    """How many tool results there are.
+
+    `tool` messages, `…_call_output` items, `tool_result` blocks, `functionResponse` parts.
+    """
+    return sum(1 for _ in _results(request))
+
+
+def words(request: Json) -> str:
+    """What the user said last; `""` where that is not known."""
+    prompt = json_access.get(request, "input")
+    if isinstance(prompt, str):
+        return prompt
+    for entry in reversed(list(_entries(request))):
+        if json_access.get(entry, "role") == "user" and (text := _text(entry)):
+            return text
+    return ""
+
+
+def _entries(request: Json) -> Iterator[Json]:
+    for key in ("messages", "input", "contents"):
+        yield from json_access.items(json_access.get(request, key))
+
+
+def _results(request: Json) -> Iterator[Json]:
+    for entry in _entries(request):
+        kind = json_access.get(entry, "type")
+        by_role = json_access.get(entry, "role") in ("tool", "function")
+        if by_role or (isinstance(kind, str) and kind.endswith("_call_output")):
+            yield entry
+            continue
+        for part in _parts(entry):
+            if json_access.get(part, "type") == "tool_result" or _has_response(part):
+                yield part
+
+
+def _parts(entry: Json) -> Iterator[Json]:
+    for key in ("content", "parts"):
+        yield from json_access.items(json_access.get(entry, key))
+
+
+def _has_response(part: Json) -> bool:
+    return any(isinstance(json_access.get(part, key), dict) for key in ("functionResponse", "function_response"))
+
+
+def _text(entry: Json) -> str:
+    content = json_access.get(entry, "content")
+    if isinstance(content, str):
+        return content
+    return "".join(text for part in _parts(entry) if isinstance(text := json_access.get(part, "text"), str))

@@ -1,0 +1,16 @@
+"""Errors as Responses says them.
+
+https://platform.openai.com/docs/api-reference/responses-streaming/error
+"""
+
+from toolstream_core.protocols.answers import named_event
+from toolstream_core.protocols.openai_errors import WORDS, body, not_saved
+from toolstream_core.protocols.provider_error import ErrorKind
+
+__all__ = ["body", "event", "not_saved"]
+
+
+def event(kind: ErrorKind, number: int) -> bytes:
+    """As `WireProtocol.error_event`."""
+    said = {"type": "error", "code": WORDS[kind], "message": kind.message, "param": None}
+    return named_event({**said, "sequence_number": number})

@@ -1,0 +1,21 @@
+"""The row of Responses in the registry of protocols."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.responses.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.responses.request import ResponsesRequests
+from toolstream_core.protocols.responses.resolver import ResponsesCalls
+
+RESPONSES: Final = WireProtocol(
+    name="openai-responses",
+    package=__package__,
+    paths=re.compile(r"/responses/?$"),
+    calls=ResponsesCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    requests=ResponsesRequests(),
+)

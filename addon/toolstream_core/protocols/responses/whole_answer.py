@@ -1,0 +1,77 @@
+"""Responses: a whole answer made a stream, and a stream made the whole answer that it amounts to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Kind
+from toolstream_core.protocols.answers import dictionary, named_event
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Payload, Payloads
+
+
+def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+    """https://platform.openai.com/docs/api-reference/responses-streaming."""
+    del request
+    if answer.get("object") != "response":
+        return
+    begun = {**answer, "status": "in_progress", "output": [], "usage": None}
+    said: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
+    for place, item in enumerate(json_access.items(answer.get("output"))):
+        if isinstance(item, dict):
+            said += _item_events(item, place)
+    kind = answer.get("status") if answer.get("status") in {"failed", "incomplete"} else "completed"
+    said.append({"type": f"response.{kind}", "response": answer})
+    for number, payload in enumerate(said):
+        yield named_event({**payload, "sequence_number": number})
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """As `WireProtocol.assembled`."""
+    said = [inner for payload in payloads if isinstance(inner := payload.get("response"), dict)]
+    response: dict[str, Json] = {"id": "resp_saved", "object": "response", **(said[-1] if said else {})}
+    if not response.get("output"):
+        deltas = (one for one in payloads if one.get("type") == "response.output_text.delta")
+        text = "".join(str(one.get("delta")) for one in deltas)
+        response["output"] = [*_output_message(text), *(_item(call) for call in calls)]
+    return response
+
+
+def _item_events(item: Payload, place: int) -> Iterator[Payload]:
+    """The events of one output item."""
+    where = {"item_id": item.get("id"), "output_index": place}
+    key = {"function_call": "arguments", "custom_tool_call": "input"}.get(str(item.get("type")))
+    opened = {**item, "status": "in_progress", **({key: ""} if key else {})}
+    if item.get("type") == "message":
+        opened["content"] = []
+    yield {"type": "response.output_item.added", "output_index": place, "item": opened}
+    if key:
+        kind = "response.function_call_arguments" if key == "arguments" else "response.custom_tool_call_input"
+        yield {"type": f"{kind}.delta", **where, "delta": item.get(key, "")}
+        yield {"type": f"{kind}.done", **where, key: item.get(key, "")}
+    for index, part in enumerate(json_access.items(item.get("content")) if item.get("type") == "message" else ()):
+        here = {**where, "content_index": index}
+        yield {"type": "response.content_part.added", **here, "part": {**dictionary(part), "text": ""}}
+        text = dictionary(part).get("text", "")
+        yield {"type": "response.output_text.delta", **here, "delta": text, "logprobs": []}
+        yield {"type": "response.output_text.done", **here, "text": text, "logprobs": []}
+        yield {"type": "response.content_part.done", **here, "part": part}
+    yield {"type": "response.output_item.done", "output_index": place, "item": item}
+
+
+def _output_message(text: str) -> list[Json]:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    message = {"id": "msg_saved", "type": "message", "role": "assistant", "status": "completed"}
+    return [{**message, "content": [part]}] if text else []
+
+
+def _item(call: Call) -> Json:
+    item = {"id": f"fc_saved_{call.position}", "call_id": call.id, "name": call.name, "status": "completed"}
+    if call.kind is Kind.CUSTOM:
+        return {**item, "type": "custom_tool_call", "input": call.arguments}
+    return {**item, "type": "function_call", "arguments": call.arguments}

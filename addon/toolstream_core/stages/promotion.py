@@ -1,0 +1,34 @@
+"""Calls that are text or never came, to be made: what each protocol is given for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Event
+    from toolstream_core.stages.leaks.scanner import Leaked
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+type Payload = dict[str, Any]
+
+
+class Promotion(NamedTuple):
+    """Calls that are to be made, and where."""
+
+    event: Event
+    """The event that says the finish: they come before it."""
+    calls: list[tuple[str, Leaked]]
+    """Each with an id."""
+    place: int
+    """The next free index of a call, content block or output item."""
+    writer: Writer
+
+    def finished(self, payload: Payload) -> Frame:
+        """The event that says the finish, as it came where it says `payload`."""
+        frame = self.event.frame
+        return frame if payload == frame.json else self.writer.rewrite(frame, payload)
+
+    def made(self, *payloads: Payload) -> list[Frame]:
+        """New events, each named by its `type`."""
+        return [self.writer.make(payload, self.event.frame.number, payload["type"]) for payload in payloads]

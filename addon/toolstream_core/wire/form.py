@@ -1,0 +1,21 @@
+"""How the body of an answer is framed."""
+
+import enum
+
+
+class Form(enum.StrEnum):
+    """How an answer's body is cut into events."""
+
+    WHOLE = "one JSON document"
+    EVENTS = "server-sent events"
+    LINES = "newline-delimited JSON"
+    ARRAY = "a streamed JSON array"
+
+
+CONTENT_TYPES = {
+    Form.WHOLE: "application/json",
+    Form.EVENTS: "text/event-stream",
+    Form.LINES: "application/x-ndjson",
+    Form.ARRAY: "application/json",
+}
+"""What the `content-type` header says of each."""
