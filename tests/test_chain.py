@@ -14,7 +14,9 @@ from toolstream_core.engine.chain import Chain
 from toolstream_core.engine.session import Body
 from toolstream_core.model import SILENCE, Event, Exchange, Said
 from toolstream_core.settings import SAFE, Settings
-from toolstream_core.stages.stage import Context, Mender, Stage
+from toolstream_core.stages.context import Context
+from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.stage import Stage
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:

@@ -12,24 +12,22 @@ from hypothesis import strategies as st
 
 from tests.tables import INJECTORS
 from toolstream_core.engine.fast_path import Courses
-from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import Body
+from toolstream_core.engine.sink import Sink
 from toolstream_core.engine.template import Likeness
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
-from toolstream_core.model import Exchange, Runs
+from toolstream_core.model import Exchange, Mended, Runs
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.inject.markup import MARKUP
-from toolstream_core.stages.stage import Mended
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.calls import Heard
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Event, Finding, Said
+    from toolstream_core.model import Event, Finding, Record, Said
     from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, object]

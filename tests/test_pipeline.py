@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 from toolstream_core.engine.pipeline import MANY, MAX_UNRECOGNISED, Pipeline
 from toolstream_core.engine.plan import Plan
-from toolstream_core.model import Event, Exchange, Observer
+from toolstream_core.model import Event, Exchange
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Passed
+    from toolstream_core.engine.observer import Observer
+    from toolstream_core.model import Mended, Passed
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.stages.stage import Mended
     from toolstream_core.wire.frame import Framer
 
 FLOWSRC = sorted((ROOT / "scripts" / "flowsrc").glob("*.txt"))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
     from toolstream_core.wire.frame import Frame
 
 pytestmark = needs_shared

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.engine.record import Record, Sink, runs_on_client
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Call, Event, Exchange, Kind, Said
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import Call, Event, Exchange, Kind, Record, Said
+from toolstream_core.model.record import runs_on_client
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

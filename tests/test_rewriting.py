@@ -13,7 +13,7 @@ from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMI
 from toolstream_core.engine.chain import Chain
 from toolstream_core.engine.fast_path import Courses
 from toolstream_core.engine.quiet_frames import Hush
-from toolstream_core.engine.record import Reader
+from toolstream_core.engine.record_builder import Reader
 from toolstream_core.engine.session import Body, read_body
 from toolstream_core.protocols.chat.repair.repairer import ChatMender
 from toolstream_core.protocols.chat.resolver import ChatCalls

@@ -13,7 +13,7 @@ from toolstream_core.engine.session import Body, read_body
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
 
 PATTERNS = patterns()
 SLUGS = (FOLDER / "SLUGS").read_text(encoding="utf-8").split()

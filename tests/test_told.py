@@ -12,8 +12,8 @@ from tests.defects.driven import exchange, lines, sse
 from tests.defects.healthy import Healthy, streams
 from tests.tables import INJECTORS
 from tests.test_real_streams import TYPES
-from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import Body
+from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import Exchange
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
 
 HEALTHY = streams()
 MENDED = Settings(SAFE)

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Finding
+    from toolstream_core.model import Finding, Record
 
 GOOD = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
 CUT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'

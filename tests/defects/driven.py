@@ -14,8 +14,7 @@ from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import Exchange, Record
 
 type Payload = dict[str, Any]
 

@@ -10,7 +10,7 @@ from toolstream_core.model import Exchange
 from toolstream_core.wire.frame import MAX_FRAME
 
 if TYPE_CHECKING:
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
 
 TEXT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
 CALL = (

@@ -28,7 +28,7 @@ from toolstream_core.settings import NOTHING, SAFE, Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
     from toolstream_core.stages.stage import Stage
 
 HEALTHY = streams()

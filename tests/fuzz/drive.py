@@ -6,16 +6,15 @@ import random
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import Body
+from toolstream_core.engine.sink import Sink
 from toolstream_core.settings import NOTHING, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.fuzz.case import Case
-    from toolstream_core.engine.record import Record
-    from toolstream_core.stages.stage import Mended
+    from toolstream_core.model import Mended, Record
 
 BYTEWISE = 3000
 """Bytes of a body up to which it may also be cut into single bytes."""

@@ -9,8 +9,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.drive import Run
 from tests.fuzz.laws import LAWS, Seen
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Finding, Severity
-from toolstream_core.stages.stage import Mended
+from toolstream_core.model import Finding, Mended, Severity
 
 CHAT, RESPONSES, ANTHROPIC = (
     next(one for one in streams() if one.dialect == dialect and one.name == "fragments of two")

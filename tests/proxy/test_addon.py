@@ -14,7 +14,7 @@ from mitmproxy.test import taddons
 
 from tests.conftest import ROOT
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
-from toolstream_core.engine.record import Sink
+from toolstream_core.engine.sink import Sink
 from toolstream_core.proxy.addon import ToolstreamAddon
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
 
 
 @pytest.fixture

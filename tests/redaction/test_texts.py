@@ -19,7 +19,7 @@ from toolstream_core.model import Exchange
 from toolstream_core.redaction import BodyRedactor, Redaction, TextMode, redacted_body
 
 if TYPE_CHECKING:
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 MODES = (TextMode.MASK, TextMode.SHAPE)

@@ -10,7 +10,8 @@ from toolstream_core.model import Exchange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.engine.record import Record, Sink
+    from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Record
 
 HEAD = b'data: {"object":"chat.completion.chunk","model":"glm","choices":[{"index":0,"delta":'
 TAIL = b',"finish_reason":null}]}\n\n'

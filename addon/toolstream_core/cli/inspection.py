@@ -6,8 +6,8 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import read_body
+from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Severity
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import word
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.cli.printer import Printer
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Finding
+    from toolstream_core.model import Finding, Record
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.sources.saved import Saved
 

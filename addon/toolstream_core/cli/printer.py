@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from toolstream_core.engine.record import Record, Sink
-    from toolstream_core.model import Exchange
+    from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Exchange, Record
     from toolstream_core.report.paint import Paint
 
     type Write = Callable[[str], None]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from toolstream_core.cli.main import version
 from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
-from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import read_body
+from toolstream_core.engine.sink import Sink
 from toolstream_core.sources.files import Kind, begun
 from toolstream_core.sources.saved import UnreadableError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspect import request_file
-from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import Body
+from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import printable, word
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Json
+    from toolstream_core.model import Json, Mended, Record
     from toolstream_core.settings import Settings
     from toolstream_core.sources.saved import Saved
-    from toolstream_core.stages.stage import Mended
 
 DONE, UNREADABLE = 0, 2
 """Exit codes."""

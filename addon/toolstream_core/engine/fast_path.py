@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.engine.plan import Plan, never
 from toolstream_core.engine.quiet_frames import Hush
 from toolstream_core.engine.skipped_run import ALIKE, MANY, Course, way_of
-from toolstream_core.model import Event
-from toolstream_core.stages.stage import Mended
+from toolstream_core.model import Event, Mended
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:

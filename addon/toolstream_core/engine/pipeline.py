@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.engine.chain import Breaking, Chain
+    from toolstream_core.engine.observer import Observer
     from toolstream_core.engine.plan import Begin
-    from toolstream_core.model import Exchange, Json, Observer, Said
+    from toolstream_core.model import Exchange, Json, Said
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Frame, Framer
 

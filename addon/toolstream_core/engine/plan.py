@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard
     from toolstream_core.engine.chain import Breaking, Chain
-    from toolstream_core.model import Observer
+    from toolstream_core.engine.observer import Observer
+    from toolstream_core.model import Mended
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.stages.stage import Mended
     from toolstream_core.wire.frame import Framer
 
 

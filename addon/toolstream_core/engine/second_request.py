@@ -17,8 +17,7 @@ from toolstream_core.wire.write import SseWriter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Call, Exchange, Json
+    from toolstream_core.model import Call, Exchange, Json, Record
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.answer_ids import AnswerIds
     from toolstream_core.transit import Ask

@@ -11,26 +11,28 @@ from toolstream_core.defects.leak import LEAK
 from toolstream_core.engine.chain import Breaking, Chain, Hear, hearing
 from toolstream_core.engine.pipeline import Pipeline
 from toolstream_core.engine.plan import Plan
-from toolstream_core.engine.record import Reader
+from toolstream_core.engine.record_builder import Reader
 from toolstream_core.engine.rewriting import Rewriter
 from toolstream_core.faults.picker import Picker
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.settings import NOTHING, PARTS, SAFE, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.audited import Audited
+from toolstream_core.stages.context import Context, nobody
 from toolstream_core.stages.leaks import marks
 from toolstream_core.stages.repair.leaked_calls import LeakMender
-from toolstream_core.stages.stage import Audited, Context, nobody
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.write import SseWriter, Unwritten, writer_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.engine.record import Record, Sink
-    from toolstream_core.model import Exchange, Finding
+    from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Exchange, Finding, Mended, Record
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.stages.stage import Mended, Mender, Stage
+    from toolstream_core.stages.repair.repairer import Mender
+    from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.frame import Framer
 
 

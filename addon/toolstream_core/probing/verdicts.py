@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from toolstream_core.engine.record import runs_on_client
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Exchange, Finding, Severity
+from toolstream_core.model.record import runs_on_client
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Call, Json
+    from toolstream_core.model import Call, Json, Record
     from toolstream_core.probing.asking import Answer
 
 _FAILED = 400

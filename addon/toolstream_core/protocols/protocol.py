@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.stages.inject.injector import Planter
     from toolstream_core.stages.promotion import Promotion
-    from toolstream_core.stages.stage import Mender, Stage
+    from toolstream_core.stages.repair.repairer import Mender
+    from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.frame import Frame
 
 # A protocol is a folder. Its row names what reads a stream; all else lies in modules whose names are the same in

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from mitmproxy.addonmanager import Loader
 
-    from toolstream_core.engine.record import Sink
+    from toolstream_core.engine.sink import Sink
     from toolstream_core.protocols.protocol import WireProtocol
 
     type Listeners = Callable[[Watch], Sequence[Sink]]

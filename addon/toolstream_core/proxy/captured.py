@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
     from toolstream_core.proxy.capture.recording import Recording
 
 

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.engine.record import Reader, Record, Sink
+    from toolstream_core.engine.record_builder import Reader
+    from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.picker import Picker
-    from toolstream_core.model import Json
+    from toolstream_core.model import Json, Record
     from toolstream_core.protocols.protocol import WireProtocol
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Call, Finding
+    from toolstream_core.model import Call, Finding, Record
 
 VERSION: Final = 1
 

@@ -6,7 +6,7 @@ import json
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.engine.record import Sink
+from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
 from toolstream_core.report.jsonform import finding_object, record_object
 
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import Heard
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Event, Finding, Json, Said
-    from toolstream_core.stages.stage import Mended
+    from toolstream_core.model import Event, Finding, Json, Mended, Record, Said
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _UNWANTED = ',"as_wanted":false'

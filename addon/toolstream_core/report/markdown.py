@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Call, Finding, Fragment, Json
+    from toolstream_core.model import Call, Finding, Fragment, Json, Record
     from toolstream_core.report.readings import ReadCall
     from toolstream_core.wire.frame import Frame
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.record import Sink
+from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Kind, Phase, Severity
 from toolstream_core.report.paint import plain, printable, quoted, word
 
@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
     from toolstream_core.calls import Heard
-    from toolstream_core.engine.record import Injected, Record
-    from toolstream_core.model import Call, Event, Finding, Said, Seen
+    from toolstream_core.model import Call, Event, Finding, Injected, Mended, Record, Said, Seen
     from toolstream_core.report.paint import Paint
-    from toolstream_core.stages.stage import Mended
 
 MAX_FRAGMENT = 160
 """Characters of one fragment that a line shows."""

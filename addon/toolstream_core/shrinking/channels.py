@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.engine.record import Sink
 from toolstream_core.engine.session import read_body
+from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Phase
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.shrinking.tree import nodes

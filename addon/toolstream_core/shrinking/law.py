@@ -15,8 +15,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Json
+    from toolstream_core.model import Json, Record
     from toolstream_core.shrinking.candidate import Candidate, Turn
     from toolstream_core.wire.frame import Frame
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.engine.record import Record
-    from toolstream_core.model import Call, Finding, Said
+    from toolstream_core.model import Call, Finding, Record, Said
     from toolstream_core.wire.frame import Frame
 
 # Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.model import ABSENT, Absent, Json
 from toolstream_core.wire import numbers
+from toolstream_core.wire.json_value import ABSENT, Absent, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_FRAME = 8 * 1024 * 1024
 """Bytes of one frame above which it goes through unread."""
@@ -76,3 +79,8 @@ class Framer(Protocol):
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that `chunk` completes; `b""` is the end and gives what is left."""
         ...
+
+
+def joined(frames: Iterable[Frame]) -> bytes:
+    """The bytes of frames, one behind the other."""
+    return b"".join(frame.raw for frame in frames)

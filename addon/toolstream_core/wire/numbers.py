@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolstream_core.model import Json
+    from toolstream_core.wire.json_value import Json
 
 # Python's floats hold seventeen digits, and what it writes for one is the shortest text that means it. Nearly every
 # number on this wire is written so, or is an integer; any other is read as `Written`. Python's encoder asks no

@@ -11,8 +11,8 @@ from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
     from toolstream_core.wire.frame import Framer
+    from toolstream_core.wire.json_value import Json
 
 
 def encoded(payload: Json) -> bytes:

@@ -6,8 +6,7 @@ import pytest
 from mitmproxy.test import tutils
 
 from tests.proxy.flows import llm_flow
-from toolstream_core.engine.record import Record
-from toolstream_core.model import Finding, Severity
+from toolstream_core.model import Finding, Record, Severity
 from toolstream_core.proxy.capture.draft import Ending
 from toolstream_core.proxy.capture.when import When, is_kept
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard
     from toolstream_core.model import Event, Json
+    from toolstream_core.stages.context import Context
     from toolstream_core.stages.inject.injector import Planter
-    from toolstream_core.stages.stage import Context
     from toolstream_core.wire.frame import Frame
 
 type Change = Callable[[Context, Piece], Payload | None]

@@ -21,8 +21,8 @@ from toolstream_core.defects.identity import (
 from toolstream_core.protocols.gemini.edit import Payload, Piece, Place, edited, pieces
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
+from toolstream_core.stages.repair.repairer import Mender
 from toolstream_core.stages.repair.sse import SseMender
-from toolstream_core.stages.stage import Context, Mender
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard
     from toolstream_core.model import Event, Json
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 # A part with a name and no arguments may be followed by a nameless part with them (vscode-unify-chat-provider#48).

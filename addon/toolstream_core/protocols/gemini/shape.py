@@ -20,13 +20,14 @@ from toolstream_core.protocols.gemini.edit import (
 )
 from toolstream_core.protocols.gemini.resolver import patched
 from toolstream_core.stages.shape import sse
-from toolstream_core.stages.stage import Context, Stage
+from toolstream_core.stages.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import Heard
     from toolstream_core.model import Event, Json
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 

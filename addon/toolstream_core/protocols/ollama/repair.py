@@ -14,7 +14,7 @@ from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_I
 from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, out_of_done, with_calls
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
-from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.stages.repair.repairer import Mender
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Fragment
+    from toolstream_core.stages.context import Context
 
 _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 

@@ -9,7 +9,7 @@ from toolstream_core.stages.shape import sse
 from toolstream_core.stages.shape.small_fragments import Scattered
 from toolstream_core.stages.shape.whole_calls import Gathered
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
-from toolstream_core.stages.stage import Context, Stage
+from toolstream_core.stages.stage import Stage
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Json, Said
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 _DELTA = "response.function_call_arguments.delta"

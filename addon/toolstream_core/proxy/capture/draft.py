@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
     from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.folder import Folder
     from toolstream_core.redaction import Redaction

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
     from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.draft import Draft
     from toolstream_core.proxy.capture.worker import Worker

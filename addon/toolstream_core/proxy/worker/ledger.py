@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.engine.record import Sink
+from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
 from toolstream_core.proxy.gate import AGAIN
 from toolstream_core.proxy.replay import REPLAY
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.engine.record import Record
+    from toolstream_core.model import Record
     from toolstream_core.proxy.watch import Watch
 
 MAX_LINES = 2000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.stages.stage import Context, Stage
+from toolstream_core.stages.context import Context
+from toolstream_core.stages.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

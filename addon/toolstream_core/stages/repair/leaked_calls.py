@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.leak import LEAKED_TWICE
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
 from toolstream_core.stages.promotion import Promotion
-from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.stages.repair.repairer import Mender
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Json
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 # A call is made of text only where the answer's finish comes: until then it may still be made properly, and would be

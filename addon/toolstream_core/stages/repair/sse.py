@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
-from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.stages.repair.repairer import Mender
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Said
+    from toolstream_core.stages.context import Context
 
 # A keep-alive as data is no JSON, on which the clients that parse every event's data stop. As a comment it still
 # keeps the connection alive, and no reader dispatches it. An event whose name alone says something (`event: error`

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.stages.stage import Context, Stage
+from toolstream_core.stages.stage import Stage
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard
     from toolstream_core.model import Event
+    from toolstream_core.stages.context import Context
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _SPACED = re.compile(rb"(\A|[\r\n])(data|event|id|retry): (?! )")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
-from toolstream_core.stages.stage import Context, Stage
+from toolstream_core.stages.stage import Stage
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Json, Said
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 MAX_HELD: Final = 16 * 1024 * 1024

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
     from toolstream_core.protocols.anthropic.repair.client_block import Block
-    from toolstream_core.stages.stage import Context
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 # The client gets blocks one after the other, each at the next place, whatever indexes the wire gives them. So every

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event
     from toolstream_core.protocols.anthropic.repair.held import Queue
-    from toolstream_core.stages.stage import Context
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 # A block that starts while the one before it is still being written waits, with all its events, until that one has

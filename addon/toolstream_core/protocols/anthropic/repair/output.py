@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.protocols.anthropic.resolver import NOBODYS
-from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.stages.repair.repairer import Mender
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.anthropic.repair.client_block import Block
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 NAMED: Final = frozenset(

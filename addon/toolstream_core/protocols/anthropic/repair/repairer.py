@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Json, Passed
-    from toolstream_core.stages.stage import Context
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 _ENDS_DELTA: Final = frozenset({"content_block_start", "content_block_stop", "message_delta", "message_stop", "error"})

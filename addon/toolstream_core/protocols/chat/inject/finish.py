@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
+    from toolstream_core.stages.context import Context
     from toolstream_core.stages.inject.injector import Pick, Planter
-    from toolstream_core.stages.stage import Context
     from toolstream_core.wire.frame import Frame
 
 

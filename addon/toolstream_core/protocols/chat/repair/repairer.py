@@ -17,7 +17,7 @@ from toolstream_core.protocols.chat.repair.output import Departures
 from toolstream_core.protocols.chat.repair.state import Choice, Part, Waiting
 from toolstream_core.protocols.chat.repair.stream_id import Pin
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.stages.repair.repairer import Mender
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Fragment, Json, Passed, Phase
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 # An event goes through two phases. On arrival its fragments are judged against what came before (`_heard`), and each

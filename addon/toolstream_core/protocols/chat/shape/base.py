@@ -14,13 +14,14 @@ from toolstream_core.protocols.chat.edit import (
     with_entries,
     without_ending,
 )
-from toolstream_core.stages.stage import Context, Stage
+from toolstream_core.stages.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.calls import Heard
     from toolstream_core.model import Event, Json
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 

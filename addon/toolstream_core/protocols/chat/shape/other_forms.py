@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard
     from toolstream_core.model import Event, Json
-    from toolstream_core.stages.stage import Context
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 # The legacy `function_call`, a whole `message` in a chunk, entries without `function`. They go on as they came, all

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard
     from toolstream_core.model import Event, Said
-    from toolstream_core.stages.stage import Context
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 

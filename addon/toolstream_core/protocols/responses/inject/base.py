@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import Heard, OpenCall
     from toolstream_core.model import Event, Json, Passed
+    from toolstream_core.stages.context import Context
     from toolstream_core.stages.inject.injector import Planter
-    from toolstream_core.stages.stage import Context
     from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, Any]

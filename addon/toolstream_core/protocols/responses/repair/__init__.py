@@ -8,6 +8,6 @@ from toolstream_core.protocols.responses.repair.repairer import ResponsesMender
 from toolstream_core.stages.repair.sse import SseMender
 
 if TYPE_CHECKING:
-    from toolstream_core.stages.stage import Mender
+    from toolstream_core.stages.repair.repairer import Mender
 
 REPAIRS: Final[tuple[type[Mender], ...]] = (SseMender, ResponsesMender)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.identity import Identity
-    from toolstream_core.stages.stage import Context
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 MAX_KEPT = 8 * 1024 * 1024

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
-from toolstream_core.stages.stage import Context, Mender
+from toolstream_core.stages.repair.repairer import Mender
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.held import Held
+    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 _UNREAD: Final = ("response.output_text.delta", "response.reasoning")

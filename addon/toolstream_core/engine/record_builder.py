@@ -1,12 +1,11 @@
-"""What one answer was: the one record that every report prints, and the observer that gathers it."""
+"""Gathers the record of one answer as its events come."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from toolstream_core.calls import Heard
-from toolstream_core.model import Call, Exchange, Finding, Kind, Said
+from toolstream_core.model import Call, Exchange, Finding, Injected, Note, Record, Said
 from toolstream_core.protocols.requests.asked import model_in_body
 from toolstream_core.stages import stream_checks
 
@@ -14,93 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import OpenCall
+    from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.picker import Picker
-    from toolstream_core.model import Event, Passed
+    from toolstream_core.model import Event, Mended, Passed
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.stages.stage import Mended
 
 MAX_FINDINGS = 1000
 """Findings of one answer that are kept; more of the same help nobody."""
-
-
-class Note(NamedTuple):
-    """What was done to an answer beside its events, or could not be done."""
-
-    name: str
-    """Of the defect or the shape that it was done for."""
-    message: str
-
-
-class Injected(NamedTuple):
-    """A fault that was aimed at an answer."""
-
-    spec: str
-    drawn: int
-    """How many calls, or streams, were drawn to be hit."""
-    changes: int
-    """How many changes were made: none, where the fault found nothing to act on."""
-
-
-@dataclass(slots=True)
-class Record:
-    """One answer, streamed or whole. Shape of its JSON: `docs/inspect.schema.json`."""
-
-    source: str
-    dialect: str
-    host: str
-    model: str | None
-    streamed: bool = True
-    events: int = 0
-    """Frames that carry data, `[DONE]` among them."""
-    bytes: int = 0
-    """Decoded bytes of the body."""
-    finish: list[str] = field(default_factory=list)
-    """Finish reasons in order of appearance, one entry for each time one was said."""
-    ended: bool = False
-    """Whether the protocol's own end was seen: a finish reason or the terminal event."""
-    broken: str | None = None
-    """How the connection broke before the body's end, where it did."""
-    error: str | None = None
-    """The first in-band error."""
-    calls: list[Call] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    mended: int = 0
-    """Events that were rewritten for the client."""
-    changes: list[str] = field(default_factory=list)
-    """Names of the defects and shapes for which they were, in order of appearance."""
-    notes: list[Note] = field(default_factory=list)
-    faults: list[Injected] = field(default_factory=list)
-    """What was done to break it on purpose."""
-
-
-class Sink:
-    """Is told of an answer as it comes; a sink takes up what it wants to hear."""
-
-    live = False
-    """Whether it wants to be told of the events; every sink is told of the end."""
-    each = False
-    """Whether it wants frames that say nothing one by one, not several at once."""
-
-    def quiet(self, first: int, frames: int, size: int) -> None:
-        """So many frames from number `first` on, of `size` bytes, without anything that concerns tool calls."""
-
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
-        """An event that says something, with its fragments resolved."""
-
-    def goes_by(self, event: Event, told: Sequence[Heard], change: Mended | None) -> None:
-        """An event that is as the one told last but for its arguments, and what it becomes if it is changed."""
-        self.heard(event, event.said, told)
-        if change is not None:
-            self.mended(change)
-
-    def found(self, finding: Finding) -> None:
-        """Something is wrong with the event that was told last, or shows in it."""
-
-    def mended(self, mended: Mended) -> None:
-        """An event was rewritten for the client."""
-
-    def ended(self, record: Record) -> None:
-        """The answer is over."""
 
 
 class Reader:
@@ -230,8 +149,3 @@ class Reader:
         for sink in self._live:
             sink.heard(event, said, told)
         self._framing.with_data(event.frame, said)
-
-
-def runs_on_client(call: Call) -> bool:
-    """Whether the client runs `call` and so must understand it."""
-    return call.kind is not Kind.SERVER

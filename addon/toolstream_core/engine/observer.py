@@ -1,0 +1,35 @@
+"""What an observer of a stream is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Event, Mended, Passed
+
+
+class Observer(Protocol):
+    """Sees every event and changes nothing."""
+
+    def __call__(self, event: Event) -> None:
+        """An event that may say something."""
+        ...
+
+    each: bool
+    """Whether it wants to see every single frame, those that say nothing too."""
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """So many frames from number `first` on, of `size` bytes, that say nothing of calls, finish, error or end."""
+        ...
+
+    def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
+        """An event that brings plain text of `call`'s arguments, and what it becomes if it is changed.
+
+        Only where somebody wants to see each one; `went_by` counts it.
+        """
+        ...
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """Events that brought plain text of `call`'s arguments."""
+        ...

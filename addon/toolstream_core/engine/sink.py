@@ -1,0 +1,41 @@
+"""What is told of an answer, as it comes and when it is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import Heard
+    from toolstream_core.model import Event, Finding, Mended, Record, Said
+
+
+class Sink:
+    """Is told of an answer as it comes; a sink takes up what it wants to hear."""
+
+    live = False
+    """Whether it wants to be told of the events; every sink is told of the end."""
+    each = False
+    """Whether it wants frames that say nothing one by one, not several at once."""
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        """So many frames from number `first` on, of `size` bytes, without anything that concerns tool calls."""
+
+    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        """An event that says something, with its fragments resolved."""
+
+    def goes_by(self, event: Event, told: Sequence[Heard], change: Mended | None) -> None:
+        """An event that is as the one told last but for its arguments, and what it becomes if it is changed."""
+        self.heard(event, event.said, told)
+        if change is not None:
+            self.mended(change)
+
+    def found(self, finding: Finding) -> None:
+        """Something is wrong with the event that was told last, or shows in it."""
+
+    def mended(self, mended: Mended) -> None:
+        """An event was rewritten for the client."""
+
+    def ended(self, record: Record) -> None:
+        """The answer is over."""

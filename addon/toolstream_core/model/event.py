@@ -1,0 +1,30 @@
+"""A frame and what it means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.model.fragment import Said
+    from toolstream_core.wire.frame import Frame
+
+
+class Event:
+    """A frame and, derived on demand, what it means. A stage that wants another event makes another frame."""
+
+    __slots__ = ("_read", "_said", "frame")
+
+    def __init__(self, frame: Frame, read: Callable[[Frame], Said], said: Said | None = None) -> None:
+        """`read` is the dialect's reader, which never raises; `said` is what the frame says, where that is known."""
+        self.frame = frame
+        self._read = read
+        self._said = said
+
+    @property
+    def said(self) -> Said:
+        """What the frame says, read once."""
+        if self._said is None:
+            self._said = self._read(self.frame)
+        return self._said

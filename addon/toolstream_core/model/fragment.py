@@ -1,0 +1,87 @@
+"""What one event of a stream says of tool calls, as seen."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.wire.json_value import ABSENT
+
+if TYPE_CHECKING:
+    from toolstream_core.wire.json_value import Seen
+
+
+class Phase(enum.StrEnum):
+    """Where in its protocol's life of a call a fragment stands."""
+
+    OPEN = "open"
+    """Announces a call (`output_item.added`, `content_block_start`)."""
+    MORE = "more"
+    """A delta."""
+    ARGUMENTS = "arguments"
+    """Says the whole arguments once more (`function_call_arguments.done`)."""
+    CLOSE = "close"
+    """Closes the call, perhaps saying it whole (`output_item.done`, `content_block_stop`)."""
+    WHOLE = "whole"
+    """Says a call that may never have been streamed (`message.tool_calls`, `response.completed`)."""
+
+
+class Kind(enum.StrEnum):
+    """Who runs a call, and what its arguments are."""
+
+    FUNCTION = "function"
+    """The client runs it; arguments are JSON text."""
+    CUSTOM = "custom"
+    """The client runs it; arguments are free text (Responses `custom_tool_call`)."""
+    SERVER = "server"
+    """The provider runs it (Anthropic `server_tool_use`, Responses `web_search_call`)."""
+
+
+class Fragment(NamedTuple):
+    """One tool-call entry of one event, as seen. A tuple because one is made for every delta."""
+
+    choice: int = 0
+    index: Seen[int] = ABSENT  # type: ignore[assignment]  # a tuple has a method of this name
+    """The protocol's place of the call: `index`, `output_index`, content block index."""
+    id: Seen[str] = ABSENT
+    """The id that the client answers to: `id`, `call_id`."""
+    item_id: Seen[str] = ABSENT
+    """A second id that only the stream uses (Responses `item_id`)."""
+    name: Seen[str] = ABSENT
+    arguments: Seen[str] = ABSENT
+    """Argument text; an object on the wire is its JSON text here."""
+    type: Seen[str] = ABSENT
+    phase: Phase = Phase.MORE
+    kind: Kind = Kind.FUNCTION
+    as_wanted: bool = True
+    """Whether the entry came in the form that the protocol wants: in a list, arguments as text, index a number."""
+    cut: bool = False
+    """Whether it says itself that the call was cut off (`status` of a Responses item)."""
+
+
+class Finish(NamedTuple):
+    """A finish reason as seen: `finish_reason`, `stop_reason`, `status`, `finishReason`."""
+
+    choice: int
+    reason: str
+    """Perhaps `""`, which some servers send while the turn goes on."""
+
+
+class Said(NamedTuple):
+    """What one event says that matters to tool calls."""
+
+    fragments: tuple[Fragment, ...] = ()
+    finishes: tuple[Finish, ...] = ()
+    text: str = ""
+    """Visible text, of all choices."""
+    model: str | None = None
+    error: str | None = None
+    """An in-band error, as text."""
+    end: bool = False
+    """Nothing of this answer follows (`[DONE]`, `message_stop`, `response.completed`)."""
+    thought: str = ""
+    """Reasoning that is shown, of all choices."""
+
+
+SILENCE: Final = Said()
+"""What a frame says that concerns no tool call, finish, error or end."""

@@ -1,0 +1,79 @@
+"""Keeps a record of what a shape or a fault changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Mended
+from toolstream_core.stages.stage import Stage
+from toolstream_core.wire.frame import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.model import Event, Passed
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+
+class Audited(Stage):
+    """A shape or a fault, with a record of what it changes."""
+
+    def __init__(self, context: Context, inner: Stage, kind: str, name: str) -> None:
+        """`kind` and `name` as in `Mended`."""
+        super().__init__(context)
+        self._inner = inner
+        self._kind = kind
+        self._name = name
+        self._held: list[Frame] = []
+        self._last: list[Frame] = []
+        """The body's last event, which lacks its end, and what is held comes before it."""
+        self.each = inner.each
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """As `Stage.take`."""
+        frames = self._apart(self._inner.take(event, heard))
+        if not self._held and len(frames) == 1 and frames[0] is event.frame:
+            return frames
+        self._held.append(event.frame)
+        if event.frame.trailing and self._inner.holding:
+            self._last = frames
+        elif frames or not self._inner.holding:
+            self._told(event.frame.number, frames)
+        return frames
+
+    def minds(self, call: OpenCall) -> bool:
+        """As `Stage.minds`."""
+        return bool(self._held) or self._inner.minds(call)
+
+    def went_by(self, call: OpenCall, passed: Passed) -> None:
+        """As `Stage.went_by`."""
+        self._inner.went_by(call, passed)
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """As `Stage.end`."""
+        frames = list(self._inner.end(clean=clean))
+        if frames or self._held:
+            self._told((frames or self._held)[-1].number, [*frames, *self._last])
+        return frames
+
+    def release(self) -> Iterable[Frame]:
+        """As `Stage.release`."""
+        return self._inner.release()
+
+    @property
+    def holding(self) -> bool:
+        """As `Stage.holding`."""
+        return self._inner.holding
+
+    def _apart(self, frames: Iterable[Frame]) -> list[Frame]:
+        """Frames of which none is joined to the one behind it, where they stand for an event that lacks its end."""
+        out = list(frames)
+        return [*map(self._context.writer.ended, out[:-1]), *out[-1:]]
+
+    def _told(self, number: int, frames: list[Frame]) -> None:
+        before, self._held = self._held, []
+        change = Mended((self._name,), number, joined(before), joined(frames), self._kind)
+        if change.before != change.after:
+            self._context.mended(change)

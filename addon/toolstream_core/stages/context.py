@@ -1,0 +1,58 @@
+"""What is known of a stream that is rewritten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.wire import json_access
+from toolstream_core.wire.write import SseWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from toolstream_core.model import Exchange, Finding, Json, Mended
+    from toolstream_core.stages.promotion import Promotion
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+
+def nobody(told: object) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass
+class Context:
+    """What is known of a stream that is mended, and who is told of what."""
+
+    exchange: Exchange
+    schemas: Mapping[str, Json]
+    """The schema of the parameters of each tool offered; empty where there is no request, or none is offered."""
+    promote: Callable[[Promotion], list[Frame]] | None = None
+    """Makes calls of what was text, in the stream's protocol."""
+    id_prefix: str = "call_"
+    """How the id of a call begins where one has to be made up."""
+    reads_comments: bool = True
+    """Whether the protocol's official clients skip SSE comments."""
+    repairs: frozenset[str] = frozenset()
+    """Codes of the rows whose repair is on."""
+    writer: Writer = field(default_factory=SseWriter)
+    ids: AnswerIds = field(default_factory=AnswerIds)
+    found: Callable[[Finding], None] = nobody
+    mended: Callable[[Mended], None] = nobody
+    judging: bool = False
+    """Whether only what is told counts: what goes on goes nowhere, and need not be written."""
+
+    @property
+    def patient(self) -> bool:
+        """Whether a frame may wait for the next one without evidence: nobody is waiting for a saved stream."""
+        return not isinstance(self.exchange.request, dict)
+
+    def may_be_empty(self, name: str) -> bool:
+        """Whether the tool may be called without arguments, or is not known."""
+        return not json_access.items(json_access.get(self.schemas.get(name), "required"))
+
+    def takes_none(self, name: str) -> bool:
+        """Whether the tool is known to have no parameters at all."""
+        return name in self.schemas and not json_access.get(self.schemas[name], "properties")
