@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.defects.healthy import streams
+from toolstream_core.delivery.schedule import Pace, bytes_of, drawn
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.provider_error import ERRORS, kind_of
@@ -15,7 +16,6 @@ from toolstream_core.protocols.registry import named
 from toolstream_core.settings import SettingsError, Words, settings
 from toolstream_core.transit import TRANSIT, Action, Cut, Finish, Hold, How, Send, Wait
 from toolstream_core.transit.points import point
-from toolstream_core.transit.schedule import Pace, bytes_of, drawn
 
 if TYPE_CHECKING:
     from tests.defects.healthy import Healthy

@@ -7,14 +7,14 @@ import json
 import pytest
 
 from tests.defects.healthy import streams
-from toolstream_core.engine.second_request import NothingRecoveredError, recovered
+from toolstream_core.delivery.schedule import Pace
+from toolstream_core.delivery.second_request import NothingRecoveredError, recovered
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import Ask, Send
-from toolstream_core.transit.schedule import Pace
 
 CHAT = "openai-chat"
 FINISH = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'

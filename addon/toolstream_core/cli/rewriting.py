@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspect import request_file
+from toolstream_core.delivery.schedule import Pace, bytes_of, drawn
 from toolstream_core.engine.session import Body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
@@ -19,7 +20,6 @@ from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.rewrite import pairs, rewritten, write
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
-from toolstream_core.transit.schedule import Pace, bytes_of, drawn
 
 if TYPE_CHECKING:
     import argparse

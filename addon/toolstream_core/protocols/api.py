@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -27,6 +28,17 @@ class Question(NamedTuple):
     prompt: str
     tools: Sequence[Tool]
     streamed: bool
+
+
+class ModelList(enum.Enum):
+    """How an API lists its models."""
+
+    DATA = "data"
+    """`GET /v1/models`, entries under `data`: OpenAI and Anthropic."""
+    MODELS = "models"
+    """`GET /v1beta/models`, entries under `models`: Gemini."""
+    TAGS = "tags"
+    """`GET /api/tags`: Ollama."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +71,8 @@ class Api:
     """What clients want behind the host in their base URL."""
     base_url_variables: ClassVar[tuple[str, ...]]
     """Environment variables in which clients look for a base URL, the official one first."""
+
+    model_list: ClassVar[ModelList] = ModelList.DATA
 
     def path(self, given: str, model: str) -> str:
         """The path to ask, for one that may end with the endpoint or lack it."""

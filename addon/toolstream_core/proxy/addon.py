@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
+from toolstream_core.delivery.schedule import drawn
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.protocols.requests.asked import model_in_body as asked_model
@@ -42,7 +43,6 @@ from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.settings import NOTHING
 from toolstream_core.stages.answer_ids import Ids
-from toolstream_core.transit.schedule import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

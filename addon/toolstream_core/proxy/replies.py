@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.fixtures.matching import names_of
+from toolstream_core.protocols.api import ModelList
 from toolstream_core.protocols.registry import named
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
-_OPENAI_AND_ANTHROPIC = ("openai-chat", "openai-responses", "anthropic")
 
 
 def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
@@ -25,8 +25,8 @@ def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
     if found is None:
         return None
     if found[1] == "api/tags":
-        return {"models": [{"name": name, "model": name} for name in _names(fixtures, "ollama")]}
-    names = _names(fixtures, *_OPENAI_AND_ANTHROPIC)
+        return {"models": [{"name": name, "model": name} for name in _names(fixtures, ModelList.TAGS)]}
+    names = _names(fixtures, ModelList.DATA)
     # The three APIs share paths, and each reads its own keys: `data` of the one, `models` of the other.
     return {
         "object": "list",
@@ -34,12 +34,13 @@ def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
         "has_more": False,
         "first_id": names[0] if names else None,
         "last_id": names[-1] if names else None,
-        "models": [{"name": f"models/{name}", "displayName": name} for name in _names(fixtures, "gemini")],
+        "models": [{"name": f"models/{name}", "displayName": name} for name in _names(fixtures, ModelList.MODELS)],
     }
 
 
-def _names(fixtures: Sequence[Fixture], *dialects: str) -> list[str]:
-    return sorted({name for one in fixtures if one.asked.dialect in dialects for name in names_of(one)})
+def _names(fixtures: Sequence[Fixture], kind: ModelList) -> list[str]:
+    asked = [one for one in fixtures if named(one.asked.dialect).api.model_list is kind]
+    return sorted({name for one in asked for name in names_of(one)})
 
 
 def _entry(name: str) -> Json:

@@ -13,19 +13,19 @@ from mitmproxy import ctx, http
 
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.defects.row import LIVE
-from toolstream_core.engine import second_request
+from toolstream_core.delivery import second_request
+from toolstream_core.delivery.schedule import Drawn, Pace, drawn
 from toolstream_core.fixtures import Chunk, content_of
 from toolstream_core.model import ABSENT, Exchange, Mended
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy import gate
+from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedPassage
 from toolstream_core.proxy.gate import Gate, missing
-from toolstream_core.proxy.passage import ASKING, FETCHING, WatchedPassage
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.watch import request_json
 from toolstream_core.settings import NOTHING
-from toolstream_core.transit.schedule import Drawn, Pace, drawn
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, override
 from urllib.parse import quote
 
-from toolstream_core.protocols.api import Api, Specification
+from toolstream_core.protocols.api import Api, ModelList, Specification
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -27,6 +27,7 @@ class GeminiApi(Api):
     prefix = "/v1beta"
     endpoint = "enerateContent"
     key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    model_list = ModelList.MODELS
     base_url_variables = (
         "GOOGLE_GEMINI_BASE_URL",  # google-genai, gemini-cli
         "GEMINI_API_BASE",  # litellm

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from typing import Any
 
+    from toolstream_core.delivery.schedule import Pace
     from toolstream_core.fixtures import Chunk
     from toolstream_core.proxy.steps import Step
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.transit import Action
-    from toolstream_core.transit.schedule import Pace
 
 ASKING = 60.0
 """Seconds after which the client gets the stream as it was."""
