@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs
+from toolstream_core.wire.json_strings import scanstring
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import Fragment, Phase, Said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from json.encoder import encode_basestring_ascii
+from toolstream_core.wire.json_strings import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.engine.sink import Sink
