@@ -34,8 +34,8 @@ ELSEWHERE = frozenset(
         "restarted-stream",
     }
 )
-"""Rows that no sample shows. Those of a connection or of bytes are in tests/defects/test_endings.py, the others in
-tests/defects/test_laws.py."""
+"""Rows that no sample shows. Those of a connection or of bytes are in tests/stages/test_stream_checks.py, the others in
+tests/laws/test_laws.py."""
 
 
 def told(record: Record | None) -> list[tuple[str, str, int]]:

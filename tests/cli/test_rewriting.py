@@ -13,7 +13,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test.tflow import tflow
 
 from tests.conftest import ROOT
-from tests.defects.healthy import streams
+from tests.laws.healthy import streams
 from toolstream_core.cli.main import main
 from toolstream_core.faults.spec import KEYS
 

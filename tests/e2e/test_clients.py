@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.defects import strict
-from tests.defects.healthy import streams
 from tests.e2e.clients import aichat, openclaw, pi_ai, ruby_llm, spring_ai
 from tests.e2e.clients.conversation import DONE, Call, CrashError, Json, converse, events
 from tests.e2e.clients.sets import SETS
 from tests.e2e.clients.streams import chat, delta, saved, self_contained, written
+from tests.laws import strict
+from tests.laws.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Body
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
-    from tests.defects.healthy import Healthy
     from tests.e2e.clients.conversation import Client, Tools
+    from tests.laws.healthy import Healthy
 
 ROME, OSLO = '{"city":"Rome"}', '{"city":"Oslo"}'
 TOOLS: Tools = {"get_weather": ["city"], "list_files": []}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.defects.driven import sse
-from tests.defects.healthy import Healthy, streams
-from tests.defects.test_laws import CANNOT, plant
 from tests.e2e.harness.changes import payloads
 from tests.e2e.harness.conversations import Called, asked, calls, refused
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.script import answer
+from tests.laws.driven import sse
+from tests.laws.healthy import Healthy, streams
+from tests.laws.test_laws import CANNOT, plant
 from tests.tables import INJECTORS
 
 if TYPE_CHECKING:

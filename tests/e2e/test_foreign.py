@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.defects.test_laws import plant
 from tests.e2e.harness import mended_options
 from tests.e2e.harness.foreign import CLIENTS, TOOLCHAINS, Client, Program
 from tests.e2e.harness.script import Answer, Send
-from tests.e2e.test_mended import AIMED, BEFORE, CALLS, HEALTHY, MENDED, SAFE, TWO, comparable
+from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, MENDED, SAFE, TWO, comparable
+from tests.laws.test_laws import plant
 from tests.tables import SHAPES
 from toolstream_core.cli.launch import door_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tests.defects.healthy import Healthy
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
+    from tests.laws.healthy import Healthy
     from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]

@@ -11,9 +11,9 @@ import httpx2
 import openai
 import pytest
 
-from tests.defects.healthy import Healthy, request, streams
 from tests.e2e.harness.foreign import TOOLCHAINS, Program
 from tests.e2e.harness.script import PATIENCE, answer
+from tests.laws.healthy import Healthy, request, streams
 
 if TYPE_CHECKING:
     from tests.e2e.harness.proxies import Proxies

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.defects.healthy import streams
 from tests.e2e.harness.codings import CODERS
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import MAKERS, openai_chat
 from tests.e2e.harness.script import Answer, Framing, Send, answer
+from tests.laws.healthy import streams
 
 if TYPE_CHECKING:
     from tests.e2e.harness.upstream import Upstream

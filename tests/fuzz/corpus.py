@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.calls.patterns import patterns
-from tests.defects.healthy import streams
+from tests.laws.healthy import streams
 from toolstream_core.fixtures import load
 from toolstream_core.model import ABSENT
 

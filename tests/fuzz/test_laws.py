@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.defects.healthy import Healthy, streams
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Run
 from tests.fuzz.laws import LAWS, Seen
+from tests.laws.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Finding, Mended, Severity
 

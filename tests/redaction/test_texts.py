@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.calls.patterns import patterns
-from tests.defects.healthy import streams
-from tests.defects.test_laws import plant
+from tests.laws.healthy import streams
+from tests.laws.test_laws import plant
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import load

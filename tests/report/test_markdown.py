@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.defects.driven import planted
-from tests.defects.healthy import streams
+from tests.laws.driven import planted
+from tests.laws.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.cli.report import _Fragments
 from toolstream_core.defects.table import ROWS
@@ -20,7 +20,7 @@ from toolstream_core.report.readings import wrong_readings
 from toolstream_core.shrinking.pieces import Timed, split
 
 if TYPE_CHECKING:
-    from tests.defects.healthy import Healthy
+    from tests.laws.healthy import Healthy
     from toolstream_core.defects.row import Row
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.defects.driven import planted, sse
-from tests.defects.healthy import Healthy, request, streams
-from tests.defects.menders.responses_events import CREATED, completed
+from tests.laws.driven import planted, sse
+from tests.laws.healthy import Healthy, request, streams
+from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import ROWS, named
 from toolstream_core.shrinking.candidate import Candidate, turn

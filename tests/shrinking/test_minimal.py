@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.defects.driven import planted
-from tests.defects.healthy import streams
+from tests.laws.driven import planted
+from tests.laws.healthy import streams
 from tests.shrinking.samples import Sample, samples
 from toolstream_core.cli.reproduction import Reproduction
 from toolstream_core.defects.table import named

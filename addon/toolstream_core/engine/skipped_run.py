@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from toolstream_core.wire.json_strings import scanstring
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.engine.template import INTEGER, STRING, behind, said_with
 from toolstream_core.model import Passed
+from toolstream_core.wire.json_strings import scanstring
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from toolstream_core.wire.json_strings import scanstring
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import Fragment, Phase, Said
+from toolstream_core.wire.json_strings import scanstring
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from toolstream_core.wire.json_strings import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
 from toolstream_core.report.jsonform import finding_object, record_object
+from toolstream_core.wire.json_strings import encode_basestring_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+
 from toolstream_core.wire.json_strings import encode_basestring, encode_basestring_ascii
 
 type Paint = Callable[[str, str], str]

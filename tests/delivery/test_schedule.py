@@ -1,0 +1,172 @@
+"""Transit faults as actions: what is sent, waited for and cut, without a clock; points, keys, errors."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.laws.healthy import streams
+from toolstream_core.delivery.schedule import Pace, bytes_of, drawn
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.provider_error import ERRORS, kind_of
+from toolstream_core.protocols.registry import named
+from toolstream_core.settings import SettingsError, Words, settings
+from toolstream_core.transit import TRANSIT, Action, Cut, Finish, Hold, How, Send, Wait
+from toolstream_core.transit.points import point
+
+if TYPE_CHECKING:
+    from tests.laws.healthy import Healthy
+    from toolstream_core.transit.rows import TransitRow
+
+HEALTHY = streams()
+STREAM = next(one for one in HEALTHY if str(one) == "openai-chat, fragments of two")
+EVENTS = [event + b"\n\n" for event in STREAM.body.split(b"\n\n") if event]
+
+
+def paced(spec: str, body: bytes = STREAM.body, *, seed: int = 0, chunk: int = 0) -> list[Action]:
+    """What a fault makes of a stream that comes in chunks of a size, or in one."""
+    asked = settings(Words(fault=[spec], seed=seed))
+    pace = Pace(STREAM.exchange, drawn(asked, STREAM.exchange, 1))
+    size = chunk or len(body)
+    out = pace.begin()
+    for at in range(0, len(body), size):
+        out += pace.feed(body[at : at + size])
+    return [*out, *pace.feed(b"")]
+
+
+@pytest.mark.parametrize("stream", HEALTHY, ids=str)
+@pytest.mark.parametrize("row", [row for row in TRANSIT if row.make is not None], ids=lambda row: row.name)
+def test_every_fault_on_every_stream(row: TransitRow, stream: Healthy) -> None:
+    """What is not meant to change the bytes does not; none is made up; the same whatever the cuts."""
+    name, body, exchange = row.name, stream.body, stream.exchange
+    spec = f"{name}:bytes=5" if name == "recut" else name
+    asked = settings(Words(fault=[spec]))
+    told = []
+    for size in (len(body), 1, 37):
+        pace = Pace(exchange, drawn(asked, exchange, 1))
+        out = pace.begin()
+        for at in range(0, len(body), size):
+            out += pace.feed(body[at : at + size])
+        out += pace.feed(b"")
+        told.append((bytes_of(out), [one for one in out if not isinstance(one, Send)]))
+    assert told[0] == told[1] == told[2]
+    if name in {"first-byte-delay", "stall", "drip", "recut", "hold-open"}:
+        assert told[0][0] == body
+    if name == "cut":
+        assert body.startswith(told[0][0])
+        assert told[0][1] == ([] if stream.name == "without arguments" and told[0][0] == body else [Cut(How.CLOSE)])
+
+
+@pytest.mark.parametrize(
+    ("at", "came"),
+    [
+        ("event:0", b""),
+        ("event:2", b"".join(EVENTS[:2])),
+        ("byte:7", STREAM.body[:7]),
+        ("before-done", STREAM.body.removesuffix(EVENTS[-1])),
+    ],
+)
+def test_points(at: str, came: bytes) -> None:
+    """A cut is exactly there."""
+    actions = paced(f"cut:at={at},how=reset")
+    assert bytes_of(actions) == came
+    assert actions[-1] == Cut(How.RESET)
+
+
+def test_inside_the_arguments() -> None:
+    """Something of a call has come and not all of it, also where it comes in one event."""
+    cut = bytes_of(paced("cut"))
+    record = read_body([cut], STREAM.exchange)
+    assert record is not None
+    assert [call.complete for call in record.calls] == [False]
+    assert record.calls[0].arguments.startswith("{")
+    whole = next(one for one in HEALTHY if one.name == "whole" and one.dialect == "openai-chat")
+    pace = Pace(whole.exchange, drawn(settings(Words(fault=["cut"])), whole.exchange, 1))
+    came = bytes_of(pace.feed(whole.body))
+    assert whole.body.startswith(came)
+    assert came != whole.body
+    assert not came.endswith(b"\n")
+
+
+def test_calls_and_tools() -> None:
+    """The second call's beginning; only arguments of the tool that is meant."""
+    two = next(one for one in HEALTHY if one.name == "fragments of two" and one.dialect == "openai-chat")
+    for spec in ("cut:at=call:1", "cut:tool=get_time"):
+        pace = Pace(two.exchange, drawn(settings(Words(fault=[spec])), two.exchange, 1))
+        record = read_body([bytes_of(pace.feed(two.body))], two.exchange)
+        assert record is not None
+        assert record.calls[0].complete
+
+
+def test_waits_are_drawn_from_the_seed() -> None:
+    """The same number, the same times; another, others; all around what was asked for."""
+    first, again, other = (
+        [action.seconds for action in paced("drip:ms=100,jitter=50", seed=seed) if isinstance(action, Wait)]
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+    assert all(0.05 <= seconds <= 0.15 for seconds in first)
+    assert len(first) == len(EVENTS)
+    for dist in ("normal", "exponential"):
+        drawn_so = [a.seconds for a in paced(f"drip:ms=100,jitter=50,dist={dist}") if isinstance(a, Wait)]
+        assert min(drawn_so) >= 0.0
+        assert len(set(drawn_so)) > 1
+
+
+def test_endings() -> None:
+    """An error ends the body in order; everything may come and nothing end."""
+    assert isinstance(paced("error-event")[-1], Finish)
+    assert paced("hold-open:ms=5,heartbeat=2")[-1] == Hold(0.005, 0.002)
+    assert paced("hold-open")[-1] == Hold(None, None)
+    assert bytes_of(paced("swap-events:at=event:9999")) == STREAM.body
+
+
+def test_what_is_no_stream_passes() -> None:
+    """Whatever it is, and however it ends."""
+    asked = settings(Words(fault=["cut", "drip"]))
+    exchange = Exchange(path="/", content_type="text/html")
+    pace = Pace(exchange, drawn(asked, exchange, 1))
+    assert bytes_of([*pace.feed(b"<html>"), *pace.feed(b"</html>"), *pace.feed(b"")]) == b"<html></html>"
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"])
+@pytest.mark.parametrize("error", ERRORS)
+def test_errors_are_read_as_errors(dialect: str, error: str) -> None:
+    """Each protocol's own form."""
+    stream = next(one for one in HEALTHY if one.dialect == dialect)
+    if stream.body.lstrip().startswith(b"["):
+        pytest.skip("an array has no place for another form")
+    record = read_body(
+        [stream.body[: len(stream.body) // 2], b"\n\n", named(dialect).error_event(ERRORS[error])], stream.exchange
+    )
+    assert record is not None
+    assert record.error
+    assert json.dumps(named(dialect).error_body(kind_of(503), 503))
+
+
+@pytest.mark.parametrize(
+    ("spec", "right"),
+    [
+        ("cut:how=soft", "close or reset"),
+        ("cut:at=middle", "event:N"),
+        ("stall:ms=-1", "milliseconds"),
+        ("recut", "bytes=N"),
+        ("recut:bytes=1,events=2", "one of"),
+        ("http-error:status=200", "400 to 599"),
+        ("stall:colour=red", "keys are ms, jitter, dist, at, host"),
+    ],
+)
+def test_what_is_asked_wrongly(spec: str, right: str) -> None:
+    """Is told with what would be right."""
+    with pytest.raises(SettingsError, match=right):
+        settings(Words(fault=[spec]))
+
+
+def test_points_read_as_they_are_written() -> None:
+    """There and back."""
+    for text in ("event:3", "byte:0", "call:1", "in-arguments", "before-done"):
+        assert str(point(text)) == text
+    assert point("event:") is None

@@ -1,0 +1,91 @@
+"""What is asked again, and how its calls go into the stream."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.laws.healthy import streams
+from toolstream_core.delivery.schedule import Pace
+from toolstream_core.delivery.second_request import NothingRecoveredError, recovered
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.requests.requests import Requests
+from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.transit import Ask, Send
+
+CHAT = "openai-chat"
+FINISH = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'
+EXCHANGE = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request={"messages": []})
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
+WHOLE = {"object": "chat.completion", "choices": [{"index": 0, "message": {"tool_calls": [CALL]}}], "usage": {"n": 3}}
+
+
+def asked() -> Ask:
+    """What a finish without calls makes."""
+    [ask] = Pace(EXCHANGE, (), asks=True).feed(FINISH)
+    assert isinstance(ask, Ask)
+    return ask
+
+
+def test_the_request_is_the_same_but_for_its_stream() -> None:
+    """Nothing that only a stream may have."""
+    request = {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "seed": 7}
+    assert Requests().unstreamed(request) == {"model": "m", "stream": False, "seed": 7}
+
+
+def test_the_calls_come_before_the_finish() -> None:
+    """Which stays as it came; the usage is told."""
+    got = recovered(asked(), Exchange(path=EXCHANGE.path), named(CHAT), json.dumps(WHOLE).encode(), AnswerIds())
+    assert got.frames.endswith(FINISH)
+    assert got.usage == {"n": 3}
+    assert [(call.name, list(call.events)) for call in got.calls] == [("f", [0])]
+    record = read_body([got.frames], EXCHANGE)
+    assert record is not None
+    assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "f", '{"a":1}')]
+
+
+def test_calls_are_told_apart() -> None:
+    """Those without an id of their own, or with another call's, get one that no other answer has."""
+    said = [
+        {**CALL, "id": identity, "function": {"name": "f", "arguments": f'{{"a":{at}}}'}}
+        for at, identity in enumerate(("", "c1", "c1", "null"))
+    ]
+    whole = {**WHOLE, "choices": [{"index": 0, "message": {"tool_calls": said}}]}
+    answers = []
+    for seed in "ab":
+        got = recovered(asked(), Exchange(path=EXCHANGE.path), named(CHAT), json.dumps(whole).encode(), AnswerIds(seed))
+        record = read_body([got.frames], EXCHANGE)
+        assert record is not None
+        answers.append([call.id for call in record.calls])
+    for ids in answers:
+        assert ids[1] == "c1"
+        assert len(set(ids)) == len(said)
+    assert len({*answers[0], *answers[1]}) == 2 * len(said) - 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "why"),
+    [
+        (b'{"choices":[]}', 200, "the answer has no calls"),
+        (b"<html>", 200, "the answer is not JSON"),
+        (b"[1]", 200, "no answer of an LLM came"),
+        (b'{"error":{"message":"slow down"}}', 200, "the answer is an error: slow down"),
+        (json.dumps(WHOLE).encode(), 529, "the answer has status 529"),
+    ],
+)
+def test_nothing_is_made_up(answer: bytes, status: int, why: str) -> None:
+    """An answer without calls is none, and it is said why."""
+    path = "/" if answer == b"[1]" else EXCHANGE.path
+    with pytest.raises(NothingRecoveredError, match=why):
+        recovered(asked(), Exchange(path=path, status=status), named(CHAT), answer, AnswerIds())
+
+
+def test_healthy_streams_are_never_asked_for_again() -> None:
+    """Whatever they say."""
+    for healthy in streams():
+        pace = Pace(healthy.exchange, (), asks=True)
+        actions = [*pace.feed(healthy.body), *pace.feed(b"")]
+        assert {type(action) for action in actions} == {Send}

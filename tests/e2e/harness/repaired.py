@@ -1,0 +1,246 @@
+"""The official clients as readers of any answer: which calls each makes of it, and how the turn ended for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import threading
+from contextlib import ExitStack
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import anthropic
+import httpx2
+import ollama
+import openai
+from google import genai
+
+from tests.e2e.harness.script import PATIENCE
+from tests.laws.healthy import request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from toolstream_core.cli.launch import Mitmdump
+
+QUESTION: Any = [{"role": "user", "content": "Go on."}]
+
+
+class Made(NamedTuple):
+    """A call as an SDK hands it out."""
+
+    name: str | None
+    arguments: Any
+    id: str | None
+
+
+class Reading(NamedTuple):
+    """What an SDK makes of an answer."""
+
+    calls: list[Made]
+    finish: str | None
+
+    @property
+    def said(self) -> list[tuple[str | None, Any]]:
+        """Names and arguments."""
+        return [(call.name, call.arguments) for call in self.calls]
+
+    @property
+    def ids(self) -> list[str | None]:
+        """The calls' ids."""
+        return [call.id for call in self.calls]
+
+
+class Sdks:
+    """The official clients, all through one proxy to one upstream."""
+
+    def __init__(self, proxy: Mitmdump, upstream: str, *, http2: bool = True) -> None:
+        """`upstream` is its URL."""
+        trust = ssl.create_default_context(cafile=proxy.ca)
+        self._upstream = upstream
+        self._way: dict[str, Any] = {"proxy": proxy.url, "verify": trust, "http2": http2, "timeout": PATIENCE}
+        self._stack = ExitStack()
+        http = self._stack.enter_context(httpx2.Client(**self._way))
+        self.openai = openai.OpenAI(api_key="none", base_url=f"{upstream}/v1", http_client=http, max_retries=0)
+        self.anthropic = anthropic.Anthropic(api_key="none", base_url=upstream, http_client=http, max_retries=0)
+        options = genai.types.HttpOptions(base_url=upstream, client_args=self._way)
+        self.genai = self._stack.enter_context(genai.Client(vertexai=False, api_key="none", http_options=options))
+
+    def ollama(self, headers: Mapping[str, str]) -> ollama.Client:
+        """Ollama's takes headers for all its requests only."""
+        return ollama.Client(self._upstream, headers=headers, **self._way)
+
+    def __enter__(self) -> Self:
+        """They connect when they are first used."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Close all connections."""
+        self._stack.close()
+
+
+class Ends:
+    """What a mitmdump tells at the end of each answer, read from a named pipe, one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the pipe at `path` and read it."""
+        os.mkfifo(path)
+        self._records: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        # Open for writing too: so it neither waits for a writer nor ends when one goes.
+        self._descriptor = os.open(path, os.O_RDWR)
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def next(self) -> dict[str, Any]:
+        """The record of the next answer."""
+        return self._records.get(timeout=PATIENCE)
+
+    def close(self) -> None:
+        """Stop reading."""
+        os.write(self._descriptor, b"null\n")
+        self._thread.join(PATIENCE)
+
+    def _read(self) -> None:
+        with os.fdopen(self._descriptor, encoding="utf-8") as lines:
+            while (told := json.loads(lines.readline())) is not None:
+                if told["type"] == "end":
+                    self._records.put(told["record"])
+
+
+def tools(dialect: str) -> Any:
+    """What each request offers."""
+    return request(dialect)["tools"]
+
+
+def chat_deltas(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`chat.completions.create`, put together by index as its documentation says."""
+    chunks = sdks.openai.chat.completions.create(
+        model=model, messages=QUESTION, tools=tools("openai-chat"), stream=True, extra_headers=headers
+    )
+    calls: dict[int, Any] = {}
+    finish: str | None = None
+    for choice in (choice for chunk in chunks for choice in chunk.choices):
+        finish = choice.finish_reason or finish
+        for delta in choice.delta.tool_calls or ():
+            if delta.index not in calls:
+                calls[delta.index] = delta
+            else:
+                calls[delta.index].function.arguments += delta.function.arguments  # type: ignore[union-attr]
+    return Reading(list(map(_chat_call, calls.values())), finish)
+
+
+def chat_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`chat.completions.stream`."""
+    with sdks.openai.chat.completions.stream(
+        model=model, messages=QUESTION, tools=tools("openai-chat"), extra_headers=headers
+    ) as stream:
+        [choice] = stream.get_final_completion().choices
+    return Reading(list(map(_chat_call, choice.message.tool_calls or ())), choice.finish_reason)
+
+
+def _chat_call(call: Any) -> Made:
+    return Made(call.function.name, json.loads(call.function.arguments), call.id)
+
+
+def responses_events(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`responses.create`, put together by output index as its documentation says, and in the order of it."""
+    events = sdks.openai.responses.create(
+        model=model, input="Go on.", tools=tools("openai-responses"), stream=True, extra_headers=headers
+    )
+    calls: dict[int, Any] = {}
+    finish: str | None = None
+    for event in events:
+        match event.type:
+            case "response.output_item.added" if event.item.type == "function_call":
+                calls[event.output_index] = event.item
+            case "response.function_call_arguments.delta":
+                calls[event.output_index].arguments += event.delta
+            case "response.completed":
+                finish = event.response.status
+    return Reading([_responses_call(calls[index]) for index in sorted(calls)], finish)
+
+
+def responses_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`responses.stream`."""
+    with sdks.openai.responses.stream(
+        model=model, input="Go on.", tools=tools("openai-responses"), extra_headers=headers
+    ) as stream:
+        response = stream.get_final_response()
+    calls = [one for one in response.output if one.type == "function_call"]
+    return Reading(list(map(_responses_call, calls)), response.status)
+
+
+def _responses_call(call: Any) -> Made:
+    return Made(call.name, json.loads(call.arguments), call.call_id)
+
+
+def anthropic_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`messages.stream`."""
+    with sdks.anthropic.messages.stream(
+        model=model, max_tokens=100, messages=QUESTION, tools=tools("anthropic"), extra_headers=headers
+    ) as stream:
+        message = stream.get_final_message()
+    calls = [one for one in message.content if one.type == "tool_use"]
+    return Reading([Made(one.name, one.input, one.id) for one in calls], message.stop_reason)
+
+
+def gemini_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`generate_content_stream`."""
+    declared = [
+        genai.types.FunctionDeclaration(name=one["name"], parameters_json_schema=one["parameters"])
+        for one in tools("gemini")[0]["functionDeclarations"]
+    ]
+    config = genai.types.GenerateContentConfig(
+        tools=[genai.types.Tool(function_declarations=declared)],
+        http_options=genai.types.HttpOptions(headers=dict(headers)),
+    )
+    calls: list[Made] = []
+    finish: str | None = None
+    for chunk in sdks.genai.models.generate_content_stream(model=model, contents="Go on.", config=config):
+        calls += [Made(one.name, one.args, one.id) for one in chunk.function_calls or ()]
+        for candidate in chunk.candidates or ():
+            finish = candidate.finish_reason.value if candidate.finish_reason else finish
+    return Reading(calls, finish)
+
+
+def ollama_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`chat`."""
+    calls: list[Made] = []
+    finish: str | None = None
+    with sdks.ollama(headers) as client:
+        for chunk in client.chat(model=model, messages=QUESTION, tools=tools("ollama"), stream=True):
+            functions = [call.function for call in chunk.message.tool_calls or ()]
+            calls += [Made(one.name, dict(one.arguments), None) for one in functions]
+            finish = chunk.done_reason or finish
+    return Reading(calls, finish)
+
+
+type Read = Callable[[Sdks, str, Mapping[str, str]], Reading]
+
+
+class Reader(NamedTuple):
+    """One way in which an SDK is used."""
+
+    name: str
+    dialect: str
+    read: Read
+    finish: str
+    """How a turn ends in which calls are made."""
+
+    def __str__(self) -> str:
+        """As a test's id."""
+        return self.name
+
+
+READERS = (
+    Reader("openai chat", "openai-chat", chat_deltas, "tool_calls"),
+    Reader("openai chat.stream", "openai-chat", chat_stream, "tool_calls"),
+    Reader("openai responses", "openai-responses", responses_events, "completed"),
+    Reader("openai responses.stream", "openai-responses", responses_stream, "completed"),
+    Reader("anthropic", "anthropic", anthropic_stream, "tool_use"),
+    Reader("google-genai", "gemini", gemini_stream, "STOP"),
+    Reader("ollama", "ollama", ollama_stream, "stop"),
+)
+"""By protocol, first what its documentation writes out by hand, then what puts calls together."""

@@ -1,0 +1,279 @@
+"""The official clients read equal calls of healthy streams, of each shape of them, and of each mended defect."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
+from zlib import crc32
+
+import pytest
+from google import genai
+
+from tests.e2e.harness import mended_options
+from tests.e2e.harness.repaired import READERS, Ends, Reader, Reading, Sdks
+from tests.e2e.harness.script import Answer, Send
+from tests.laws import strict
+from tests.laws.healthy import PING, TIME, WEATHER, Healthy, streams
+from tests.laws.test_laws import ALL_PAIRS, CANNOT, plant
+from tests.tables import INJECTORS, SHAPES
+from toolstream_core.cli.launch import door_path
+from toolstream_core.defects.row import LIVE, Safety
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.clients import CLIENTS
+from toolstream_core.faults.presets import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tests.e2e.harness.plan import Asked
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.faults.clients import ClientSet
+
+pytestmark = pytest.mark.e2e
+
+HEALTHY = {dialect: [one for one in streams() if one.dialect == dialect] for dialect in INJECTORS}
+CALLS = {str(one): strict.calls(one.dialect, one.body, one.exchange) for one in streams()}
+"""What each stream says, by its name."""
+TWO = {dialect: next(one for one in known if len(CALLS[str(one)]) == 2) for dialect, known in HEALTHY.items()}
+"""A stream of two calls in each protocol, in fragments where it has them."""
+SAFELY = {row.name for row in ROWS if row.repair is Safety.SAFE and row.code not in LIVE}
+MENDED = {dialect: [name for name in plants if name in SAFELY] for dialect, plants in INJECTORS.items()}
+"""The defects that can be caused, and safely mended without another request."""
+ONE_CALL = {"legacy-function-call": "function_call can say one call only: the others are not there to be mended"}
+"""Left out where a stream says several, and why."""
+UNMENDED = {"openrouter-no-deltas": "the calls never come"}
+"""Presets that leave nothing to mend, and why."""
+UNREAD: dict[tuple[str, str], type[Exception]] = {
+    ("anthropic", "bom"): AssertionError,
+    ("google-genai", "bom"): genai.errors.UnknownApiResponseError,
+    ("google-genai", "comments"): genai.errors.UnknownApiResponseError,
+    ("google-genai", "no-space"): genai.errors.UnknownApiResponseError,
+    ("google-genai", "event-ids"): genai.errors.UnknownApiResponseError,
+}
+"""What event streams may look like and an SDK does not read: how it fails."""
+BEFORE = {"bare-deltas": ("self-contained-deltas",)}
+"""A shape that gives another one something to change."""
+NOTHING = {
+    ("openai-chat", "even-ids"): "the ids are equally long",
+    ("gemini", "whole-calls"): "no call comes in parts",
+}
+"""Shapes that leave these streams as they are, and why."""
+HABITS = {
+    dialect: [
+        one.name
+        for one in PRESETS
+        if {*one.parts} & {*INJECTORS[dialect], *SHAPES[dialect]} and one.name not in UNMENDED
+    ]
+    for dialect in INJECTORS
+}
+"""The presets that have a meaning in each protocol."""
+SETS = {
+    dialect: [*{needed: one.name for one in CLIENTS if (needed := frozenset(one.shapes).intersection(shapes))}.values()]
+    for dialect, shapes in SHAPES.items()
+}
+"""A client for each set of shapes that one needs in a protocol."""
+AIMED = [f"{name}:model={name}" for name in (*sorted({*chain(*MENDED.values())}), *(one.name for one in PRESETS))]
+"""All of them at once, each for a model of its own."""
+SAFE = ("safe",)
+
+
+class Through:
+    """The SDKs through a proxy, before an upstream that answers with healthy streams."""
+
+    def __init__(self, sdks: Mapping[str, Sdks], upstream: Upstream, ends: Ends) -> None:
+        self._sdks = sdks
+        self._upstream = upstream
+        self._ends = ends
+        self._untold = 0
+        self.asked: Asked
+        """The last request as the upstream saw it."""
+
+    def read(
+        self,
+        reader: Reader,
+        healthy: Healthy,
+        model: str = "none",
+        *,
+        repair: Sequence[str] = (),
+        shape: Sequence[str] = (),
+        version: str = "h2",
+    ) -> Reading:
+        """What the SDK makes of the stream, as this model's."""
+        plan = self._upstream.plan(Answer(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
+        options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
+        self._untold += 1
+        try:
+            return reader.read(self._sdks[version], model, {**plan.headers, mended_options.HEADER: options})
+        finally:
+            self.asked = plan.asked
+
+    def records(self) -> list[dict[str, Any]]:
+        """What the proxy has told at the end of each answer since this was last asked: it tells some at once."""
+        count, self._untold = self._untold, 0
+        return [self._ends.next() for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def shared(proxies: Proxies, secure: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Through]:
+    """One mitmdump for all: defects and presets wait for their models, repairs and shapes come with the requests."""
+    path = tmp_path_factory.mktemp("told") / "ends"
+    scripts = (door_path(), Path(mended_options.__file__))
+    with contextlib.closing(Ends(path)) as ends:
+        proxy = proxies.make({"toolstream_jsonl": str(path), "toolstream_log": "off"}, scripts=scripts)
+        proxy.options["toolstream_fault"] = AIMED
+        with proxy, Sdks(proxy, secure.url, http2=False) as one, Sdks(proxy, secure.url) as two:
+            yield Through({"h1": one, "h2": two}, secure, ends)
+
+
+@pytest.fixture
+def through(shared: Through) -> Iterator[Through]:
+    """The same, without records of another test."""
+    yield shared
+    shared.records()
+
+
+def is_meant(reading: Reading, reader: Reader, healthy: Healthy) -> bool:
+    """The calls, and the way in which the turn ended, are those of the healthy stream; each call has its own id."""
+    assert reading.said == CALLS[str(healthy)]
+    assert reading.finish == reader.finish
+    assert None in reading.ids or (all(reading.ids) and len(set(reading.ids)) == len(reading.ids))
+    return True
+
+
+def own_ids(healthy: Healthy) -> list[str | None]:
+    """Those that the stream's calls have, `None` for each where the protocol has none."""
+    if healthy.dialect in {"gemini", "ollama"}:
+        return [None for _ in CALLS[str(healthy)]]
+    known = {call.name: call.id for call in (WEATHER, TIME, PING)}
+    prefix = "toolu_" if healthy.dialect == "anthropic" else ""
+    return [prefix + known[name] for name, _ in CALLS[str(healthy)]]
+
+
+def cases(names: Mapping[str, Iterable[str]]) -> list[Any]:
+    """A case for each name that a reader's protocol knows."""
+    return [pytest.param(reader, name, id=f"{reader}: {name}") for reader in READERS for name in names[reader.dialect]]
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+@pytest.mark.parametrize("reader", READERS, ids=str)
+def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: Reader, version: str) -> None:
+    """With every safe repair on: the calls with their ids, and nothing to mend."""
+    for healthy in HEALTHY[reader.dialect]:
+        with subtests.test(stream=str(healthy)):
+            reading = through.read(reader, healthy, repair=SAFE, version=version)
+            assert is_meant(reading, reader, healthy)
+            assert reading.ids == own_ids(healthy)
+            assert through.asked.version == version
+    assert not any(record["mended"] for record in through.records())
+
+
+@pytest.mark.parametrize(("reader", "shape"), cases(SHAPES))
+def test_shapes(through: Through, subtests: pytest.Subtests, reader: Reader, shape: str) -> None:
+    """Other ways to say the same calls."""
+    unread = UNREAD.get((reader.name, shape), ())
+    for healthy in HEALTHY[reader.dialect]:
+        with subtests.test(stream=str(healthy)), pytest.raises(unread) if unread else contextlib.nullcontext():
+            reading = through.read(reader, healthy, shape=[*BEFORE.get(shape, ()), shape])
+            assert is_meant(reading, reader, healthy)
+            assert reading.ids == own_ids(healthy)
+    assert any(record["mended"] for record in through.records()) != ((reader.dialect, shape) in NOTHING)
+
+
+@pytest.mark.parametrize(("reader", "name"), cases(MENDED))
+def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
+    """Each defect in each stream that can have it."""
+    changes = {
+        healthy: changed
+        for healthy in HEALTHY[reader.dialect]
+        if (changed := plant(healthy, name).changes) and comparable(healthy, name)
+    }
+    for healthy in changes:
+        with subtests.test(stream=str(healthy)):
+            assert is_meant(through.read(reader, healthy, name, repair=SAFE), reader, healthy)
+    records = through.records()
+    spec = f"{name}:model={name}"
+    assert [record["faults"] for record in records] == [
+        [{"spec": spec, "drawn": ANY, "changes": changed}] for changed in changes.values()
+    ]
+    assert records
+    assert all(record["mended"] for record in records)
+
+
+def comparable(healthy: Healthy, name: str) -> bool:
+    """Whether the stream still says what it meant once it has the defect."""
+    return (name, healthy.name) not in CANNOT and not (name in ONE_CALL and len(CALLS[str(healthy)]) > 1)
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("reader", READERS, ids=str)
+def test_what_single_clients_need(
+    through: Through, subtests: pytest.Subtests, reader: Reader, client: ClientSet
+) -> None:
+    """An official one reads it too."""
+    for healthy in HEALTHY[reader.dialect]:
+        with subtests.test(stream=str(healthy)):
+            assert is_meant(through.read(reader, healthy, shape=[f"for:{client.name}"]), reader, healthy)
+
+
+@pytest.mark.parametrize(("reader", "client"), cases(SETS))
+def test_what_single_clients_need_of_broken_streams(
+    through: Through, subtests: pytest.Subtests, reader: Reader, client: str
+) -> None:
+    """Their shapes, of streams that are mended first: a third of the defects for each, the same ones every time."""
+    two = TWO[reader.dialect]
+    for name in MENDED[reader.dialect]:
+        if comparable(two, name) and (ALL_PAIRS or crc32(f"{client} {name}".encode()) % 3 == 0):
+            with subtests.test(defect=name):
+                assert is_meant(through.read(reader, two, name, shape=[f"for:{client}"]), reader, two)
+
+
+@pytest.mark.parametrize(("reader", "name"), cases(HABITS))
+def test_mended_presets(through: Through, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
+    """Providers' habits, mended, in a stream of one call and in one of two."""
+    for healthy in (HEALTHY[reader.dialect][0], TWO[reader.dialect]):
+        with subtests.test(stream=str(healthy)):
+            assert is_meant(through.read(reader, healthy, name, repair=SAFE), reader, healthy)
+    assert all(record["faults"] for record in through.records())
+
+
+BROKEN = "comment-as-data decorated-name double-encoded-arguments doubled-call empty-data missing-finish reused-index"
+CHAT = f"""{BROKEN} changing-index cumulative-arguments foreign-finish legacy-function-call misnamed-arguments
+    missing-delta missing-index object-arguments placeholder-arguments repeated-finish replayed-arguments
+    split-surrogate tool-calls-object trailing-garbage unstreamed-calls wrong-finish"""
+RESPONSES = f"{BROKEN} bare-response item-per-fragment missing-index missing-start trailing-garbage unterminated-event"
+FAILS = {
+    "openai chat": f"{CHAT} late-name null-arguments split-name",
+    "openai chat.stream": f"{CHAT} null-identity offset-index repeated-name",
+    "openai responses": f"""{RESPONSES} cumulative-arguments late-name missing-deltas placeholder-arguments
+        prefilled-arguments replayed-arguments short-deltas split-surrogate unstreamed-calls""",
+    "openai responses.stream": f"""{RESPONSES} changing-call-id duplicate-id empty-output missing-head missing-id
+        object-arguments repeated-start rotating-item-id""",
+    "anthropic": """cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish
+        missing-event-name missing-finish null-usage object-arguments offset-index placeholder-arguments repeated-start
+        reused-index split-surrogate unknown-block wrong-finish""",
+    "google-genai": "comment-as-data decorated-name empty-data placeholder-arguments",
+    "ollama": "decorated-name",
+}
+"""What each SDK does not bear, in a stream of two calls."""
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
+@pytest.mark.parametrize(
+    ("reader", "name"),
+    [pytest.param(reader, name, id=f"{reader}: {name}") for reader in READERS for name in FAILS[reader.name].split()],
+)
+def test_without_the_repair(through: Through, reader: Reader, name: str) -> None:
+    """The SDK gives up, makes other calls of the stream, or does not see that it is to run them."""
+    healthy = TWO[reader.dialect]
+    said: object = None
+    with contextlib.suppress(Exception):
+        reading = through.read(reader, healthy, name)
+        said = (reading.said, reading.finish)
+    assert said != (CALLS[str(healthy)], reader.finish)
+    [record] = through.records()
+    assert [fault["changes"] for fault in record["faults"]] == [plant(healthy, name).changes] != [0]

@@ -1,0 +1,144 @@
+"""Stages one behind the other."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.laws.driven import planted
+from tests.laws.healthy import streams
+from tests.tables import INJECTORS
+from toolstream_core.engine.chain import Chain
+from toolstream_core.engine.session import Body
+from toolstream_core.model import SILENCE, Event, Exchange, Said
+from toolstream_core.settings import SAFE, Settings
+from toolstream_core.stages.context import Context
+from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.stage import Stage
+from toolstream_core.wire.frame import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import Heard
+
+
+class Keeps(Stage):
+    """Holds one frame, and fails at another."""
+
+    def __init__(self, fails_at: bytes = b"") -> None:
+        """No stream is known."""
+        super().__init__(Context(Exchange(), {}))
+        self.held: list[Frame] = []
+        self._fails_at = fails_at
+
+    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+        """One behind."""
+        del heard
+        if event.frame.raw == self._fails_at:
+            raise ValueError("a bug")
+        before, self.held = self.held, [event.frame]
+        return before
+
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        """The one that is held."""
+        del clean
+        return self.release()
+
+    def release(self) -> Iterable[Frame]:
+        """The one that is held."""
+        before, self.held = self.held, []
+        return before
+
+    @property
+    def holding(self) -> bool:
+        """Whether one is held."""
+        return bool(self.held)
+
+
+def silent(frame: Frame) -> Said:
+    """Nothing is ever said."""
+    del frame
+    return SILENCE
+
+
+def through(*stages: Stage) -> tuple[list[bytes], Chain]:
+    """What goes on of five frames."""
+    chain = Chain([(stage, lambda event: ()) for stage in stages], silent)  # noqa: ARG005
+    out = [
+        frame.raw for raw in (b"1", b"2", b"3", b"4", b"5") for frame in chain.take(Event(Frame(raw, 0, raw), silent))
+    ]
+    return out + [frame.raw for frame in chain.end(clean=True)], chain
+
+
+def test_order() -> None:
+    """What each stage holds comes in order, at the end too."""
+    out, chain = through(Keeps(), Keeps(), Keeps())
+    assert out == [b"1", b"2", b"3", b"4", b"5"]
+    assert not chain.holding
+
+
+def test_a_stage_that_raises_loses_nothing() -> None:
+    """Whichever of them, wherever."""
+    for place in range(3):
+        for fails_at in (b"1", b"2", b"3", b"4", b"5"):
+            stages = [Keeps(fails_at if at == place else b"") for at in range(3)]
+            out, chain = through(*stages)
+            assert out == [b"1", b"2", b"3", b"4", b"5"], (place, fails_at)
+            if place == 0 or fails_at == b"1":
+                assert isinstance(chain.error, ValueError)
+
+
+NEVER = 10_000
+STREAMS = {str(one): one for one in streams()}
+FAILING = [
+    (name, plant)
+    for name in ("openai-chat, fragments of two", "openai-responses, fragments of two", "anthropic, fragments of two")
+    for plant in sorted(INJECTORS[name.partition(",")[0]])
+]
+"""Every plant, whether its repair lets events wait or not."""
+
+
+def numbered(body: bytes) -> list[bytes]:
+    """The events of a stream, each with its number in it."""
+    blocks = [block + b"\n\n" for block in body.split(b"\n\n") if block]
+    return [block.replace(b"data: {", b'data: {"at":%d,' % at, 1) for at, block in enumerate(blocks, 1)]
+
+
+def numbers(
+    monkeypatch: pytest.MonkeyPatch, events: list[bytes], exchange: Exchange, fails: int
+) -> tuple[list[int], bool]:
+    """The events of a stream that go on, by their numbers, where the mender fails at its nth change; if it does."""
+    left = [fails]
+
+    def audit(self: Mender, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise RuntimeError("a bug of ours")
+
+    monkeypatch.setattr(Mender, "audit", audit)
+    line = Body(exchange, Settings(SAFE))
+    out = b"".join(piece for event in events for piece in line.feed(event))
+    out += b"".join(line.end())
+    assert (line.pipeline.error is not None) == (left[0] <= 0)
+    gone = [int(number) for number in re.findall(rb'"at":(\d+)', out)]
+    return gone, line.pipeline.error is not None
+
+
+@pytest.mark.parametrize(("name", "plant"), FAILING)
+def test_a_mender_that_fails_loses_nothing_and_says_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch, name: str, plant: str
+) -> None:
+    """Each event that the repair does not drop goes once, in order: mended, or from there on as it came."""
+    healthy = STREAMS[name]
+    events = numbered(planted(healthy.body, healthy.exchange, plant).out)
+    kept, failed = numbers(monkeypatch, events, healthy.exchange, NEVER)
+    assert not failed
+    for fails in range(1, 6):
+        gone, failed = numbers(monkeypatch, events, healthy.exchange, fails)
+        assert set(kept) <= set(gone)
+        if failed:
+            # What is made anew may carry the first event's own fields.
+            assert [number for number in gone if number > 1] == sorted({number for number in gone if number > 1})

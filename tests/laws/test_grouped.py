@@ -1,0 +1,27 @@
+"""A test over many cases runs each of them, and says which ones fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.laws.grouped import Case, grouped
+
+
+def test_every_case_runs_and_all_that_fail_are_raised() -> None:
+    """With their own messages, and the case beside them."""
+    ran = []
+
+    @grouped([Case("a", (1, "one")), Case("a", (2, "two")), Case("b", (3, "three")), Case("a", (4, "four"))])
+    def law(number: int, name: str) -> None:
+        ran.append(name)
+        assert number % 2
+
+    [marks] = law.pytestmark  # type: ignore[attr-defined]  # as pytest marks a function
+    _, groups = marks.args
+    assert list(marks.kwargs["ids"]) == ["a", "b"]
+    first, second = groups
+    law(second)
+    with pytest.raises(ExceptionGroup, match="2 of 3 cases") as raised:
+        law(first)
+    assert ran == ["three", "one", "two", "four"]
+    assert [error.__notes__ for error in raised.value.exceptions] == [["in the case 2, two"], ["in the case 4, four"]]

@@ -1,0 +1,54 @@
+"""The nouns: absent is neither null nor empty, runs of event numbers, an event read once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.protocols.frames import frame
+from toolstream_core.model import ABSENT, SILENCE, Absent, Event, Runs, Said
+
+if TYPE_CHECKING:
+    from toolstream_core.wire.frame import Frame
+
+
+def test_absent_is_its_own_thing() -> None:
+    """False like null and empty, but the same as neither; reads as its name."""
+    assert not ABSENT
+    assert ABSENT is not None
+    assert ABSENT is Absent.ABSENT
+    assert repr(ABSENT) == "ABSENT"
+
+
+@given(st.lists(st.integers(0, 60)).map(sorted))
+def test_runs_keep_each_number_once(numbers: list[int]) -> None:
+    """Whatever rises comes back, without repetitions."""
+    runs = Runs()
+    for number in numbers:
+        runs.add(number)
+    assert list(runs) == sorted(set(numbers))
+    assert len(runs) == len(set(numbers))
+
+
+def test_runs_cost_little() -> None:
+    """A hundred thousand numbers in a row are two bounds."""
+    runs = Runs()
+    for number in range(100_000):
+        runs.add(number)
+    assert len(runs._bounds) == 2
+
+
+def test_an_event_is_read_once_and_only_when_asked() -> None:
+    """What a frame says is derived on demand, and kept."""
+    seen = []
+
+    def read(one: Frame) -> Said:
+        seen.append(one)
+        return SILENCE
+
+    event = Event(frame({}), read)
+    assert seen == []
+    assert event.said is event.said
+    assert len(seen) == 1

@@ -1,0 +1,143 @@
+"""Calls of custom tools that come as function calls."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.laws.driven import mended, planted, run, seen, sse
+from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, item, numbered
+from toolstream_core.model import Exchange, Kind
+from toolstream_core.protocols.responses.repair.custom_tools import unwrapped
+from toolstream_core.settings import NOTHING
+
+if TYPE_CHECKING:
+    from tests.protocols.responses.events import Payload
+
+NAME = "custom-as-function"
+TOOLS = [{"type": "custom", "name": "apply_patch"}, {"type": "function", "name": "f", "parameters": {}}]
+EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream", request={"tools": TOOLS, "input": []})
+PATCH = '*** Begin Patch\n+"so"\n*** End Patch'
+ARGUMENTS = json.dumps({"input": PATCH})
+
+
+def patched(said: str) -> list[Payload]:
+    """The events of a call of the custom tool, as a function call."""
+    events = call(said)
+    return [{**one, "item": {**one["item"], "name": "apply_patch"}} if "item" in one else one for one in events]
+
+
+def lawful(*pieces: str) -> list[Payload]:
+    """The events of a custom tool's call."""
+    text, place = "".join(pieces), {"item_id": "ctc_0", "output_index": 0}
+    content = {"type": "custom_tool_call", "id": "ctc_0", "call_id": "call_0", "name": "apply_patch"}
+    kind = "response.custom_tool_call_input"
+    return [
+        CREATED,
+        {"type": "response.output_item.added", "output_index": 0, "item": {**content, "input": ""}},
+        *({"type": f"{kind}.delta", **place, "delta": piece} for piece in pieces),
+        {"type": f"{kind}.done", **place, "input": text},
+        {"type": "response.output_item.done", "output_index": 0, "item": {**content, "input": text}},
+        completed({**content, "input": text}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('{"input":"a\\nb"}', "a\nb"),
+        ('{"patch":"a"}', "a"),
+        ('"a"', "a"),
+        ("*** Begin", "*** Begin"),
+        ('{"input":"a","workdir":"b"}', None),
+        ('{"input":1}', None),
+        ('{"input":', None),
+        ("{}", None),
+        ("[1]", None),
+        ("2", None),
+        ("", None),
+    ],
+)
+def test_which_text_is_meant(arguments: str, text: str | None) -> None:
+    """The only one that there is."""
+    assert unwrapped(arguments) == text
+
+
+@pytest.mark.parametrize("output", [[item(ARGUMENTS, name="apply_patch")], []], ids=["in the response", "not there"])
+@pytest.mark.parametrize("events", [patched(ARGUMENTS), patched(PATCH), patched(ARGUMENTS)[-1:], []])
+def test_the_call_is_said_as_its_tool_takes_it(events: list[Payload], output: list[Payload]) -> None:
+    """In all of its events, and in the completed response."""
+    if not (events or output):
+        return
+    body = sse(*numbered(0, CREATED, *events, completed(*output)))
+    assert NAME in seen(body, EXCHANGE).told
+    went = mended(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
+    assert b"function_call" not in went.out
+    again = seen(went.out, EXCHANGE)
+    assert again.told == []
+    assert [(one.kind, one.id, one.name, one.arguments) for one in again.record.calls] == [
+        (Kind.CUSTOM, "call_0", "apply_patch", PATCH)
+    ]
+    last = json.loads(went.out.rstrip().rsplit(b"data: ", 1)[1])
+    assert [one["input"] for one in last["response"]["output"]] == [PATCH]
+
+
+def test_safe_repairs_leave_it() -> None:
+    """What a provider says that function calls do not know may be refused in the next request."""
+    body = sse(CREATED, *patched(ARGUMENTS), completed(item(ARGUMENTS, name="apply_patch")))
+    went = mended(body, EXCHANGE)
+    assert went.out == body
+    assert went.told == [NAME]
+
+
+@pytest.mark.parametrize("arguments", ['{"input":"a","workdir":"b"}', '{"input":'])
+def test_what_is_not_plain_goes_on_as_it_came(arguments: str) -> None:
+    """Behind nothing else, and whole."""
+    body = sse(CREATED, *patched(arguments), completed(item(arguments, name="apply_patch")))
+    assert mended(body, EXCHANGE, NAME).out == body
+
+
+@pytest.mark.parametrize("broken", [None, "reset"])
+def test_half_a_call_goes_on_as_it_came(broken: str | None) -> None:
+    """Where the body ends before it does."""
+    body = sse(CREATED, added(name="apply_patch"), delta('{"input":"*** B'))
+    assert mended(body, EXCHANGE, NAME, broken=broken).out == body
+    incomplete = sse(
+        CREATED, added(name="apply_patch"), closed('{"input":"a"}', name="apply_patch", status="incomplete")
+    )
+    assert mended(incomplete, EXCHANGE, NAME).out == incomplete
+
+
+def test_a_custom_tool_that_is_called_lawfully_passes() -> None:
+    """And is read as what it is."""
+    body = sse(*lawful("*** Begin", " Patch"))
+    went = mended(body, EXCHANGE)
+    assert went.out == body
+    assert went.told == []
+    (one,) = went.record.calls
+    assert (one.kind, one.arguments, one.complete) == (Kind.CUSTOM, "*** Begin Patch", True)
+
+
+@pytest.mark.parametrize("pieces", [(PATCH,), ('*** "Beg', "in\n", "")])
+def test_the_plant_is_undone_by_its_repair(pieces: tuple[str, ...]) -> None:
+    """Each delta's text is escaped by itself."""
+    body = sse(*numbered(0, *lawful(*pieces)))
+    broken = planted(body, EXCHANGE, NAME)
+    assert broken.record.faults[0].changes > 0
+    assert b"custom_tool_call" not in broken.out
+    assert seen(broken.out, EXCHANGE).told == [NAME]
+    assert seen(broken.out, EXCHANGE).calls == [("apply_patch", {"input": "".join(pieces)})]
+    fixed = seen(mended(broken.out, EXCHANGE, NAME).out, EXCHANGE)
+    assert fixed.record.calls[0].arguments == "".join(pieces)
+    assert fixed.told == []
+
+
+def test_the_plant_leaves_functions_alone() -> None:
+    """There is nothing for it to act on."""
+    body = sse(CREATED, *call('{"a":1}'), completed(item('{"a":1}')))
+    left = planted(body, EXCHANGE, NAME)
+    assert left.out == body
+    assert left.record.faults[0].changes == 0
+    assert run(body, EXCHANGE, NOTHING).told == []

@@ -1,0 +1,189 @@
+"""Output items of Responses streams, mended."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.laws.driven import mended, seen, sse
+from tests.protocols.responses.events import (
+    CREATED,
+    added,
+    call,
+    closed,
+    completed,
+    delta,
+    done,
+    item,
+    numbered,
+)
+from toolstream_core.calls import arguments
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import meaning
+from toolstream_core.model import Exchange
+
+EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+
+
+def test_a_placeholder_behind_a_late_name_is_said_once() -> None:
+    """The delta that waited goes on before the event that says the arguments whole."""
+    events = [added(name=""), delta("{}"), done("{}"), closed("{}"), completed(item("{}"))]
+    went = mended(sse(CREATED, *events), EXCHANGE)
+    assert went.out.count(b'"delta":"{}"') == 1
+    assert seen(went.out, EXCHANGE).told == []
+
+
+def test_a_piece_that_is_json_by_itself_is_no_call() -> None:
+    """Each piece of the arguments in an item of its own, `":"` among them."""
+    pieces = ('{"', "a", '":"', "b", '"}')
+    events = []
+    for at, piece in enumerate(pieces):
+        own = {"call_id": "call_0"}
+        events += [added(place=at, **own), delta(piece, at), closed(piece, at, **own)]
+    went = mended(sse(CREATED, *events, completed(item('{"a":"b"}'))), EXCHANGE)
+    assert went.calls == seen(went.out, EXCHANGE).calls == [("f", {"a": "b"})]
+
+
+def test_an_event_known_by_its_name_alone_keeps_it() -> None:
+    """Its data has no type, and its number is counted on."""
+    nameless = {key: value for key, value in delta("1").items() if key != "type"}
+    head = sse(*numbered(0, CREATED, added(), delta('{"a":')))
+    late = json.dumps({**nameless, "sequence_number": 2})
+    name = "event: response.function_call_arguments.delta\n"
+    rest = sse(*numbered(4, delta("}"), closed('{"a":1}'), completed(item('{"a":1}'))))
+    went = mended(head + f"{name}data: {late}\n\n".encode() + rest, EXCHANGE)
+    assert "sequence-numbers" in went.told
+    assert went.out.count(name.encode()) == 1
+    assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
+
+
+def test_deltas_behind_the_whole_arguments_are_not_said_again() -> None:
+    """The client was given what they bring."""
+    events = [added(), delta('{"a"'), closed('{"a":1}'), delta(":1}"), completed(item('{"a":1}'))]
+    went = mended(sse(CREATED, *events), EXCHANGE)
+    assert {"short-deltas", "replayed-arguments"} <= set(went.told)
+    assert went.out.count(b'"delta":":1}"') == 1
+    assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
+
+
+def test_numbers_rise_where_events_that_waited_are_given_back() -> None:
+    """A call that never gets a name waits to the end."""
+    two = [added(name=""), added(place=1), delta('{"a"'), delta('{"b"', 1)]
+    out = mended(sse(*numbered(0, CREATED, *two)), EXCHANGE, broken="reset").out
+    numbers = [json.loads(block[6:])["sequence_number"] for block in out.split(b"\n\n")[:-1]]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) == 5
+
+
+def test_a_call_costs_the_same_whatever_came_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls under one id, of which each is compared with those before it: what each means is found out once."""
+    compared = found_out = 0
+    ordinary = ArgumentText.meaning.fget  # type: ignore[attr-defined]  # of a property, for mypy a text
+
+    def counted(self: ArgumentText) -> str:
+        nonlocal compared
+        compared += 1
+        return str(ordinary(self))
+
+    def counted_out(text: str) -> str:
+        nonlocal found_out
+        found_out += 1
+        return meaning(text)
+
+    monkeypatch.setattr(ArgumentText, "meaning", property(counted))
+    monkeypatch.setattr(arguments, "meaning", counted_out)
+    amounts = []
+    for many in (200, 400):
+        compared = found_out = 0
+        events = [event for at in range(many) for event in call(f'{{"a":{at}}}', at)]
+        own = [{**one, "item": {**one["item"], "call_id": "call_0"}} if "item" in one else one for one in events]
+        whole = completed(*(one["item"] for one in own if one["type"] == "response.output_item.done"))
+        assert len(mended(sse(CREATED, *own, whole), EXCHANGE).record.calls) == many
+        amounts.append(compared)
+        assert found_out <= 4 * many
+    assert amounts[1] < 2.5 * amounts[0]
+
+
+@pytest.mark.parametrize("first", ['"{\\"a\\":', '{"a":1}{"a":'])
+def test_what_was_kept_back_is_not_given_where_the_whole_arguments_come(first: str) -> None:
+    """Half a string, or half a repetition, before an event that says them all: the deltas are those arguments."""
+    events = [added(), delta(first), done('{"a":1}'), closed('{"a":1}'), completed(item('{"a":1}'))]
+    went = mended(sse(CREATED, *events), EXCHANGE)
+    pieces = [json.loads(line[6:]).get("delta", "") for line in went.out.split(b"\n") if line.startswith(b"data: ")]
+    assert "".join(pieces) == '{"a":1}'
+    assert seen(went.out, EXCHANGE).told == []
+
+
+def test_a_call_of_the_response_alone_is_said_without_the_garbage_behind_it() -> None:
+    """What is behind it makes it no half one."""
+    said = '{"a":1}<|endoftext|>'
+    went = mended(sse(CREATED, completed(item(said))), EXCHANGE)
+    assert seen(went.out, EXCHANGE).told == []
+    assert b'"delta":"{\\"a\\":1}"' in went.out
+
+
+def test_what_is_no_text_and_does_not_fit_a_whole_call_stays_as_it_came() -> None:
+    """As text it would be joined to the arguments, which clients have whole."""
+    odd = {**delta(""), "delta": ['{"a":1}']}
+    body = sse(added(), delta('{"a":1}'), odd)
+    assert mended(body, EXCHANGE).out.startswith(body)
+
+
+def test_a_list_that_an_item_is_added_with_is_no_part_of_its_arguments() -> None:
+    """It goes on as it came."""
+    opens = added()
+    opens["item"]["arguments"] = [None]
+    body = sse(opens, delta('{"a":1}'), closed('{"a":1}'))
+    assert mended(body, EXCHANGE).out.startswith(sse(opens, delta('{"a":1}')))
+
+
+def test_no_end_is_made_where_a_closed_call_is_said_otherwise() -> None:
+    """Nobody knows which of the two was meant."""
+    body = sse(*call('{"a":1}'), done('{"b":2}'))
+    assert b"response.completed" not in mended(body, EXCHANGE).out
+    assert b"response.completed" in mended(sse(*call('{"a":1}'), done('{"a": 1}')), EXCHANGE).out
+
+
+def test_a_bare_response_that_says_other_arguments_stays_bare() -> None:
+    """Clients do not read it, and have the call as it was streamed."""
+    bare = b"event: response.completed\n" + sse({"id": "r", "output": [item('{"a":1}')]})
+    went = mended(sse(added(), done('{"a":{}}')) + bare, EXCHANGE)
+    assert went.out.endswith(bare)
+    assert "bare-response" in went.told
+
+
+def test_items_that_share_an_id_stay_two_in_the_response() -> None:
+    """Each is known by its call_id, too."""
+    first, second = item('{"a":1}', call_id="c0"), item('{"a":2}', call_id="c1")
+    events = [{"type": "response.output_item.done", "item": first}, {**closed("", 1), "item": second}]
+    out = mended(sse(*events, completed(second)), EXCHANGE).out
+    last = json.loads(out.split(b"data: ")[-1])
+    assert sorted(one["arguments"] for one in last["response"]["output"]) == ['{"a":1}', '{"a":2}']
+
+
+def test_two_items_of_a_response_under_one_id_stay_where_they_differ() -> None:
+    """Neither says the other again."""
+    said = completed(item('{"a":1}', call_id="c0"), item('{"a":2}', 1, call_id="c0"))
+    last = json.loads(mended(sse(delta("2}", 1), said), EXCHANGE).out.split(b"data: ")[-1])
+    assert [one["arguments"] for one in last["response"]["output"]] == ['{"a":1}', '{"a":2}']
+
+
+def test_a_closed_item_without_arguments_contradicts_none() -> None:
+    """What says them behind it goes on."""
+    bare = closed("")
+    del bare["item"]["arguments"]
+    body = sse(added(), bare, done('{"a":1}'))
+    assert [(one.name, one.arguments) for one in seen(mended(body, EXCHANGE).out, EXCHANGE).record.calls] == [
+        ("f", '{"a":1}')
+    ]
+
+
+def test_a_call_that_turns_out_to_be_another_is_said() -> None:
+    """It seemed to say the first one again, and its events went."""
+    first, second = item('{"a":1}', call_id="c1"), item('{"a":2}', 1, call_id="c1")
+    again = {**closed("", 100), "item": {**first, "id": "fc_1_again"}}
+    opens = [added(call_id="c1"), added("", 1, call_id="c1"), delta("2", 1)]
+    body = sse(*opens, {**closed(""), "item": first}, again, {**closed("", 1), "item": second})
+    calls = seen(mended(body, EXCHANGE).out, EXCHANGE).record.calls
+    assert [one.arguments for one in calls] == ['{"a":1}', '{"a":2}']

@@ -1,0 +1,73 @@
+"""Plants of Responses streams, where what comes is not what they know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.laws.driven import planted, seen, sse
+from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.responses.inject import INJECTORS
+from toolstream_core.stages.inject import sse as sse_lines
+
+if TYPE_CHECKING:
+    from tests.protocols.responses.events import Payload
+
+EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+OPERATION = {"type": "create_file", "path": "a.txt", "diff": "+a"}
+OTHERS: dict[str, Payload] = {
+    "apply_patch_call": {"operation": OPERATION},
+    "custom_tool_call": {"name": "run", "input": "print(1)"},
+    "local_shell_call": {"action": {"type": "exec", "command": ["ls"]}},
+    "shell_call": {"action": {"commands": ["ls"]}},
+    "computer_call": {"action": {"type": "screenshot"}, "pending_safety_checks": []},
+    "mcp_call": {"name": "find", "arguments": "{}", "server_label": "s"},
+    "web_search_call": {"action": {"type": "search", "query": "q"}},
+}
+ABOUT_THE_STREAM = frozenset({"bare-response", "missing-head", "sequence-numbers", "restarted-stream"})
+"""Whatever the items are."""
+
+
+def other(kind: str) -> Payload:
+    """An item of another kind."""
+    return {"type": kind, "id": "it_1", "call_id": "call_1", "status": "completed", **OTHERS[kind]}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("name", sorted(INJECTORS.keys() - sse_lines.INJECTORS.keys() - ABOUT_THE_STREAM))
+def test_items_of_other_kinds_are_left_alone(name: str, kind: str) -> None:
+    """And nothing is said to have been done."""
+    if (name, kind) == ("custom-as-function", "custom_tool_call"):
+        return
+    it = other(kind)
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**it, "status": "in_progress"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": it},
+    ]
+    body = sse(CREATED, *events, completed(it))
+    left = planted(body, EXCHANGE, name)
+    assert left.out == body
+    assert left.record.faults[0].changes == 0
+
+
+@pytest.mark.parametrize("name", sorted(INJECTORS))
+@pytest.mark.parametrize("odd", [{"a": 1}, None, 7, [], ...], ids=repr)
+def test_odd_arguments_raise_nothing(name: str, odd: Any) -> None:
+    """Arguments of no type that they should have, or none at all."""
+    events = [added(), delta("{}"), done("{}"), closed("{}"), completed(item("{}"))]
+    for event in (events[2], events[3]["item"], events[4]["response"]["output"][0]):
+        event["arguments"] = odd
+        if odd is ...:
+            del event["arguments"]
+    planted(sse(CREATED, *events), EXCHANGE, name)
+
+
+def test_text_beside_calls_leaves_the_completed_response_to_be_broken() -> None:
+    """The items of the response are known by their kind, not by their place."""
+    message: Payload = {"type": "message", "id": "msg_1", "content": []}
+    body = sse(CREATED, *call('{"a":1}', 1), completed(message, item('{"a":1}', 1)))
+    broken = planted(body, EXCHANGE, "object-arguments")
+    assert b'{"a":1}}]}' in broken.out
+    assert "object-arguments" in seen(broken.out, EXCHANGE).told

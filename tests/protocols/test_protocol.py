@@ -1,0 +1,138 @@
+"""What holds for every protocol's row: paths, recognition, tolerance, and that quiet frames are quiet."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import ROOT
+from tests.protocols.frames import FOREIGN, frame
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.wire.raw_json import may_hide_letters
+from toolstream_core.wire.sse import SseFramer
+
+if TYPE_CHECKING:
+    from toolstream_core.protocols.protocol import WireProtocol
+
+BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/v1/chat/completions", "openai-chat"),
+        ("/api/v1/chat/completions", "openai-chat"),
+        ("/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", "openai-chat"),
+        ("/chat/completions", "openai-chat"),
+        ("/v1/responses", "openai-responses"),
+        ("/openai/v1/responses?api-version=preview", "openai-responses"),
+        ("/v1/messages", "anthropic"),
+        ("/v1/messages?beta=true", "anthropic"),
+        ("/v1/projects/p/locations/l/publishers/anthropic/models/c:streamRawPredict", "anthropic"),
+        ("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "gemini"),
+        ("/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "gemini"),
+        ("/api/chat", "ollama"),
+        ("/v1/messages/count_tokens", None),
+        ("/v1/embeddings", None),
+        ("/v1/models", None),
+        ("/api/generate", None),
+    ],
+)
+def test_paths(path: str, name: str | None) -> None:
+    """Every API's paths, behind gateways too, and no other's."""
+    assert [dialect.name for dialect in PROTOCOLS if dialect.claims(path)] == ([name] if name else [])
+
+
+@pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("payload", FOREIGN, ids=lambda payload: repr(payload)[:40])
+def test_foreign_payloads(dialect: WireProtocol, payload: object) -> None:
+    """A reader reports what is there and never raises."""
+    for name in ("", "error", "message_delta", "response.completed"):
+        made = frame(payload, name)
+        dialect.read(made)
+        dialect.answer(made.json)
+        dialect.recognise(name, made.json)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *("choices", "delta", "message", "tool_calls", "function_call", "function", "index", "id", "name"),
+                    *("arguments", "finish_reason", "error", "type", "content_block", "partial_json", "text_delta"),
+                    *("response", "item", "output", "status", "call_id", "candidates", "content", "parts", "done"),
+                    *("functionCall", "finishReason", "args", "text", "thinking_delta", "response.output_text.delta"),
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+TYPES = st.sampled_from(
+    [
+        *("", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"),
+        *("response.output_item.added", "response.function_call_arguments.delta", "response.completed", "error"),
+        *("response.output_text.delta", "message_start", "tool_use", "text_delta"),
+    ]
+)
+
+
+@pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
+@given(JSON, TYPES, st.booleans())
+def test_quiet_is_quiet(dialect: WireProtocol, payload: object, kind: str, escaped: bool) -> None:
+    """A frame that the cheap test passes over says no fragment, finish, error or end."""
+    if isinstance(payload, dict) and kind:
+        payload = {**payload, "type": kind}
+    text = json.dumps(payload)
+    if escaped:
+        text = (
+            text.replace('"tool_c', '"tool\\u005fc').replace('"error', '"\\u0065rror').replace('"item', '"i\\u0074em')
+        )
+    made = frame(text.encode())
+    if dialect.quiet(made.raw, 1):
+        said = dialect.read(made)
+        assert not (said.fragments)
+        assert not (said.finishes)
+        assert not (said.error)
+        assert not (said.end)
+
+
+@pytest.mark.parametrize("source", sorted((ROOT / "scripts" / "flowsrc").glob("*.txt")), ids=lambda path: path.stem)
+def test_quiet_is_quiet_in_saved_streams(source: object) -> None:
+    """The same over the events of the saved flows, and several of them at once are judged as each by itself."""
+    frames = [one for one in SseFramer().feed(source.read_bytes()) if one.data]  # type: ignore[attr-defined]
+    for dialect in PROTOCOLS:
+        quiet = [one for one in frames if dialect.quiet(one.raw, 1)]
+        for one in quiet:
+            said = dialect.read(one)
+            assert not (said.fragments)
+            assert not (said.finishes)
+            assert not (said.error)
+            assert not (said.end)
+        together = b"".join(one.raw for one in frames)
+        if dialect.quiet(together, len(frames)):
+            assert len(quiet) == len(frames)
+
+
+@pytest.mark.parametrize(
+    ("raw", "hides"),
+    [
+        (rb'{"tool\u005fcalls":1}', True),
+        (rb'{"a":"\u0041"}', True),
+        (rb'{"a":"\u00e9\n\u003c"}', False),
+        (rb'{"a":"b"}', False),
+        (rb'{"a":"\\u0041"}', True),
+    ],
+)
+def test_escapes_that_may_hide_letters(raw: bytes, hides: bool) -> None:
+    """Only an escaped ASCII letter can hide a key; to say so of an escaped backslash before it costs a parse."""
+    assert may_hide_letters(raw) is hides

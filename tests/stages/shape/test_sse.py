@@ -1,0 +1,90 @@
+"""Other framings of the same events."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.laws.driven import exchange, seen, shaped
+from tests.laws.healthy import Healthy, streams
+from toolstream_core.stages.shape.sse import SHAPES
+from toolstream_core.wire.sse import BOM, SseFramer
+
+SSE = [one for one in streams() if one.dialect != "ollama"]
+CHAT = next(one for one in SSE if str(one) == "openai-chat, fragments")
+ENDS = [b"\n", b"\r\n", b"\r"]
+
+
+def events(body: bytes) -> list[tuple[str, bytes]]:
+    """What a reader dispatches."""
+    framer = SseFramer()
+    frames = [*framer.feed(body), *framer.feed(b"")]
+    return [(frame.name, frame.data) for frame in frames if frame.data is not None and not frame.trailing]
+
+
+@pytest.mark.parametrize("newline", ENDS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("healthy", SSE, ids=str)
+def test_the_same_events_in_other_bytes(healthy: Healthy, shape: str, newline: bytes) -> None:
+    """Nothing is told of them."""
+    body = healthy.body.replace(b"\n", newline)
+    out = shaped(body, healthy.exchange, shape)
+    assert (out != body) == ((shape, newline) != ("crlf", b"\r\n"))
+    assert events(out) == events(body) == events(healthy.body)
+    assert seen(out, healthy.exchange).told == []
+
+
+@pytest.mark.parametrize("other", SHAPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_compose(shape: str, other: str) -> None:
+    """In any order, also twice."""
+    out = shaped(CHAT.body, CHAT.exchange, shape, other)
+    assert events(out) == events(CHAT.body)
+    assert seen(out, CHAT.exchange).told == []
+    again = shaped(shaped(CHAT.body, CHAT.exchange, shape), CHAT.exchange, other)
+    assert events(again) == events(CHAT.body)
+
+
+@pytest.mark.parametrize(
+    ("shape", "block", "becomes"),
+    [
+        ("comments", b"data: {}\n\n", b": keep-alive\n\ndata: {}\n\n"),
+        ("comments", b"data: {}\r\n\r\n", b": keep-alive\r\n\r\ndata: {}\r\n\r\n"),
+        ("comments", b": hm\n\n", b": hm\n\n"),
+        ("crlf", b"event: x\ndata: {}\n\n", b"event: x\r\ndata: {}\r\n\r\n"),
+        ("crlf", b": hm\r\n\n", b": hm\r\n\r\n"),
+        ("no-space", b"event: x\ndata: {}\nid: 1\n\n", b"event:x\ndata:{}\nid:1\n\n"),
+        ("no-space", b"data:  {}\n\n", b"data:  {}\n\n"),
+        ("no-space", b"data: data: x\n\n", b"data:data: x\n\n"),
+        ("bom", b"data: {}\n\n", b"data: {}\n\n"),
+        ("event-ids", b": hm\n\n", b": hm\n\n"),
+        ("event-ids", b"data: {}\n\n", b"id: 2\ndata: {}\n\n"),
+    ],
+)
+def test_one_block(shape: str, block: bytes, becomes: bytes) -> None:
+    """The second of a stream."""
+    first = CHAT.body[: CHAT.body.index(b"\n\n") + 2]
+    out = shaped(first + block, CHAT.exchange, shape)
+    assert out == shaped(first, CHAT.exchange, shape) + becomes
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_byte_order_mark_stays_in_front(shape: str) -> None:
+    """And there is but one."""
+    out = shaped(BOM + CHAT.body, CHAT.exchange, shape)
+    assert out.startswith(BOM)
+    assert out.count(BOM) == 1
+    assert events(out) == events(CHAT.body)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_unfinished_block_is_no_event_afterwards_either(shape: str) -> None:
+    """A cut shows as one."""
+    for body in (CHAT.body.removesuffix(b"\n"), CHAT.body[:-4]):
+        assert events(shaped(body, CHAT.exchange, shape)) == events(CHAT.body)[:-1]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_json_arrays_are_left(shape: str) -> None:
+    """They have no blocks."""
+    body = b'[{"candidates": [{"content": {"parts": [{"functionCall": {"name": "ping", "args": {}}}]}}]}\n]'
+    assert shaped(body, exchange("gemini"), shape) == body
