@@ -10,6 +10,7 @@ from toolstream_core.stages.repair.repairer import Mender
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
     from toolstream_core.model import Json
     from toolstream_core.protocols.anthropic.repair.client_block import Block
     from toolstream_core.stages.context import Context
@@ -94,3 +95,17 @@ def is_text(payload: Payload) -> bool:
     """Whether an event is a delta of text."""
     delta = payload.get("delta")
     return json_access.get(delta, "type") == "text_delta" and isinstance(json_access.get(delta, "text"), str)
+
+
+def is_begun(call: OpenCall) -> bool:
+    """Whether nothing has come of a call's arguments, or no more than their begin."""
+    return call.arguments.empty or call.arguments.half
+
+
+def adds(content: Payload, payload: Payload) -> bool:
+    """Whether a start that comes again says anything that the first one, with `content`, did not."""
+    again = payload.get("content_block")
+    if not isinstance(again, dict):
+        return True
+    other = {key: value for key, value in again.items() if value != content.get(key)}
+    return bool(other.keys() - {"input"}) or other.get("input") not in (None, "", {})
