@@ -13,6 +13,8 @@ from toolstream_core.protocols.requests import asked
 from toolstream_core.transit import Ask, Cut, Finish, Hold, Place, Send
 from toolstream_core.transit.faults import Way
 from toolstream_core.wire import json_access
+from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -114,9 +116,11 @@ class Pace(Intake):
         found = next((one for one in self._candidates if one.recognise(frame.name, payload)), None)
         if found is not None:
             self._dialect = found
+            # What a second answer brings, and the comments before it, are server-sent events.
+            self._asks = self._asks and isinstance(self._framer, SseFramer)
             self._hear = hearing(found.calls(found.requests.tools(self._exchange.request)))
             for way in self._ways:
-                way.protocol = found
+                way.protocol, way.binary = found, isinstance(self._framer, EventStreamFramer)
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> Place:
         start, self._bytes = self._bytes, self._bytes + len(raw)

@@ -35,7 +35,7 @@ from toolstream_core.proxy.options import (
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
 from toolstream_core.proxy.provided import breaks
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
-from toolstream_core.proxy.request_ids import answer_ids, restore
+from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.watch import Watch, exchange_of, request_json
 from toolstream_core.report.jsonl import JsonLines
@@ -43,6 +43,7 @@ from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.settings import NOTHING
 from toolstream_core.stages.answer_ids import Ids
+from toolstream_core.wire.event_stream import MESSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
+_STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 
 
 class ToolstreamAddon:
@@ -265,7 +266,7 @@ class ToolstreamAddon:
 
     def _prepare(self, flow: http.HTTPFlow) -> None:
         """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""
-        if not self._filtered(flow):
+        if not self._filtered(flow) or is_signed(flow.request):
             return
         restore(flow, self._ids)
         if self._settings.rewrites and looks_like_llm(request_json(flow.request)):

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.protocols.aws_errors import exception_message
 from toolstream_core.protocols.provider_error import ERRORS
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.transit.actions import Action, Cut, Finish, Hold, How, Send, Wait
@@ -24,6 +25,8 @@ class Way:
     values: Mapping[str, Any]
     """By key, as the table says."""
     protocol: WireProtocol = PROTOCOLS[0]
+    binary: bool = False
+    """Whether the stream is an AWS event stream, in which nothing but whole messages can stand."""
     seed: str = ""
     hits: Callable[[str], bool] = lambda tool: True  # noqa: ARG005
     """Which tools' calls are meant."""
@@ -141,7 +144,8 @@ class ErrorEvent(_Once):
 
     def reached(self, rest: Send) -> Iterable[Action]:
         """As `_Once.reached`."""
-        said = self.way.protocol.error_event(ERRORS[self.way.values["error"]], rest.place.number)
+        way, kind = self.way, ERRORS[self.way.values["error"]]
+        said = exception_message(kind) if way.binary else way.protocol.error_event(kind, rest.place.number)
         return (replace(rest, raw=said), Finish())
 
 
@@ -198,7 +202,7 @@ class HoldOpen(Stage):
         """As `Stage.end`."""
         self.way.acted()
         seconds, heartbeat = self.way.values["ms"] / 1000, self.way.values["heartbeat"] / 1000
-        return (Hold(seconds or None, heartbeat or None),)
+        return (Hold(seconds or None, None if self.way.binary else heartbeat or None),)
 
 
 class DuplicateEvent(_Once):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
-from toolstream_core.protocols.in_band_errors import error_text, unread_error
+from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
 
@@ -58,7 +58,7 @@ def read(frame: Frame) -> Said:
             return Said(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else ())
         case "message_stop":
             return Said(end=True)
-    error = error_text(payload, frame.name)
+    error = exception_text(payload, frame.name) or error_text(payload, frame.name)
     return Said(error=error) if error else SILENCE
 
 

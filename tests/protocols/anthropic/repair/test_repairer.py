@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.driven import Payload, Went, exchange, mended, seen
+from tests.laws.driven import Payload, Went, exchange, mended, run, seen
 from toolstream_core.engine.session import Body
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.anthropic.resolver import NOBODYS
@@ -144,6 +144,13 @@ def test_text_in_a_call_that_is_cut_off_goes_out(rest: bytes) -> None:
     for went in both(body):
         assert said(went.out, "text") == "Let me look."
         assert went.out.index(b"Let me") < went.out.find(b"message_delta") % (len(went.out) + 1)
+
+
+def test_text_in_a_call_that_goes_on_where_it_came_is_no_change() -> None:
+    """Nothing is mended."""
+    body = HEAD + start(0) + more(0, "Let me look.", "text_delta")
+    for went in both(body):
+        assert (went.out, went.record.mended) == (body, 0)
 
 
 def test_text_in_a_whole_call_goes_behind_it() -> None:
@@ -553,6 +560,13 @@ def test_pieces_of_two_types_go_on_as_they_came(odd: str) -> None:
         assert ("".join(typed), "".join(others)) == ('{"a":1}', odd)
 
 
+def test_pieces_of_two_types_under_another_index_go_on_as_they_came() -> None:
+    """Clients would have a whole call of those that they read."""
+    odd = event("content_block_delta", index=5, delta={"type": 0, "partial_json": "iro"})
+    body = HEAD + start(0) + more(5, '{"to":"Na') + odd + more(5, 'bi"}')
+    assert mended(body, HERE).out == body
+
+
 def test_blank_text_in_a_call_goes_also_where_another_waits() -> None:
     """At the end, where the call is stopped for the sake of the other one."""
     own = start(0) + start(1) + more(0, '{"a"') + more(0, "\n", "text_delta") + more(0, ":1}") + more(1, "{}")
@@ -563,6 +577,14 @@ def test_arguments_in_the_start_do_not_go_before_others_that_were_kept_back() ->
     """The deltas count."""
     body = HEAD + start(0, input=[[]]) + more(0, '"{\\"ci')
     assert said(mended(body, HERE).out) == '"{\\"ci'
+
+
+@pytest.mark.parametrize("shape", ["whole-calls", "one-call-per-event", "even-ids"])
+def test_text_of_nobody_is_told_the_same_whoever_else_looks(shape: str) -> None:
+    """Where no block is open text goes by unread, but for a shape that wants to see each event."""
+    text = HEAD + start(0, "text") + more(0, "a", "text_delta") + stop(0)
+    body = text + more(1, "1}") + more(1, "b", "text_delta")
+    assert run(body, HERE, Settings(SAFE, shapes=(shape,))).told == seen(body, HERE).told
 
 
 def test_text_of_nobody_stays_behind_text_within_a_call() -> None:

@@ -9,7 +9,7 @@ from toolstream_core.defects.finish import OVERLAPPING_BLOCKS, REPEATED_START
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.protocols.anthropic.repair.client_block import Block
-from toolstream_core.protocols.anthropic.repair.held import Waited
+from toolstream_core.protocols.anthropic.repair.held import Inside, Waited
 from toolstream_core.protocols.anthropic.repair.output import Payload, adds, index_of, is_begun, is_text
 from toolstream_core.protocols.anthropic.repair.strays import StraysMender
 
@@ -118,7 +118,7 @@ class OrderMender(StraysMender):
         means = meaning(call.meant()[0])
         if not any(one.says(block.name, means) for one in self.by_id.get(block.given_id, ())):
             return False
-        block.texts = [one.payload for one in queue.events if is_text(one.payload)]
+        block.texts = [Inside(one.event.frame, one.payload) for one in queue.events if is_text(one.payload)]
         if not all(waited is queue.start or waited.fills(call) for waited in queue.events):
             return False
         if block.texts:

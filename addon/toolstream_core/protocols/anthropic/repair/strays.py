@@ -9,6 +9,7 @@ from toolstream_core.defects.identity import UNKNOWN_BLOCK
 from toolstream_core.protocols.anthropic.repair.block_sequence import BlocksMender
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.output import Payload, index_of
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -35,7 +36,10 @@ class StraysMender(BlocksMender):
         return [one.event.frame for one in self._strays]
 
     def _nobodys(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        """As `BlocksMender._nobodys`."""
+        """As `BlocksMender._nobodys`; text goes by unread where nothing is held, so nothing is told of it there."""
+        if json_access.get(payload, "delta", "type") in ("text_delta", "thinking_delta") and not self.holding:
+            self._pass(event.frame, payload, payload)
+            return
         message = f"no block {payload.get('index')} was started"
         mend = self.tell(UNKNOWN_BLOCK, self.number, message, call)
         if not mend or call is None or not call.guessed or id(call) not in self._by_call:
@@ -63,15 +67,23 @@ class StraysMender(BlocksMender):
         self._claim()
 
     def _claim(self) -> None:
-        """What waits goes on: as the call's, or, where more of the call showed that it is not, as it came."""
+        """What waits goes on: as the call's, or, where more of the call showed that it is not, as it came.
+
+        Also where a piece is of another type: clients pass over that, and would have the others joined without it.
+        """
         strays, self._strays = self._strays, []
         number = self.number
+        typed = all(json_access.get(one.payload, "delta", "type") == "input_json_delta" for one in strays)
         for event, payload, call, _ in strays:
             self.number = event.frame.number
             self.because(UNKNOWN_BLOCK)
             block = self._by_call.get(id(call))
             if block is None or call is None or not call.guessed:
                 self._stray(event, payload, call=call)
+                continue
+            if not typed:
+                self._astray = True
+                self._pass(event.frame, payload, payload)
                 continue
             self._by_index[index_of(payload)] = block
             block.claimed = block.moved = self._moved = True

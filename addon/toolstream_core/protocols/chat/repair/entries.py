@@ -13,6 +13,7 @@ from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.chat.edit import choice_number, continuation, entries_of
 from toolstream_core.protocols.chat.repair.edits import DROP, Edits, edited
 from toolstream_core.protocols.chat.repair.identity import continuing, opening
+from toolstream_core.protocols.chat.repair.other_forms import Form
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.wire import json_access
 
@@ -58,6 +59,8 @@ class Entries:
 
     def _edit_arguments(self, part: Part, raw: dict[str, Json], edits: Edits) -> None:
         said, told, known = part.fragment.arguments, part.told.text, part.known
+        if part.form is Form.MISNAMED and known.forms.mixed:
+            return
         function = raw.get("function")
         value = function.get("arguments", ABSENT) if isinstance(function, dict) else ABSENT
         scalar = isinstance(value, bool | int | float | list)
