@@ -21,7 +21,7 @@ from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.faults.clients import CLIENTS  # noqa: E402
 from toolstream_core.faults.presets import PRESETS  # noqa: E402
-from toolstream_core.settings import plant_names  # noqa: E402
+from toolstream_core.settings import injectable_names  # noqa: E402
 from toolstream_core.transit import TRANSIT  # noqa: E402
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ def _inspect() -> str:
 def _repair() -> str:
     """A stream of two calls that share their index, mended."""
     with tempfile.TemporaryDirectory() as folder:
-        broken, mended = str(Path(folder) / "broken.flow"), str(Path(folder) / "mended.flow")
+        broken, changed = str(Path(folder) / "broken.flow"), str(Path(folder) / "mended.flow")
         _run("fault", "reused-index", "flows/openai-chat-parallel.flow", "-o", broken)
-        shown = _run("repair", broken, "-o", mended, "--diff", both=True).splitlines()
+        shown = _run("repair", broken, "-o", changed, "--diff", both=True).splitlines()
     first = next(at for at, line in enumerate(shown) if "repair:" in line)
     lines = [_stable(re.sub(r'"id".*?("delta")', r"…\1", line)) for line in shown[first : first + 3]]
     return "\n".join(["$ toolstream repair broken.flow -o mended.flow --diff", *lines])
@@ -126,7 +126,7 @@ def _defects() -> str:
             str(len(mine)),
             str(sum(row.repair == "safe" for row in mine)),
             str(sum(row.repair == "unsafe" for row in mine)),
-            str(sum(row.name in plant_names() for row in mine)),
+            str(sum(row.name in injectable_names() for row in mine)),
         )
         for family in dict.fromkeys(row.family for row in ROWS)
         if (mine := [row for row in ROWS if row.family == family])

@@ -27,11 +27,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
 from make_flows import write_or_check  # noqa: E402
 from tests.calls.patterns import patterns  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
-from toolstream_core.engine.session import Body  # noqa: E402
+from toolstream_core.engine.session import Session  # noqa: E402
 from toolstream_core.fixtures import load  # noqa: E402
 from toolstream_core.fixtures.expectation import dumps, expectation_of  # noqa: E402
 from toolstream_core.model import Exchange  # noqa: E402
-from toolstream_core.settings import Words, plant_names, settings  # noqa: E402
+from toolstream_core.settings import Words, injectable_names, settings  # noqa: E402
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -72,8 +72,8 @@ def samples() -> dict[str, Sample]:
             sample = Sample(exchange.path, pattern.content_type, pattern.body.encode(), exchange.request["tools"])
             found.setdefault(name, sample)
     for row in ROWS:
-        if row.name not in found and row.name in plant_names():
-            found[row.name] = _planted(row.name)
+        if row.name not in found and row.name in injectable_names():
+            found[row.name] = _injected(row.name)
     return found
 
 
@@ -93,7 +93,7 @@ def _special() -> dict[str, Sample]:
     }
 
 
-def _planted(name: str) -> Sample:
+def _injected(name: str) -> Sample:
     """The first healthy answer of flows/ in which the defect can be caused."""
     row = next(row for row in ROWS if row.name == name)
     for fixture in load(ROOT / "flows"):
@@ -101,7 +101,7 @@ def _planted(name: str) -> Sample:
             continue
         kind = dict(fixture.headers).get(b"content-type", b"text/event-stream").decode()
         exchange = Exchange(path=fixture.path, content_type=kind, request=fixture.request)
-        line = Body(exchange, settings(Words(fault=[name])))
+        line = Session(exchange, settings(Words(fault=[name])))
         body = b"".join([*line.feed(fixture.body), *line.end()])
         if body != fixture.body:
             return Sample(fixture.path, kind, body, fixture.request.get("tools", []))

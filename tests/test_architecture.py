@@ -43,7 +43,7 @@ UNMIRRORED = {
     "engine/decoder.py": "tests/engine/test_pipeline.py",
     "engine/observer.py": "tests/engine/test_pipeline.py",
     "engine/sink.py": "tests/engine/test_record_builder.py",
-    "engine/plan.py": "tests/engine/test_pipeline.py",
+    "engine/chain_factory.py": "tests/engine/test_pipeline.py",
     "engine/session.py": "tests/laws/test_laws.py",
     "model/": "tests/engine/test_record_builder.py",
     "faults/presets.py": "tests/test_settings.py",

@@ -72,9 +72,9 @@ def test_what_is_wrong_says_what_would_be_right(words: Words, right: str) -> Non
 
 def test_presets_and_clients_are_made_of_what_there_is() -> None:
     """Each part is a defect that can be caused, or a shape; each repair can be switched on."""
-    plants = {name for one in INJECTORS.values() for name in one}
+    injectors = {name for one in INJECTORS.values() for name in one}
     for preset in PRESETS:
-        assert set(preset.parts) <= plants | shape_names(), preset.name
+        assert set(preset.parts) <= injectors | shape_names(), preset.name
         assert preset.source.startswith("https://")
     for client in CLIENTS:
         assert set(client.shapes) <= shape_names(), client.name

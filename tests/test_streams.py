@@ -9,7 +9,7 @@ import pytest
 from tests.calls.patterns import FOLDER, Pattern, patterns
 from toolstream_core.defects.row import LIVE
 from toolstream_core.defects.table import ROWS
-from toolstream_core.engine.session import Body, read_body
+from toolstream_core.engine.session import Session, read_body
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_findings(pattern: Pattern, step: int) -> None:
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
 def test_what_is_told_safe_is_mended(pattern: Pattern) -> None:
     """Of what safe repairs let go on, none of the findings that they answer is left; what is lawful is untouched."""
-    line = Body(pattern.exchange, Settings(SAFE))
+    line = Session(pattern.exchange, Settings(SAFE))
     body = pattern.body.encode()
     out = b"".join(line.feed(body)) + b"".join(line.end())
     assert line.pipeline.error is None

@@ -34,7 +34,7 @@ def shape_names() -> frozenset[str]:
 
 
 @cache
-def plant_names() -> frozenset[str]:
+def injectable_names() -> frozenset[str]:
     """The names of the defects that can be caused in any protocol; all are loaded for it."""
     return frozenset(name for one in PROTOCOLS for name in one.injectors)
 
@@ -42,7 +42,7 @@ def plant_names() -> frozenset[str]:
 @cache
 def fault_names() -> frozenset[str]:
     """All that a fault may be called."""
-    return frozenset({*plant_names(), *PARTS, *shape_names(), *(row.name for row in TRANSIT)})
+    return frozenset({*injectable_names(), *PARTS, *shape_names(), *(row.name for row in TRANSIT)})
 
 
 class SettingsError(ValueError):
@@ -166,6 +166,6 @@ def _split(words: Iterable[str]) -> Iterable[str]:
     return (word for part in words for piece in part.split(",") if (word := piece.strip()))
 
 
-def plantable(name: str) -> bool:
+def injectable(name: str) -> bool:
     """Whether the defect can be caused in any dialect."""
-    return any(row.name == name for row in ROWS) and name in plant_names()
+    return any(row.name == name for row in ROWS) and name in injectable_names()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from benchlib.streams import digest
 from benchlib.usage import Watch, processor_seconds
-from benchlib.wire import READ, Body, WrongBytesError, request
+from benchlib.wire import READ, Session, WrongBytesError, request
 
 if TYPE_CHECKING:
     import socket
@@ -62,7 +62,7 @@ def fetch(job: Job, security: Security) -> Outcome:
     wanted = digest(job.comes or job.load)
     watch = Watch(job.pid, job.mark)
     selector = selectors.DefaultSelector()
-    bodies = [Body() for _ in range(job.streams)]
+    bodies = [Session() for _ in range(job.streams)]
     processor, start = processor_seconds(job.pid), time.perf_counter()
     for body in bodies:
         connection = security.connect(job.port)
@@ -84,7 +84,7 @@ def fetch(job: Job, security: Security) -> Outcome:
 
 def _read(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:
     connection: socket.socket = key.fileobj  # type: ignore[assignment]
-    body: Body = key.data
+    body: Session = key.data
     body.feed(connection.recv(READ))
     # TLS may have read more than one record off the socket; `select` would not tell.
     while isinstance(connection, ssl.SSLSocket) and connection.pending():

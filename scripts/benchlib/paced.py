@@ -40,6 +40,6 @@ def _scene(rig: Rig, scene: Scene, rounds: int) -> list[Timed]:
 
 def _job(scene: Scene, contender: Running) -> Job:
     load = scene.load
-    mended = load.kind is Kind.BROKEN and contender.contender.repair
-    comes = Load(REWRITTEN["e", Kind.BROKEN] if mended else load.kind, load.events)
+    changed = load.kind is Kind.BROKEN and contender.contender.repair
+    comes = Load(REWRITTEN["e", Kind.BROKEN] if changed else load.kind, load.events)
     return Job(contender.proxy.port, load, scene.streams, contender.pid, mark=load.events + 1, comes=comes)

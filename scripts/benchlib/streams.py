@@ -60,7 +60,7 @@ class Load:
 
     kind: Kind
     events: int
-    pace: int = 0
+    schedule: int = 0
     """Events of a second, one at a time; 0 is as fast as they are taken."""
 
     @property
@@ -93,7 +93,7 @@ class Load:
     def wire(self) -> Iterator[bytes]:
         """An HTTP/1.1 chunk for each event and the last chunk, many at a time unless they are paced."""
         chunks = itertools.chain(map(as_chunk, self.blocks()), (b"0\r\n\r\n",))
-        for batch in itertools.batched(chunks, 1 if self.pace else 1000):
+        for batch in itertools.batched(chunks, 1 if self.schedule else 1000):
             yield b"".join(batch)
 
     @property

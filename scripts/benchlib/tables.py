@@ -142,7 +142,7 @@ def _lateness(results: Results) -> Iterator[Row]:
 
 def _judgements(results: Results) -> Iterator[Row]:
     for one in judge(results):
-        yield one.target, one.scene, one.measured, "yes" if one.met else "NO"
+        yield one.target, one.scene, one.measured, "yes" if one.match else "NO"
 
 
 def _table(head: str, rows: Iterator[Row]) -> str:

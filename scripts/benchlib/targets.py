@@ -26,7 +26,7 @@ class Judged(NamedTuple):
     target: str
     scene: str
     measured: str
-    met: bool
+    match: bool
 
 
 def judge(results: Results) -> list[Judged]:

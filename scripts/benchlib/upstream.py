@@ -40,13 +40,13 @@ def _answer(connection: socket.socket, security: Security) -> None:
         secured.sendall(HEAD)
         start = time.monotonic()
         for number, piece in enumerate(load.wire()):
-            if load.pace:
-                time.sleep(max(0.0, start + number / load.pace - time.monotonic()))
+            if load.schedule:
+                time.sleep(max(0.0, start + number / load.schedule - time.monotonic()))
             secured.sendall(piece)
         secured.recv(1)
 
 
 def _wanted(head: bytes) -> Load:
     _, _, rest = head.partition(b"\r\nx-bench: ")
-    kind, events, pace = rest.partition(b"\r\n")[0].decode().split("/")
-    return Load(Kind(kind), int(events), int(pace))
+    kind, events, schedule = rest.partition(b"\r\n")[0].decode().split("/")
+    return Load(Kind(kind), int(events), int(schedule))

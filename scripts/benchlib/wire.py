@@ -33,7 +33,7 @@ class WrongBytesError(AssertionError):
     """What came is not what was sent."""
 
 
-class Body:
+class Session:
     """Takes a chunked HTTP/1.1 response apart as it comes and keeps its digest, not its bytes."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ def request(load: Load) -> bytes:
     body = json.dumps(_ASKED).encode()
     head = (
         "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
-        f"content-length: {len(body)}\r\nx-bench: {load.kind}/{load.events}/{load.pace}\r\n\r\n"
+        f"content-length: {len(body)}\r\nx-bench: {load.kind}/{load.events}/{load.schedule}\r\n\r\n"
     )
     return head.encode() + body
 

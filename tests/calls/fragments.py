@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, Fragment, Said
+from toolstream_core.model import ABSENT, EventContent, Fragment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def resolved(calls: Calls, fragments: Iterable[Fragment]) -> list[Call]:
     """What the fragments mean, one event each, and then the end."""
     for number, fragment in enumerate(fragments):
         calls.take(fragment, number)
-    calls.conclude(Said(end=True))
+    calls.conclude(EventContent(end=True))
     return calls.resolved()
 
 

@@ -75,7 +75,7 @@ def read(dialect: str, *events: Payload | bytes) -> list[tuple[str, bool]]:
     row = BY_NAME[dialect]
     calls = row.calls({"f": False})
     for frame in frames(events):
-        calls.hear(row.read(frame), frame.number)
+        calls.resolve(row.read(frame), frame.number)
     return [(call.arguments, call.complete) for call in calls.resolved()]
 
 

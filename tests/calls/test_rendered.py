@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.calls.rendering import Render
 
 
-class Way(NamedTuple):
+class Edit(NamedTuple):
     """How intended calls become a body."""
 
     render: Render
@@ -28,17 +28,17 @@ class Way(NamedTuple):
 
 SSE, JSON, LINES = "text/event-stream", "application/json", "application/x-ndjson"
 WAYS = {
-    "chat": Way(rendering.chat, SSE, intended(choices=2)),
-    "chat, not streamed": Way(rendering.chat_answer, JSON, intended(choices=2)),
-    "responses": Way(rendering.responses, SSE, intended()),
-    "responses, not streamed": Way(rendering.responses_answer, JSON, intended()),
-    "anthropic": Way(rendering.anthropic, SSE, intended()),
-    "anthropic, not streamed": Way(rendering.anthropic_answer, JSON, intended()),
-    "gemini": Way(rendering.gemini, SSE, intended(choices=2)),
-    "gemini, not streamed": Way(rendering.gemini_answer, JSON, intended()),
-    "gemini, partial arguments": Way(rendering.gemini_partial, SSE, intended(SCALARS)),
-    "ollama": Way(rendering.ollama, LINES, intended()),
-    "ollama, not streamed": Way(rendering.ollama_answer, JSON, intended()),
+    "chat": Edit(rendering.chat, SSE, intended(choices=2)),
+    "chat, not streamed": Edit(rendering.chat_answer, JSON, intended(choices=2)),
+    "responses": Edit(rendering.responses, SSE, intended()),
+    "responses, not streamed": Edit(rendering.responses_answer, JSON, intended()),
+    "anthropic": Edit(rendering.anthropic, SSE, intended()),
+    "anthropic, not streamed": Edit(rendering.anthropic_answer, JSON, intended()),
+    "gemini": Edit(rendering.gemini, SSE, intended(choices=2)),
+    "gemini, not streamed": Edit(rendering.gemini_answer, JSON, intended()),
+    "gemini, partial arguments": Edit(rendering.gemini_partial, SSE, intended(SCALARS)),
+    "ollama": Edit(rendering.ollama, LINES, intended()),
+    "ollama, not streamed": Edit(rendering.ollama_answer, JSON, intended()),
 }
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.calls.fragments import delta
-from tests.laws.driven import mended
+from tests.laws.driven import changed
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.calls import Calls, OpenCall, resolver
-from toolstream_core.calls.open_call import known
+from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.model import ABSENT, Fragment, Phase
 from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("nothing", [ABSENT, None, "", "null", "None", "undefined"])
 def test_nothing_is_known(nothing: object) -> None:
     """Absent, null, empty and a stringified null say nothing."""
-    assert known(nothing) == ""  # type: ignore[arg-type]
+    assert nonblank(nothing) == ""  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_whole_fills_only_what_is_not_whole() -> None:
 def test_calls_beyond_the_bound_pass(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are not read, and are no part of the last one that is."""
     monkeypatch.setattr(resolver, "MAX_CALLS", 1)
-    went = mended(healthy.body, healthy.exchange)
+    went = changed(healthy.body, healthy.exchange)
     assert went.out == healthy.body
     assert len(went.record.calls) == 1
     assert went.record.calls[0].complete

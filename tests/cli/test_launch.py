@@ -43,7 +43,7 @@ def running():
 
 
 @pytest.fixture
-def tell(tmp_path: Path) -> Path:
+def report(tmp_path: Path) -> Path:
     """A script that prints what mitmdump was given."""
     path = tmp_path / "tell.py"
     path.write_text(TELL)
@@ -51,7 +51,7 @@ def tell(tmp_path: Path) -> Path:
 
 
 def facts(proxy: Mitmdump) -> dict[str, Any]:
-    """What the script `tell` printed."""
+    """What the script `report` printed."""
     told: dict[str, Any] = json.loads(proxy.wait_for(r"^facts \{").removeprefix("facts "))
     return told
 
@@ -83,26 +83,26 @@ def test_given_confdir_is_used_and_kept(tmp_path: Path) -> None:
         assert second.ca.read_bytes() == authority
 
 
-def test_proxy_variables_do_not_reach_it(tell: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_variables_do_not_reach_it(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is set for the clients must not send mitmdump through itself; what is asked for is set."""
     for name in ("HTTPS_PROXY", "http_proxy", "no_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    with Mitmdump(scripts=[tell], env={"NO_COLOR": "1"}) as proxy:
+    with Mitmdump(scripts=[report], env={"NO_COLOR": "1"}) as proxy:
         environment = facts(proxy)["environment"]
     assert environment["NO_COLOR"] == "1"
     assert not {"HTTPS_PROXY", "http_proxy", "no_proxy"} & environment.keys()
 
 
-def test_sequence_becomes_one_option_a_value(tell: Path) -> None:
+def test_sequence_becomes_one_option_a_value(report: Path) -> None:
     """`--set` is said once for each value."""
-    with Mitmdump({"ignore_hosts": ["one", "two"]}, scripts=[tell]) as proxy:
+    with Mitmdump({"ignore_hosts": ["one", "two"]}, scripts=[report]) as proxy:
         assert facts(proxy)["ignored"] == ["one", "two"]
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_prints_to_a_terminal_only_when_asked(tell: Path, terminal: bool) -> None:
+def test_prints_to_a_terminal_only_when_asked(report: Path, terminal: bool) -> None:
     """Colour depends on it."""
-    with Mitmdump(scripts=[tell], terminal=terminal) as proxy:
+    with Mitmdump(scripts=[report], terminal=terminal) as proxy:
         assert facts(proxy)["terminal"] is terminal
     assert proxy.stop() == 0
 

@@ -17,7 +17,7 @@ from toolstream_core.probing.asking import Asker
 from toolstream_core.probing.cases import CASES, Case
 from toolstream_core.probing.probe import probe
 from toolstream_core.probing.target import PROTOCOLS, TargetError, key_of, target
-from toolstream_core.probing.verdicts import heard, verdict
+from toolstream_core.probing.verdicts import resolved, verdict
 from toolstream_core.protocols.api import Question
 from toolstream_core.protocols.registry import named
 from toolstream_core.testing import ProxySession, Setup
@@ -207,7 +207,7 @@ def test_a_stream_that_breaks_off_is_a_defect_of_it() -> None:
 
     with provider(reply) as url:
         answer = Asker({}, 5).ask(f"{url}/chat/completions", asking(CASES[0], streamed=True))
-    one = heard(answer)
+    one = resolved(answer)
     assert answer.broken
     assert one.record is not None
     assert "truncated-stream" in [finding.name for finding in one.record.findings]
@@ -220,7 +220,7 @@ def test_what_only_chance_may_have_made_is_not_held_against_the_provider() -> No
     def answered(reply: Reply, *, stream: bool) -> Any:
         with provider(lambda request, number: reply) as url:  # noqa: ARG005
             request = asking(CASES[0], streamed=stream)
-            return heard(Asker({}, 5).ask(f"{url}/chat/completions", request))
+            return resolved(Asker({}, 5).ask(f"{url}/chat/completions", request))
 
     oslo, lima = (answered(whole(call(f'{{"city":"{city}"}}')), stream=False) for city in ("Oslo", "Lima"))
     rome, none = (answered(streamed(call(text)), stream=True) for text in ('{"city":"Rome"}', "{}"))

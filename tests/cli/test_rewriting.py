@@ -65,9 +65,9 @@ def test_the_same_file_gets_the_same_ids(tmp_path: Path) -> None:
     (tmp_path / "two" / "a.sse").write_bytes(body.replace(b"look", b"see"))
     for source, target in (("one/m.sse", "x.sse"), ("one", "y"), ("two", "z")):
         assert main(["repair", str(tmp_path / source), "-o", str(tmp_path / target)]) == 0
-    mended = [(tmp_path / name).read_bytes() for name in ("x.sse", "y/m.sse", "z/m.sse", "z/a.sse")]
-    assert mended[0] == mended[1] == mended[2]
-    ids = [re.findall(rb"call_[0-9a-f]{24}", one) for one in mended]
+    changed = [(tmp_path / name).read_bytes() for name in ("x.sse", "y/m.sse", "z/m.sse", "z/a.sse")]
+    assert changed[0] == changed[1] == changed[2]
+    ids = [re.findall(rb"call_[0-9a-f]{24}", one) for one in changed]
     assert len(ids[0]) == len(ids[3]) == 1
     assert ids[0] != ids[3]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.laws.healthy import streams
-from toolstream_core.delivery.schedule import Pace, bytes_of, drawn
+from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.provider_error import ERRORS, kind_of
@@ -29,12 +29,12 @@ EVENTS = [event + b"\n\n" for event in STREAM.body.split(b"\n\n") if event]
 def paced(spec: str, body: bytes = STREAM.body, *, seed: int = 0, chunk: int = 0) -> list[Action]:
     """What a fault makes of a stream that comes in chunks of a size, or in one."""
     asked = settings(Words(fault=[spec], seed=seed))
-    pace = Pace(STREAM.exchange, drawn(asked, STREAM.exchange, 1))
+    schedule = Schedule(STREAM.exchange, drawn(asked, STREAM.exchange, 1))
     size = chunk or len(body)
-    out = pace.begin()
+    out = schedule.begin()
     for at in range(0, len(body), size):
-        out += pace.feed(body[at : at + size])
-    return [*out, *pace.feed(b"")]
+        out += schedule.feed(body[at : at + size])
+    return [*out, *schedule.feed(b"")]
 
 
 @pytest.mark.parametrize("stream", HEALTHY, ids=str)
@@ -46,11 +46,11 @@ def test_every_fault_on_every_stream(row: TransitRow, stream: Healthy) -> None:
     asked = settings(Words(fault=[spec]))
     told = []
     for size in (len(body), 1, 37):
-        pace = Pace(exchange, drawn(asked, exchange, 1))
-        out = pace.begin()
+        schedule = Schedule(exchange, drawn(asked, exchange, 1))
+        out = schedule.begin()
         for at in range(0, len(body), size):
-            out += pace.feed(body[at : at + size])
-        out += pace.feed(b"")
+            out += schedule.feed(body[at : at + size])
+        out += schedule.feed(b"")
         told.append((bytes_of(out), [one for one in out if not isinstance(one, Send)]))
     assert told[0] == told[1] == told[2]
     if name in {"first-byte-delay", "stall", "drip", "recut", "hold-open"}:
@@ -84,8 +84,8 @@ def test_inside_the_arguments() -> None:
     assert [call.complete for call in record.calls] == [False]
     assert record.calls[0].arguments.startswith("{")
     whole = next(one for one in HEALTHY if one.name == "whole" and one.dialect == "openai-chat")
-    pace = Pace(whole.exchange, drawn(settings(Words(fault=["cut"])), whole.exchange, 1))
-    came = bytes_of(pace.feed(whole.body))
+    schedule = Schedule(whole.exchange, drawn(settings(Words(fault=["cut"])), whole.exchange, 1))
+    came = bytes_of(schedule.feed(whole.body))
     assert whole.body.startswith(came)
     assert came != whole.body
     assert not came.endswith(b"\n")
@@ -95,8 +95,8 @@ def test_calls_and_tools() -> None:
     """The second call's beginning; only arguments of the tool that is meant."""
     two = next(one for one in HEALTHY if one.name == "fragments of two" and one.dialect == "openai-chat")
     for spec in ("cut:at=call:1", "cut:tool=get_time"):
-        pace = Pace(two.exchange, drawn(settings(Words(fault=[spec])), two.exchange, 1))
-        record = read_body([bytes_of(pace.feed(two.body))], two.exchange)
+        schedule = Schedule(two.exchange, drawn(settings(Words(fault=[spec])), two.exchange, 1))
+        record = read_body([bytes_of(schedule.feed(two.body))], two.exchange)
         assert record is not None
         assert record.calls[0].complete
 
@@ -128,8 +128,8 @@ def test_what_is_no_stream_passes() -> None:
     """Whatever it is, and however it ends."""
     asked = settings(Words(fault=["cut", "drip"]))
     exchange = Exchange(path="/", content_type="text/html")
-    pace = Pace(exchange, drawn(asked, exchange, 1))
-    assert bytes_of([*pace.feed(b"<html>"), *pace.feed(b"</html>"), *pace.feed(b"")]) == b"<html></html>"
+    schedule = Schedule(exchange, drawn(asked, exchange, 1))
+    assert bytes_of([*schedule.feed(b"<html>"), *schedule.feed(b"</html>"), *schedule.feed(b"")]) == b"<html></html>"
 
 
 @pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"])

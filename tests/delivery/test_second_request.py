@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.laws.healthy import streams
-from toolstream_core.delivery.schedule import Pace
+from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.delivery.second_request import NothingRecoveredError, recovered
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
@@ -25,7 +25,7 @@ WHOLE = {"object": "chat.completion", "choices": [{"index": 0, "message": {"tool
 
 def asked() -> Ask:
     """What a finish without calls makes."""
-    [ask] = Pace(EXCHANGE, (), asks=True).feed(FINISH)
+    [ask] = Schedule(EXCHANGE, (), asks=True).feed(FINISH)
     assert isinstance(ask, Ask)
     return ask
 
@@ -86,6 +86,6 @@ def test_nothing_is_made_up(answer: bytes, status: int, why: str) -> None:
 def test_healthy_streams_are_never_asked_for_again() -> None:
     """Whatever they say."""
     for healthy in streams():
-        pace = Pace(healthy.exchange, (), asks=True)
-        actions = [*pace.feed(healthy.body), *pace.feed(b"")]
+        schedule = Schedule(healthy.exchange, (), asks=True)
+        actions = [*schedule.feed(healthy.body), *schedule.feed(b"")]
         assert {type(action) for action in actions} == {Send}

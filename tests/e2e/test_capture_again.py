@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.e2e.harness.captures import captured, noted, pieces
-from tests.e2e.harness.client import Way
+from tests.e2e.harness.client import Edit
 from tests.e2e.harness.proxies import Proxies, client
 from toolstream_core.fixtures import load
 from toolstream_core.proxy.provider import OPTIONS
@@ -50,7 +50,7 @@ def chained(proxies: Proxies, folder: Path, flows: Path, speed: str) -> Chain:
 
 def ask(proxy: Mitmdump, version: str, fixture: Fixture) -> bytes:
     """What a client gets for the request of a fixture."""
-    way = Way(443, proxy.port, proxy.ca, tls=True, known=False)
+    way = Edit(443, proxy.port, proxy.ca, tls=True, known=False)
     with client(version, way) as peer:
         return peer.request(fixture.path, fixture.request_body, {"content-type": "application/json"}).rest()
 

@@ -63,15 +63,15 @@ def test_a_repair_is_told_with_before_and_after(proxies: Proxies, secure: Upstre
     told = tap.of_flow(end["flow"])
     [finding] = [one["finding"] for one in told if one["type"] == "finding"]
     assert (finding["name"], finding["event"], finding["call"], finding["repair"]) == ("empty-id", 1, 0, "safe")
-    mended = [one for one in told if one["type"] == "repair"]
-    assert [one["event"] for one in mended] == [1, 2, 3, 4]
-    assert {(one["kind"], *one["rules"]) for one in mended} == {("repair", "empty-id")}
+    changed = [one for one in told if one["type"] == "repair"]
+    assert [one["event"] for one in changed] == [1, 2, 3, 4]
+    assert {(one["kind"], *one["rules"]) for one in changed} == {("repair", "empty-id")}
     pieces = list(sample.pieces)
-    for one in mended:
+    for one in changed:
         assert one["before"].encode() == pieces[one["event"]]
         pieces[one["event"]] = one["after"].encode()
     assert b"".join(pieces) == body
-    assert end["record"]["mended"] == len(mended)
+    assert end["record"]["mended"] == len(changed)
     kinds = [one["type"] for one in told]
     assert kinds.index("finding") == kinds.index("repair") - 1 == [one.get("event") for one in told].index(1) + 1
 
@@ -93,10 +93,10 @@ def test_a_finding_is_told_at_its_event(proxies: Proxies, plain: Upstream) -> No
         for gate in gates:
             gate.open()
         reply.rest()
-    shown, found, mended = lines
+    shown, found, changed = lines
     assert 'event 1  call 0: id=""' in shown
     assert "note TS102 empty-id at event 1 call 0: " in found
-    assert "repair: empty-id" in mended
+    assert "repair: empty-id" in changed
     proxy.wait_for(r"openai-chat: 7 events, 1 call, .* 1 note, 4 mended", after=mark)
     assert len([line for line in proxy.output[mark:] if "TS102" in line]) == 1
 
@@ -155,9 +155,9 @@ def test_provider_fault_and_repair(proxies: Proxies) -> None:
     fault = {"toolstream_fault": "cumulative-arguments"}
     healthy = ask(proxies.get(**saved))
     broken = ask(proxies.get(**saved, **fault))
-    mended = ask(proxies.get(**saved, **fault, toolstream_repair="safe"))
-    assert arguments(healthy) == arguments(mended) != arguments(broken)
-    assert chat_ids(healthy) == chat_ids(mended)
+    changed = ask(proxies.get(**saved, **fault, toolstream_repair="safe"))
+    assert arguments(healthy) == arguments(changed) != arguments(broken)
+    assert chat_ids(healthy) == chat_ids(changed)
     assert ask(proxies.get(**saved, toolstream_repair="safe")) == healthy
 
 

@@ -15,7 +15,7 @@ from tests.e2e.clients.streams import chat, delta, saved, self_contained, writte
 from tests.laws import strict
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ HEALTHY = {
 
 def through(body: bytes, healthy: Healthy, words: Words) -> bytes:
     """What goes on of an answer to the healthy one's request."""
-    line = Body(healthy.exchange, settings(words))
+    line = Session(healthy.exchange, settings(words))
     return b"".join([*line.feed(body), *line.end()])
 
 
@@ -271,9 +271,9 @@ def through(body: bytes, healthy: Healthy, words: Words) -> bytes:
 def mendable(healthy: Healthy, fault: str) -> bytes | None:
     """The stream with a fault in it, where the strictest client reads it once it is mended."""
     broken = through(healthy.body, healthy, Words(fault=[fault])) if fault else healthy.body
-    mended = through(broken, healthy, Words(repair=["safe"]))
+    changed = through(broken, healthy, Words(repair=["safe"]))
     meant = strict.calls(healthy.dialect, healthy.body, healthy.exchange)
-    return broken if read_strictly(mended, healthy) == meant else None
+    return broken if read_strictly(changed, healthy) == meant else None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.script import answer
 from tests.laws.driven import sse
 from tests.laws.healthy import Healthy, streams
-from tests.laws.test_laws import CANNOT, plant
+from tests.laws.test_laws import CANNOT, injector
 from tests.tables import INJECTORS
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ SAID_NOTHING = {"openai-chat": ('""', "null", '"null"'), "openai-responses": ('"
 """What providers put in the place of an id that they have not."""
 CALLS = {
     **{
-        (dialect, name): plant(healthy, name).body
+        (dialect, name): injector(healthy, name).body
         for dialect, healthy in STREAMS.items()
         for name in ABOUT_IDS
         if name in INJECTORS[dialect] and (name, healthy.name) not in CANNOT

@@ -12,8 +12,8 @@ import pytest
 from tests.e2e.harness import mended_options
 from tests.e2e.harness.foreign import CLIENTS, TOOLCHAINS, Client, Program
 from tests.e2e.harness.script import Answer, Send
-from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, MENDED, SAFE, TWO, comparable
-from tests.laws.test_laws import plant
+from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, REPAIRED, SAFE, TWO, comparable
+from tests.laws.test_laws import injector
 from tests.tables import SHAPES
 from toolstream_core.cli.launch import door_path
 
@@ -143,12 +143,12 @@ def test_shapes(through: Through, subtests: pytest.Subtests, client: Client) -> 
 def test_mended_defects(through: Through, subtests: pytest.Subtests, client: Client) -> None:
     """Each defect, in a stream of two calls, or of one where it can say no more; some are not borne as they come."""
     borne = []
-    for name in MENDED[client.dialect]:
+    for name in REPAIRED[client.dialect]:
         healthy = next(
             (
                 one
                 for one in (TWO[client.dialect], *HEALTHY[client.dialect])
-                if plant(one, name).changes and comparable(one, name)
+                if injector(one, name).changes and comparable(one, name)
             ),
             None,
         )
@@ -159,4 +159,4 @@ def test_mended_defects(through: Through, subtests: pytest.Subtests, client: Cli
         raw = through.read(client, healthy, name)
         with contextlib.suppress(AssertionError):
             borne += [name] if is_meant(raw, client, healthy) else []
-    assert len(borne) < len(MENDED[client.dialect])
+    assert len(borne) < len(REPAIRED[client.dialect])

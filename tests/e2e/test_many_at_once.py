@@ -14,7 +14,7 @@ from tests.e2e.harness.samples import MAKERS, NAME, Sample
 from tests.e2e.harness.script import Answer, Gate, Send, Wait
 
 if TYPE_CHECKING:
-    from tests.e2e.harness.plan import Plan
+    from tests.e2e.harness.plan import StageSet
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.tap import Tap
     from tests.e2e.harness.upstream import Upstream
@@ -31,7 +31,7 @@ def samples(label: str) -> list[Sample]:
     return [makers[n % len(makers)](f"{label}-{n}", f"city {n} of {label}") for n in range(STREAMS)]
 
 
-def plan_for(upstream: Upstream, number: int, sample: Sample, gates: tuple[Gate, Gate]) -> Plan:
+def plan_for(upstream: Upstream, number: int, sample: Sample, gates: tuple[Gate, Gate]) -> StageSet:
     """The first piece at once, the middle when all have begun, the last when all have that."""
     first, *middle, last = map(Send, sample.pieces)
     steps: list[Step] = [first, Wait(gates[0]), *middle, Wait(gates[1]), last]

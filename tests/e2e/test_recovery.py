@@ -18,7 +18,7 @@ from toolstream_core.model import Exchange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.e2e.harness.plan import Plan
+    from tests.e2e.harness.plan import StageSet
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.samples import Sample
     from tests.e2e.harness.upstream import Upstream
@@ -51,14 +51,14 @@ def whole(sample: Sample) -> Answer:
     return Answer((Send(sample.whole_body),), content_type=JSON)
 
 
-def planned(upstream: Upstream, pieces: Sequence[bytes], second: Answer) -> Plan:
+def planned(upstream: Upstream, pieces: Sequence[bytes], second: Answer) -> StageSet:
     """A stream, and what comes to those who ask again."""
     plan = upstream.plan(answer(pieces))
     plan.second = second
     return plan
 
 
-def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, plan: Plan) -> bytes:
+def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, plan: StageSet) -> bytes:
     """The body of the client's answer."""
     asked = json.dumps(sample.request | {"stream_options": {"include_usage": True}}).encode()
     with client(version, way(proxy, upstream)) as connection:

@@ -14,11 +14,11 @@ import pytest
 from google import genai
 
 from tests.e2e.harness import mended_options
-from tests.e2e.harness.repaired import READERS, Ends, Reader, Reading, Sdks
+from tests.e2e.harness.repaired import READERS, Ends, Reading, RecordBuilder, Sdks
 from tests.e2e.harness.script import Answer, Send
 from tests.laws import strict
 from tests.laws.healthy import PING, TIME, WEATHER, Healthy, streams
-from tests.laws.test_laws import ALL_PAIRS, CANNOT, plant
+from tests.laws.test_laws import ALL_PAIRS, CANNOT, injector
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.cli.launch import door_path
 from toolstream_core.defects.row import LIVE, Safety
@@ -42,7 +42,7 @@ CALLS = {str(one): strict.calls(one.dialect, one.body, one.exchange) for one in 
 TWO = {dialect: next(one for one in known if len(CALLS[str(one)]) == 2) for dialect, known in HEALTHY.items()}
 """A stream of two calls in each protocol, in fragments where it has them."""
 SAFELY = {row.name for row in ROWS if row.repair is Safety.SAFE and row.code not in LIVE}
-MENDED = {dialect: [name for name in plants if name in SAFELY] for dialect, plants in INJECTORS.items()}
+REPAIRED = {dialect: [name for name in injectors if name in SAFELY] for dialect, injectors in INJECTORS.items()}
 """The defects that can be caused, and safely mended without another request."""
 ONE_CALL = {"legacy-function-call": "function_call can say one call only: the others are not there to be mended"}
 """Left out where a stream says several, and why."""
@@ -77,7 +77,7 @@ SETS = {
     for dialect, shapes in SHAPES.items()
 }
 """A client for each set of shapes that one needs in a protocol."""
-AIMED = [f"{name}:model={name}" for name in (*sorted({*chain(*MENDED.values())}), *(one.name for one in PRESETS))]
+AIMED = [f"{name}:model={name}" for name in (*sorted({*chain(*REPAIRED.values())}), *(one.name for one in PRESETS))]
 """All of them at once, each for a model of its own."""
 SAFE = ("safe",)
 
@@ -95,7 +95,7 @@ class Through:
 
     def read(
         self,
-        reader: Reader,
+        reader: RecordBuilder,
         healthy: Healthy,
         model: str = "none",
         *,
@@ -137,7 +137,7 @@ def through(shared: Through) -> Iterator[Through]:
     shared.records()
 
 
-def is_meant(reading: Reading, reader: Reader, healthy: Healthy) -> bool:
+def is_meant(reading: Reading, reader: RecordBuilder, healthy: Healthy) -> bool:
     """The calls, and the way in which the turn ended, are those of the healthy stream; each call has its own id."""
     assert reading.said == CALLS[str(healthy)]
     assert reading.finish == reader.finish
@@ -161,7 +161,7 @@ def cases(names: Mapping[str, Iterable[str]]) -> list[Any]:
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("reader", READERS, ids=str)
-def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: Reader, version: str) -> None:
+def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, version: str) -> None:
     """With every safe repair on: the calls with their ids, and nothing to mend."""
     for healthy in HEALTHY[reader.dialect]:
         with subtests.test(stream=str(healthy)):
@@ -173,7 +173,7 @@ def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: Re
 
 
 @pytest.mark.parametrize(("reader", "shape"), cases(SHAPES))
-def test_shapes(through: Through, subtests: pytest.Subtests, reader: Reader, shape: str) -> None:
+def test_shapes(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, shape: str) -> None:
     """Other ways to say the same calls."""
     unread = UNREAD.get((reader.name, shape), ())
     for healthy in HEALTHY[reader.dialect]:
@@ -184,13 +184,13 @@ def test_shapes(through: Through, subtests: pytest.Subtests, reader: Reader, sha
     assert any(record["mended"] for record in through.records()) != ((reader.dialect, shape) in NOTHING)
 
 
-@pytest.mark.parametrize(("reader", "name"), cases(MENDED))
-def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
+@pytest.mark.parametrize(("reader", "name"), cases(REPAIRED))
+def test_mended_defects(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, name: str) -> None:
     """Each defect in each stream that can have it."""
     changes = {
         healthy: changed
         for healthy in HEALTHY[reader.dialect]
-        if (changed := plant(healthy, name).changes) and comparable(healthy, name)
+        if (changed := injector(healthy, name).changes) and comparable(healthy, name)
     }
     for healthy in changes:
         with subtests.test(stream=str(healthy)):
@@ -212,7 +212,7 @@ def comparable(healthy: Healthy, name: str) -> bool:
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 @pytest.mark.parametrize("reader", READERS, ids=str)
 def test_what_single_clients_need(
-    through: Through, subtests: pytest.Subtests, reader: Reader, client: ClientSet
+    through: Through, subtests: pytest.Subtests, reader: RecordBuilder, client: ClientSet
 ) -> None:
     """An official one reads it too."""
     for healthy in HEALTHY[reader.dialect]:
@@ -222,18 +222,18 @@ def test_what_single_clients_need(
 
 @pytest.mark.parametrize(("reader", "client"), cases(SETS))
 def test_what_single_clients_need_of_broken_streams(
-    through: Through, subtests: pytest.Subtests, reader: Reader, client: str
+    through: Through, subtests: pytest.Subtests, reader: RecordBuilder, client: str
 ) -> None:
     """Their shapes, of streams that are mended first: a third of the defects for each, the same ones every time."""
     two = TWO[reader.dialect]
-    for name in MENDED[reader.dialect]:
+    for name in REPAIRED[reader.dialect]:
         if comparable(two, name) and (ALL_PAIRS or crc32(f"{client} {name}".encode()) % 3 == 0):
             with subtests.test(defect=name):
                 assert is_meant(through.read(reader, two, name, shape=[f"for:{client}"]), reader, two)
 
 
 @pytest.mark.parametrize(("reader", "name"), cases(HABITS))
-def test_mended_presets(through: Through, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
+def test_mended_presets(through: Through, subtests: pytest.Subtests, reader: RecordBuilder, name: str) -> None:
     """Providers' habits, mended, in a stream of one call and in one of two."""
     for healthy in (HEALTHY[reader.dialect][0], TWO[reader.dialect]):
         with subtests.test(stream=str(healthy)):
@@ -267,7 +267,7 @@ FAILS = {
     ("reader", "name"),
     [pytest.param(reader, name, id=f"{reader}: {name}") for reader in READERS for name in FAILS[reader.name].split()],
 )
-def test_without_the_repair(through: Through, reader: Reader, name: str) -> None:
+def test_without_the_repair(through: Through, reader: RecordBuilder, name: str) -> None:
     """The SDK gives up, makes other calls of the stream, or does not see that it is to run them."""
     healthy = TWO[reader.dialect]
     said: object = None
@@ -276,4 +276,4 @@ def test_without_the_repair(through: Through, reader: Reader, name: str) -> None
         said = (reading.said, reading.finish)
     assert said != (CALLS[str(healthy)], reader.finish)
     [record] = through.records()
-    assert [fault["changes"] for fault in record["faults"]] == [plant(healthy, name).changes] != [0]
+    assert [fault["changes"] for fault in record["faults"]] == [injector(healthy, name).changes] != [0]

@@ -14,7 +14,7 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
 from tests.e2e.harness import samples
-from tests.e2e.harness.client import BrokenOffError, Way
+from tests.e2e.harness.client import BrokenOffError, Edit
 from tests.e2e.harness.proxies import Proxies, client
 from toolstream_core.proxy.provider import OPTIONS
 
@@ -81,7 +81,7 @@ def at_once(proxies: Proxies, folder: Path) -> Mitmdump:
 def asked(proxy: Mitmdump, version: str, model: str, sample: Sample = CHAT, **more: object) -> Iterator[Reply]:
     """The answer to a request for a model."""
     body = json.dumps({**sample.request, "model": model, **more}).encode()
-    with client(version, Way(443, proxy.port, proxy.ca, tls=True)) as peer:
+    with client(version, Edit(443, proxy.port, proxy.ca, tls=True)) as peer:
         yield peer.request(sample.path, body, {"content-type": "application/json"})
 
 

@@ -222,7 +222,7 @@ ONE_EVENT = instead("openclaw-empty-ids", chat(delta('{"location":"Tokyo"}', id=
 SEARCH = ("call_1", "web_search", {"query": "ESP32"})
 WHOLE = instead("glm-5", chat(delta(json.dumps(SEARCH[2]), id=SEARCH[0], name=SEARCH[1])), SEARCH)
 CONTAINED = instead("ruby-llm-responses", self_contained(b"".join(recorded("ruby-llm-responses").first)))
-PLANTED = (
+INJECTED = (
     Report("glm-5", aichat.UNGUARDED, WHOLE, results=(MISSING,)),
     Report("responses-item-id", ruby_llm.RESPONSES, CONTAINED, crash="unexpected token at '\"}'"),
     Report("openclaw", openclaw.REPORTED, ONE_EVENT, results=LOST[:2]),
@@ -236,10 +236,10 @@ PLANTED = (
 """By the fault; without it the client reads the stream well."""
 
 
-@pytest.mark.parametrize("report", PLANTED, ids=lambda report: f"{report.client.name}: {report.name}")
+@pytest.mark.parametrize("report", INJECTED, ids=lambda report: f"{report.client.name}: {report.name}")
 def test_a_client_fails_where_it_is_planted(proxies: Proxies, secure: Upstream, report: Report) -> None:
     """One proxy plants each fault in the streams of its own path."""
-    faults = sorted({f"{one.name}:path=/{one.name}/*" for one in PLANTED})
+    faults = sorted({f"{one.name}:path=/{one.name}/*" for one in INJECTED})
     healthy = report.wire._replace(path=f"/healthy{report.wire.path}")
     assert works(talk(proxies, secure, report.client, healthy, {FAULT: faults}), report.wire)
     broken = report.wire._replace(path=f"/{report.name}{report.wire.path}")

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import planted
+from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.engine.chain import Chain
-from toolstream_core.engine.session import Body
-from toolstream_core.model import SILENCE, Event, Exchange, Said
+from toolstream_core.engine.session import Session
+from toolstream_core.model import NOTHING, Event, EventContent, Exchange
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
-from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.stage import Stage
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
 
 
 class Keeps(Stage):
@@ -34,9 +34,9 @@ class Keeps(Stage):
         self.held: list[Frame] = []
         self._fails_at = fails_at
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """One behind."""
-        del heard
+        del resolved
         if event.frame.raw == self._fails_at:
             raise ValueError("a bug")
         before, self.held = self.held, [event.frame]
@@ -58,10 +58,10 @@ class Keeps(Stage):
         return bool(self.held)
 
 
-def silent(frame: Frame) -> Said:
+def silent(frame: Frame) -> EventContent:
     """Nothing is ever said."""
     del frame
-    return SILENCE
+    return NOTHING
 
 
 def through(*stages: Stage) -> tuple[list[bytes], Chain]:
@@ -94,9 +94,9 @@ def test_a_stage_that_raises_loses_nothing() -> None:
 NEVER = 10_000
 STREAMS = {str(one): one for one in streams()}
 FAILING = [
-    (name, plant)
+    (name, injector)
     for name in ("openai-chat, fragments of two", "openai-responses, fragments of two", "anthropic, fragments of two")
-    for plant in sorted(INJECTORS[name.partition(",")[0]])
+    for injector in sorted(INJECTORS[name.partition(",")[0]])
 ]
 """Every plant, whether its repair lets events wait or not."""
 
@@ -113,13 +113,13 @@ def numbers(
     """The events of a stream that go on, by their numbers, where the mender fails at its nth change; if it does."""
     left = [fails]
 
-    def audit(self: Mender, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
+    def audit(self: Repairer, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
         left[0] -= 1
         if not left[0]:
             raise RuntimeError("a bug of ours")
 
-    monkeypatch.setattr(Mender, "audit", audit)
-    line = Body(exchange, Settings(SAFE))
+    monkeypatch.setattr(Repairer, "audit", audit)
+    line = Session(exchange, Settings(SAFE))
     out = b"".join(piece for event in events for piece in line.feed(event))
     out += b"".join(line.end())
     assert (line.pipeline.error is not None) == (left[0] <= 0)
@@ -129,11 +129,11 @@ def numbers(
 
 @pytest.mark.parametrize(("name", "plant"), FAILING)
 def test_a_mender_that_fails_loses_nothing_and_says_nothing_twice(
-    monkeypatch: pytest.MonkeyPatch, name: str, plant: str
+    monkeypatch: pytest.MonkeyPatch, name: str, injector: str
 ) -> None:
     """Each event that the repair does not drop goes once, in order: mended, or from there on as it came."""
     healthy = STREAMS[name]
-    events = numbered(planted(healthy.body, healthy.exchange, plant).out)
+    events = numbered(injected(healthy.body, healthy.exchange, injector).out)
     kept, failed = numbers(monkeypatch, events, healthy.exchange, NEVER)
     assert not failed
     for fails in range(1, 6):

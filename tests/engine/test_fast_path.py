@@ -11,13 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.tables import INJECTORS
-from toolstream_core.engine.fast_path import Courses
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.fast_path import FastPath
+from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
-from toolstream_core.engine.template import Likeness
+from toolstream_core.engine.template import TemplateReader
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
-from toolstream_core.model import Exchange, Mended, Runs
+from toolstream_core.model import Change, Exchange, Runs
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.inject.markup import MARKUP
@@ -26,8 +26,8 @@ from toolstream_core.wire.sse import SseFramer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from toolstream_core.calls import Heard
-    from toolstream_core.model import Event, Finding, Record, Said
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, EventContent, Finding, Record
     from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, object]
@@ -217,7 +217,7 @@ class Ear(Sink):
         assert first >= self.next, "told late"
         self.next = first + frames
 
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
         assert event.frame.number >= self.next - 1, "told late"
         self.next = event.frame.number + 1
         fragments = [(one.fragment, one.call.position) for one in told]
@@ -228,8 +228,8 @@ class Ear(Sink):
     def found(self, finding: Finding) -> None:
         self.told.append(finding)
 
-    def mended(self, mended: Mended) -> None:
-        self.told.append(mended)
+    def changed(self, changed: Change) -> None:
+        self.told.append(changed)
 
 
 def run(
@@ -237,7 +237,7 @@ def run(
 ) -> tuple[bytes, Record | None]:
     """What leaves, and the record; `ear` is told of each event."""
     exchange = Exchange(path=path, content_type="text/event-stream")
-    body = Body(exchange, settings, lambda _: [ear or Ear()] if watched else [])
+    body = Session(exchange, settings, lambda _: [ear or Ear()] if watched else [])
     out = b"".join(piece for chunk in chunks if chunk for piece in body.feed(chunk))
     out += b"".join(body.end())
     assert body.pipeline.error is None
@@ -263,7 +263,7 @@ def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
     sizes=st.lists(st.integers(1, 700), max_size=12),
     repaired=st.booleans(),
     watched=st.sampled_from(["", "some", "each"]),
-    plant=st.sampled_from(["", *sorted({name for plants in INJECTORS.values() for name in plants})]),
+    injector=st.sampled_from(["", *sorted({name for injectors in INJECTORS.values() for name in injectors})]),
 )
 def test_nothing_differs_from_what_is_parsed(
     path: str,
@@ -273,15 +273,15 @@ def test_nothing_differs_from_what_is_parsed(
     sizes: list[int],
     repaired: bool,
     watched: str,
-    plant: str,
+    injector: str,
 ) -> None:
     """The bytes that leave and the record, however the network cut the stream, and whatever breaks it."""
     chunks = list(STREAMS[path](texts, pieces, oddity))
-    faults = ((Fault(name=plant), Budget(None)),) if plant else ()
+    faults = ((Fault(name=injector), Budget(None)),) if injector else ()
     settings = Settings(SAFE if repaired else frozenset(), faults=faults)
     plain_ear = Ear(each=watched == "each")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Courses, "learn", lambda *_: None)
+        patch.setattr(FastPath, "learn", lambda *_: None)
         plain_out, plain = run(path, chunks, settings, watched=bool(watched), ear=plain_ear)
     for arrival in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
         ear = Ear(each=watched == "each")
@@ -300,7 +300,7 @@ def test_nothing_differs_from_what_is_parsed(
             plain.findings,
             plain.finish,
         )
-        assert (record.mended, record.changes, record.faults) == (plain.mended, plain.changes, plain.faults)
+        assert (record.changed, record.changes, record.faults) == (plain.changed, plain.changes, plain.faults)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -325,13 +325,13 @@ def test_long_calls_and_texts_are_hardly_parsed(
 ) -> None:
     """Of a thousand fragments, of code too, and a thousand words a few are looked at one by one."""
     read: list[int] = []
-    ordinary = Likeness.read
+    ordinary = TemplateReader.read
 
-    def counted(self: Likeness, frame: Frame) -> Said:
+    def counted(self: TemplateReader, frame: Frame) -> EventContent:
         read.append(frame.number)
         return ordinary(self, frame)
 
-    monkeypatch.setattr(Likeness, "read", counted)
+    monkeypatch.setattr(TemplateReader, "read", counted)
     chunks = list(STREAMS[path](["word "] * 1000, ['{"a":"', *[piece] * 1000, '"}'], oddity))
     out, record = run(path, chunks if arrival == "one by one" else [b"".join(chunks)], settings)
     assert out == b"".join(chunks)
@@ -350,21 +350,21 @@ def test_a_long_call_that_is_rewritten_is_hardly_parsed(
 ) -> None:
     """Each fragment is told and mended all the same."""
     read: list[int] = []
-    ordinary = Likeness.read
+    ordinary = TemplateReader.read
 
-    def counted(self: Likeness, frame: Frame) -> Said:
+    def counted(self: TemplateReader, frame: Frame) -> EventContent:
         read.append(frame.number)
         return ordinary(self, frame)
 
-    monkeypatch.setattr(Likeness, "read", counted)
+    monkeypatch.setattr(TemplateReader, "read", counted)
     path = "/v1/chat/completions"
     ear = Ear()
     stream = list(chat([], ['{"a":"', *[piece] * 1000, '"}'], oddity))
     _, record = run(path, stream, settings, watched=watched, ear=ear)
-    assert sum(isinstance(one, Mended) for one in ear.told) == (1002 if watched and settings.repairs else 0)
+    assert sum(isinstance(one, Change) for one in ear.told) == (1002 if watched and settings.repairs else 0)
     assert record is not None
     assert record.calls[0].arguments == f'{{"a":"{piece * 1000}"}}'
-    assert record.mended == (1002 if settings.repairs else 0)
+    assert record.changed == (1002 if settings.repairs else 0)
     assert len(read) < 12
 
 
@@ -394,7 +394,7 @@ def test_the_log_is_that_of_what_is_parsed(monkeypatch: pytest.MonkeyPatch, path
     pieces = ['{"a":"', *["b", "c \n", "é"] * 20, '"}']
     stream = list(STREAMS[path](["word "] * 30, pieces, oddity))
     log = logged(path, stream)
-    monkeypatch.setattr(Courses, "learn", lambda *_: None)
+    monkeypatch.setattr(FastPath, "learn", lambda *_: None)
     assert log == logged(path, stream)
     assert len(log) > len(pieces)
 
@@ -402,7 +402,7 @@ def test_the_log_is_that_of_what_is_parsed(monkeypatch: pytest.MonkeyPatch, path
 def logged(path: str, chunks: Sequence[bytes]) -> list[str]:
     """The lines of the default log."""
     log: list[str] = []
-    body = Body(
+    body = Session(
         Exchange(path=path, content_type="text/event-stream"), Settings(SAFE), lambda _: [Lines(log.append, "#1")]
     )
     for chunk in chunks:
@@ -415,19 +415,19 @@ def logged(path: str, chunks: Sequence[bytes]) -> list[str]:
 @pytest.mark.parametrize("path", sorted(STREAMS))
 def test_a_long_call_that_is_broken_is_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     """Where the fault does the same to each fragment; every change is counted all the same."""
-    plant = {"/v1/chat/completions": "empty-id", "/v1/responses": "missing-index", "/v1/messages": "unknown-block"}[
+    injector = {"/v1/chat/completions": "empty-id", "/v1/responses": "missing-index", "/v1/messages": "unknown-block"}[
         path
     ]
     read: list[int] = []
-    ordinary = Likeness.read
+    ordinary = TemplateReader.read
 
-    def counted(self: Likeness, frame: Frame) -> Said:
+    def counted(self: TemplateReader, frame: Frame) -> EventContent:
         read.append(frame.number)
         return ordinary(self, frame)
 
-    monkeypatch.setattr(Likeness, "read", counted)
+    monkeypatch.setattr(TemplateReader, "read", counted)
     chunks = list(STREAMS[path]([], ['{"a":"', *["b"] * 1000, '"}'], "no number"))
-    _, record = run(path, chunks, Settings(faults=((Fault(name=plant), Budget(None)),)))
+    _, record = run(path, chunks, Settings(faults=((Fault(name=injector), Budget(None)),)))
     assert record is not None
     assert record.faults[0].changes >= 1002
     assert len(read) < 24
@@ -440,13 +440,13 @@ def test_a_long_call_that_is_broken_is_hardly_parsed(monkeypatch: pytest.MonkeyP
 def test_odd_arguments_are_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: str, begin: str, end: str) -> None:
     """They cost as little as plain ones where nothing is mended."""
     read: list[int] = []
-    ordinary = Likeness.read
+    ordinary = TemplateReader.read
 
-    def counted(self: Likeness, frame: Frame) -> Said:
+    def counted(self: TemplateReader, frame: Frame) -> EventContent:
         read.append(frame.number)
         return ordinary(self, frame)
 
-    monkeypatch.setattr(Likeness, "read", counted)
+    monkeypatch.setattr(TemplateReader, "read", counted)
     chunks = list(STREAMS[path]([], [begin, *["b"] * 1000, end], ""))
     _, record = run(path, chunks, Settings())
     assert record is not None

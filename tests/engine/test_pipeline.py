@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
+from toolstream_core.engine.chain_factory import StageSet
 from toolstream_core.engine.pipeline import MANY, MAX_UNRECOGNISED, Pipeline
-from toolstream_core.engine.plan import Plan
 from toolstream_core.model import Event, Exchange
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.whole import WholeFramer
@@ -19,7 +19,7 @@ from toolstream_core.wire.whole import WholeFramer
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.engine.observer import Observer
-    from toolstream_core.model import Mended, Passed
+    from toolstream_core.model import Change, SkippedRun
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
@@ -50,10 +50,10 @@ class Seen:
         assert size > 0
         self.quiet_ones.extend(range(first, first + frames))
 
-    def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
+    def on_each_skipped(self, event: Event, call: OpenCall, change: Change | None) -> None:
         """Nothing: they are counted when they went by."""
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """Keep the events' numbers."""
         self.events.extend(range(passed.first, passed.first + passed.events))
 
@@ -66,10 +66,10 @@ class Begun:
         self.observers = observers
         self.dialects: list[tuple[str, bool]] = []
 
-    def __call__(self, dialect: WireProtocol, framer: Framer) -> Plan:
+    def __call__(self, dialect: WireProtocol, framer: Framer) -> StageSet:
         """Note who was recognised."""
         self.dialects.append((dialect.name, not isinstance(framer, WholeFramer)))
-        return Plan(self.observers)
+        return StageSet(self.observers)
 
 
 def pipeline(begun: Begun, **exchange: str) -> Pipeline:

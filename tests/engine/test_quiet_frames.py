@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.engine.plan import unmarked
-from toolstream_core.engine.quiet_frames import Hush
-from toolstream_core.engine.template import MAX_VAIN
+from toolstream_core.engine.chain_factory import never_leaks
+from toolstream_core.engine.quiet_frames import QuietFrames
+from toolstream_core.engine.template import MAX_MISSES
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.stages.leaks import marks
+from toolstream_core.stages.leaks import may_leak
 from toolstream_core.wire.sse import SseFramer
 
 BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
@@ -37,22 +37,22 @@ def frame(dialect: str, text: str, number: int, padding: str = "", name: str = "
     return (b"event: " + name.encode() + b"\n" if name else b"") + b"data: " + data + b"\n\n"
 
 
-def learned(raw: bytes) -> Hush:
+def learned(raw: bytes) -> QuietFrames:
     """Knows one frame."""
-    hush = Hush(marks)
-    hush.on = True
-    assert hush.learn(raw)
-    return hush
+    quiet_frames = QuietFrames(may_leak)
+    quiet_frames.on = True
+    assert quiet_frames.learn(raw)
+    return quiet_frames
 
 
 @pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic", "gemini"])
 @given(text=TEXTS, number=st.integers(0, 10**6), junk=JUNK, at=st.integers(0, 400), more=st.booleans())
 def test_what_goes_by_is_text(dialect: str, text: str, number: int, junk: bytes, at: int, more: bool) -> None:
     """Whatever bytes are put wherever."""
-    hush = learned(frame(dialect, "word", 1, "ab", "x"))
+    quiet_frames = learned(frame(dialect, "word", 1, "ab", "x"))
     raw = frame(dialect, text, number, "abc", "x")
     raw = raw[: at % len(raw)] + junk + raw[at % len(raw) :] + (raw if more else b"")
-    stop = hush.stop(raw, 0)
+    stop = quiet_frames.stop(raw, 0)
     if not stop:
         return
     frames = SseFramer().feed(raw[:stop])
@@ -60,7 +60,7 @@ def test_what_goes_by_is_text(dialect: str, text: str, number: int, junk: bytes,
     assert frames[0].data is not None
     said = BY_NAME[dialect].read(frames[0])
     assert (said.fragments, said.finishes, said.end, said.error) == ((), (), False, None)
-    assert not marks(said.text.encode("utf-8", "surrogatepass"))
+    assert not may_leak(said.text.encode("utf-8", "surrogatepass"))
 
 
 @pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic", "gemini"])
@@ -75,21 +75,21 @@ def test_text_goes_by(dialect: str, text: str) -> None:
 
 def test_nothing_goes_by_unless_it_may() -> None:
     """Only while it is on."""
-    hush = learned(frame("openai-chat", "word", 1))
-    hush.on = False
-    assert hush.stop(frame("openai-chat", "word", 1), 0) == 0
+    quiet_frames = learned(frame("openai-chat", "word", 1))
+    quiet_frames.on = False
+    assert quiet_frames.stop(frame("openai-chat", "word", 1), 0) == 0
 
 
 def test_learning_in_vain_ends() -> None:
     """A stream whose frames are never alike costs no more."""
-    hush = Hush(unmarked)
-    hush.on = True
+    quiet_frames = QuietFrames(never_leaks)
+    quiet_frames.on = True
     one = b'data: {"id":1,"content":"a"}\n\n'
-    assert [hush.learn(one) for _ in range(MAX_VAIN + 2)] == [True] * (MAX_VAIN - 1) + [False] * 3
-    assert hush.stop(one, 0) == 0
+    assert [quiet_frames.learn(one) for _ in range(MAX_MISSES + 2)] == [True] * (MAX_MISSES - 1) + [False] * 3
+    assert quiet_frames.stop(one, 0) == 0
 
 
 @pytest.mark.parametrize("raw", [b": comment\n\n", b'\xef\xbb\xbfdata: {"text":"a"}\n\n', b'data: {"text":"a"}\r\r'])
 def test_odd_frames_are_no_pattern(raw: bytes) -> None:
     """Only a block that begins with a field and ends with a line feed: its bytes mean the same wherever they stand."""
-    assert not Hush(unmarked).learn(raw)
+    assert not QuietFrames(never_leaks).learn(raw)

@@ -9,13 +9,13 @@ import pytest
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import Call, Event, Exchange, Kind, Record, Said
+from toolstream_core.model import Call, Event, EventContent, Exchange, Kind, Record
 from toolstream_core.model.record import runs_on_client
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
 
 HEAD = b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":'
 SSE = Exchange(source="here", host="h", content_type="text/event-stream")
@@ -137,7 +137,7 @@ class Ear(Sink):
         """Keep how many."""
         self.told.append(f"{frames} quiet from {first}")
 
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
         """Keep which."""
         self.told.append(f"heard {event.frame.number} {len(told)}")
 
@@ -162,7 +162,7 @@ def test_an_unread_rest_is_told() -> None:
     """Where reading stopped before the end, the record says so and blames the stream for nothing else."""
 
     class Broken(Ear):
-        def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+        def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
             raise RuntimeError("our fault")
 
     record = read_body([TEXT, CALL], SSE, sinks=[Broken(live=True)])

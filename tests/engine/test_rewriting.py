@@ -11,11 +11,11 @@ from tests.laws.healthy import Healthy, streams
 from tests.tables import SHAPES
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.engine.chain import Chain
-from toolstream_core.engine.fast_path import Courses
-from toolstream_core.engine.quiet_frames import Hush
-from toolstream_core.engine.record_builder import Reader
-from toolstream_core.engine.session import Body, read_body
-from toolstream_core.protocols.chat.repair.repairer import ChatMender
+from toolstream_core.engine.fast_path import FastPath
+from toolstream_core.engine.quiet_frames import QuietFrames
+from toolstream_core.engine.record_builder import RecordBuilder
+from toolstream_core.engine.session import Session, read_body
+from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
 from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
@@ -32,7 +32,7 @@ WANTED = Settings(SAFE - {UNTERMINATED_EVENT.code})
 
 def through(body: bytes, healthy: Healthy, size: int) -> bytes:
     """What goes on of `body`, cut in pieces of `size` bytes."""
-    line = Body(healthy.exchange, WANTED)
+    line = Session(healthy.exchange, WANTED)
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     out = b"".join(passed for piece in pieces for passed in line.feed(piece))
     out += b"".join(line.end())
@@ -60,18 +60,18 @@ def test_what_is_no_answer_on_an_answers_path_passes_as_it_is(healthy: Healthy, 
 
 
 BUGS = {
-    "reading": (Reader, "__call__"),
-    "counting": (Reader, "quiet"),
+    "reading": (RecordBuilder, "__call__"),
+    "counting": (RecordBuilder, "quiet"),
     "judging": (Chain, "take"),
-    "starting": (Body, "_chain"),
+    "starting": (Session, "_chain"),
     "resolving": (ChatCalls, "take"),
     "framing": (SseFramer, "feed"),
     "ending": (Chain, "end"),
-    "going by": (Courses, "whole"),
-    "going by as text": (Hush, "stop"),
-    "handing on": (Courses, "hand_on"),
-    "learning": (Courses, "learn"),
-    "mending what went by": (ChatMender, "went_by"),
+    "going by": (FastPath, "whole"),
+    "going by as text": (QuietFrames, "stop"),
+    "handing on": (FastPath, "hand_on"),
+    "learning": (FastPath, "learn"),
+    "mending what went by": (ChatRepairer, "went_by"),
 }
 """Where a bug of ours may show."""
 KEEP_ALIVE = b": hello\n\ndata: \n\ndata: : hello\n\n"
@@ -95,7 +95,7 @@ def test_a_bug_of_ours_loses_no_frame(
     for good_calls in range(30):
         with monkeypatch.context() as patch:
             patch.setattr(owner, method, failing(getattr(owner, method), iter([False] * good_calls)))
-            line = Body(healthy.exchange, settings)
+            line = Session(healthy.exchange, settings)
             passed = b"".join(one for arrival in arrivals for one in line.feed(arrival))
             passed += b"".join(line.end())
         assert passed == body if not shapes else said(passed, healthy) == meant
@@ -138,7 +138,7 @@ def test_a_shape_says_what_came_of_a_stream_that_was_cut(healthy: Healthy) -> No
         body = b"".join(frames[:length])
         meant = calls(body, healthy)
         for shape in SHAPES[healthy.dialect].keys() - {"whole-calls", "self-contained-deltas"}:
-            line = Body(healthy.exchange, Settings(shapes=(shape,)))
+            line = Session(healthy.exchange, Settings(shapes=(shape,)))
             passed = b"".join([*line.feed(body), *line.end()])
             assert line.pipeline.error is None
             assert (meant if passed == body else calls(passed, healthy)) == meant, (shape, length)
@@ -157,9 +157,9 @@ def test_a_change_that_came_to_nothing_is_not_told() -> None:
         b'data: {"choices":[{"index":0,"finish_reason":null}]}\n\n'
         b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n'
     )
-    line = Body(replace(healthy.exchange, path=""), Settings(SAFE))
+    line = Session(replace(healthy.exchange, path=""), Settings(SAFE))
     assert b"".join([*line.feed(body), *line.end()]) == body
     record = line.record()
     assert record is not None
-    assert (record.mended, record.changes) == (0, [])
+    assert (record.changed, record.changes) == (0, [])
     assert "missing-delta" in {finding.name for finding in record.findings}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.engine.template import MAX_VAIN, Likeness
+from toolstream_core.engine.template import MAX_MISSES, TemplateReader
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import SseFramer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from toolstream_core.model import Said
+    from toolstream_core.model import EventContent
     from toolstream_core.protocols.protocol import WireProtocol
 
 BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
@@ -77,7 +77,7 @@ def test_reads_what_the_dialect_reads(
 ) -> None:
     """For frames alike, nearly alike, and alike with a byte changed."""
     dialect, make = BY_NAME[name], MAKERS[name]
-    like = Likeness(dialect.read)
+    like = TemplateReader(dialect.read)
     for text, padding, number, ascii_only, spaces in said:
         junk = data.draw(st.sampled_from([b"", b"", b"", b'"', b"\\", b"{", b"1", b" ", b"\xff", b"\x01"]))
         at = data.draw(st.integers(0, 400))
@@ -93,7 +93,7 @@ class Counting:
         self.reads = 0
         self._read = dialect.read
 
-    def __call__(self, one: Frame) -> Said:
+    def __call__(self, one: Frame) -> EventContent:
         """Count and read."""
         self.reads += 1
         return self._read(one)
@@ -103,7 +103,7 @@ class Counting:
 def test_saves_the_work(name: str) -> None:
     """A long call is parsed once, its other frames are not, whatever their padding and number."""
     counting = Counting(BY_NAME[name])
-    like = Likeness(counting)
+    like = TemplateReader(counting)
     for number in range(500):
         text, padding = f'piece "{number}"', "x" * (number % 9)
         spaces = " " * (number % 4) if name == "anthropic" else ""
@@ -115,12 +115,12 @@ def test_saves_the_work(name: str) -> None:
 def test_gives_up_where_there_is_no_likeness() -> None:
     """A stream whose frames never repeat costs no learning after a while, and reads right."""
     counting = Counting(BY_NAME["openai-chat"])
-    like = Likeness(counting)
-    for number in range(3 * MAX_VAIN):
+    like = TemplateReader(counting)
+    for number in range(3 * MAX_MISSES):
         one = frame({"id": str(number), **chat(f"{number}", "", 0)}, ascii_only=True, spaces="")
         assert like.read(one).fragments[0].arguments == f"{number}"
-    assert counting.reads == 3 * MAX_VAIN
-    assert like._vain == MAX_VAIN
+    assert counting.reads == 3 * MAX_MISSES
+    assert like._misses == MAX_MISSES
 
 
 def test_recorded_streams(shared: Path) -> None:
@@ -129,7 +129,7 @@ def test_recorded_streams(shared: Path) -> None:
     for name, dialect in BY_NAME.items():
         for path in sorted((shared / "streams" / name).glob("*.sse")):
             counting = Counting(dialect)
-            like = Likeness(counting)
+            like = TemplateReader(counting)
             frames = [one for one in SseFramer().feed(path.read_bytes()) if one.data is not None]
             for one in frames:
                 assert like.read(one) == dialect.read(Frame(one.raw, one.number, one.data, one.name)), path.name

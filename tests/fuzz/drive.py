@@ -6,7 +6,7 @@ import random
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.settings import NOTHING, Settings
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.fuzz.case import Case
-    from toolstream_core.model import Mended, Record
+    from toolstream_core.model import Change, Record
 
 BYTEWISE = 3000
 """Bytes of a body up to which it may also be cut into single bytes."""
@@ -25,7 +25,7 @@ class Run(NamedTuple):
 
     out: bytes
     record: Record | None
-    mends: list[Mended]
+    repairs_row: list[Change]
     error: BaseException | None
     empty: bool
     """Whether an empty piece went on."""
@@ -54,16 +54,16 @@ class Log(Sink):
 
     def __init__(self, *, each: bool = False) -> None:
         self.each = each
-        self.mends: list[Mended] = []
+        self.repairs_row: list[Change] = []
 
-    def mended(self, mended: Mended) -> None:
+    def changed(self, changed: Change) -> None:
         """Keep a change."""
-        self.mends.append(mended)
+        self.repairs_row.append(changed)
 
 
 def drive(case: Case, wanted: Settings, pieces: list[bytes], log: Log | None = None) -> Run:
     """A body through one line; `log` hears of it, where there is one."""
-    line = Body(case.exchange, wanted, lambda _: [log] if log else [])
+    line = Session(case.exchange, wanted, lambda _: [log] if log else [])
     out: list[bytes] = []
     try:
         for piece in pieces:
@@ -72,7 +72,7 @@ def drive(case: Case, wanted: Settings, pieces: list[bytes], log: Log | None = N
         record = line.record(broken=case.broken)
     except Exception as error:  # noqa: BLE001 - whatever escapes is what is looked for
         return Run(b"".join(out), None, [], error, empty=False)
-    return Run(b"".join(out), record, log.mends if log else [], line.pipeline.error, not all(out))
+    return Run(b"".join(out), record, log.repairs_row if log else [], line.pipeline.error, not all(out))
 
 
 class Outcome:

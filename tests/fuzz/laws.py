@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _BLOCKS = re.compile(rb"^(?:data|event):", re.MULTILINE)
 type Law = Callable[["Seen"], Iterator[str]]
 
-MENDED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
+REPAIRED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
 """Rows that a safe repair answers offline."""
 _FIELD = re.compile(rb"[\r\n]*(?:data|event|id|retry)?[:\r\n]")
 """How an event stream begins, whatever it is said to be."""
@@ -76,7 +76,7 @@ class Seen(Outcome):
         return readers.read(self.dialect, self.case.body + b"\n\n", self.framing) if whole else self.raw
 
     @cached_property
-    def mended(self) -> Plain:
+    def changed(self) -> Plain:
         """What it takes from those that went on."""
         return readers.read(self.dialect, self.on.out, self.framing)
 
@@ -138,20 +138,20 @@ def _same(one: Run, other: Run) -> Iterator[str]:
 
 def changes_are_told(seen: Seen) -> Iterator[str]:
     """Bytes that differ are in the audit, under names that are also findings; each new block is in it."""
-    mends = seen.on.mends
-    if seen.on.out != seen.case.body and not mends:
+    repairs_row = seen.on.repairs_row
+    if seen.on.out != seen.case.body and not repairs_row:
         yield f"bytes changed and no change was told, at {_differ(seen.on.out, seen.case.body)}"
-    if seen.on.out == seen.case.body and mends:
+    if seen.on.out == seen.case.body and repairs_row:
         yield "changes were told and no byte differs"
-    for mend in mends:
-        if not mend.rows:
-            yield f"a change without a name, of event {mend.event}"
-        if mend.kind == "repair":
-            for name in set(mend.rows) - seen.on.names - _follows(seen):
+    for repair in repairs_row:
+        if not repair.rows:
+            yield f"a change without a name, of event {repair.event}"
+        if repair.kind == "repair":
+            for name in set(repair.rows) - seen.on.names - _follows(seen):
                 yield f"{name} was mended and not told"
     came = {block.lines for block in seen.raw_cut.blocks}
-    if mends:
-        after = b"\n".join(mend.after for mend in mends)
+    if repairs_row:
+        after = b"\n".join(repair.after for repair in repairs_row)
         for block in seen.mended_cut.blocks:
             if block.lines not in came and not all(line in after for line in block.lines if b":" in line[1:]):
                 yield f"a new block that is in no change: {_short(block)}"
@@ -184,10 +184,10 @@ def complete_is_honest(seen: Seen) -> Iterator[str]:
 
 def nothing_made_whole(seen: Seen) -> Iterator[str]:
     """A call that is whole behind safe repairs was whole before, or its arguments were said."""
-    if not seen.safe or not seen.on.mends:
+    if not seen.safe or not seen.on.repairs_row:
         return
     before = {canonical(call.value) for call in seen.raw.calls.values() if call.value is not None}
-    for call in seen.mended.calls.values():
+    for call in seen.changed.calls.values():
         if call.value is None or canonical(call.value) in before:
             continue
         if not call.value and seen.evidence.closed and _nothing_said(seen, call.name):
@@ -204,7 +204,7 @@ def _nothing_said(seen: Seen, name: str) -> bool:
 
 def nothing_made_over(seen: Seen) -> Iterator[str]:
     """A turn that nothing ended is not ended: neither by a finish that was made up, nor by a terminal event."""
-    if seen.safe and seen.on.mends and seen.mended.over and not seen.evidence.closed:
+    if seen.safe and seen.on.repairs_row and seen.changed.over and not seen.evidence.closed:
         calls = [call for call in seen.off.calls if not call[2]]
         if calls or not seen.off.calls:
             yield f"ended, and nothing said that it is over: {calls}"
@@ -212,9 +212,9 @@ def nothing_made_over(seen: Seen) -> Iterator[str]:
 
 def no_call_lost(seen: Seen) -> Iterator[str]:
     """A call that a plain client has whole from the raw bytes it has from the mended ones."""
-    if not seen.safe or not seen.on.mends:
+    if not seen.safe or not seen.on.repairs_row:
         return
-    calls = seen.mended.calls.values()
+    calls = seen.changed.calls.values()
     after = {canonical(call.value) for call in calls if call.value is not None}
     after |= {"{}" for call in calls if call.over and not call.text.strip()}  # clients take nothing at all for it
     read = {_value(arguments) for _, arguments, complete in seen.off.calls if complete}
@@ -227,9 +227,9 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
 
 def calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of the mended bytes is what is read of the raw ones."""
-    if not seen.safe or not seen.on.mends or seen.on.names & MEANT_BY_REPAIR:
+    if not seen.safe or not seen.on.repairs_row or seen.on.names & MEANT_BY_REPAIR:
         return
-    if "data-after-end" in {name for mend in seen.on.mends for name in mend.rows}:
+    if "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.rows}:
         return  # what no client reads is dropped
     if _goes_on(seen):
         return
@@ -242,7 +242,7 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
 
 def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of a call that is not whole is the same, too."""
-    if _goes_on(seen) or not seen.safe or not seen.on.mends or _meant(seen.off) != _meant(seen.reread):
+    if _goes_on(seen) or not seen.safe or not seen.on.repairs_row or _meant(seen.off) != _meant(seen.reread):
         return
     before, after = (sorted(_halves(run)) for run in (seen.off, seen.reread))
     if _said_last(seen):
@@ -272,10 +272,10 @@ def _by_parts(seen: Seen) -> bool:
 
     Nothing differs for those to whom the parts, joined, are the same text.
     """
-    one, other = (sorted(call.text for call in plain.calls.values()) for plain in (seen.raw, seen.mended))
+    one, other = (sorted(call.text for call in plain.calls.values()) for plain in (seen.raw, seen.changed))
     if one == other:
         return True
-    whole = {canonical(call.value) for call in seen.mended.calls.values() if call.value is not None}
+    whole = {canonical(call.value) for call in seen.changed.calls.values() if call.value is not None}
     pairs = list(zip(_meant(seen.off), _meant(seen.reread), strict=False))
     same = len(seen.off.calls) == len(seen.reread.calls)
     return same and all(
@@ -311,10 +311,10 @@ def _goes_on(seen: Seen) -> bool:
 
 def text_goes_out(seen: Seen) -> Iterator[str]:
     """Every text delta goes on, in order, once."""
-    if not seen.safe or not seen.on.mends:
+    if not seen.safe or not seen.on.repairs_row:
         return
-    for channel in seen.raw_closed.text.keys() | seen.mended.text.keys():
-        text, after = seen.raw.text.get(channel, ""), seen.mended.text.get(channel, "")
+    for channel in seen.raw_closed.text.keys() | seen.changed.text.keys():
+        text, after = seen.raw.text.get(channel, ""), seen.changed.text.get(channel, "")
         expected = {text, seen.raw_closed.text.get(channel, "")}
         if "unstreamed-calls" in seen.on.names:  # what only a message says is a delta then
             expected |= {one + said for one in expected for said in seen.evidence.messages}
@@ -327,9 +327,9 @@ def text_goes_out(seen: Seen) -> Iterator[str]:
 
 def text_stays_before_calls(seen: Seen) -> Iterator[str]:
     """Text that came before a call is not behind it."""
-    if not seen.safe or not seen.on.mends or len(seen.raw.calls) != len(seen.mended.calls):
+    if not seen.safe or not seen.on.repairs_row or len(seen.raw.calls) != len(seen.changed.calls):
         return
-    for one, other in zip(seen.raw.calls.values(), seen.mended.calls.values(), strict=True):
+    for one, other in zip(seen.raw.calls.values(), seen.changed.calls.values(), strict=True):
         for channel, length in one.after.items():
             if one.name and other.after.get(channel, 0) < length:  # one without a name no client takes for a call
                 yield f"text of {channel} went behind {other.name}"
@@ -370,10 +370,10 @@ def _whole_event(tail: bytes) -> bool:
 
 def mended_stays(seen: Seen) -> Iterator[str]:
     """Repairing what was repaired changes nothing, where everything told can be mended."""
-    if not seen.safe or not seen.on.mends or seen.on.names - MENDED:
+    if not seen.safe or not seen.on.repairs_row or seen.on.names - REPAIRED:
         return
     if seen.again.out != seen.on.out:
-        yield f"changed again for {sorted({name for mend in seen.again.mends for name in mend.rows})}"
+        yield f"changed again for {sorted({name for repair in seen.again.repairs_row for name in repair.rows})}"
 
 
 def _where(error: BaseException) -> str:

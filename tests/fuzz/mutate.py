@@ -10,7 +10,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.odd import odd_request, oddly_written
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
@@ -38,7 +38,7 @@ def case(seeds: Sequence[Seed], seed: str) -> Case:
     did: list[str] = []
     body = mother.body
     if dice.random() < 0.35:
-        body = _planted(mother, body, dice, did)
+        body = _injected(mother, body, dice, did)
     blocks = split(body)
     if dice.random() < 0.1:
         blocks = _spliced(blocks, seeds, mother, dice, did)
@@ -75,7 +75,7 @@ def split(body: bytes) -> Blocks:
     return [body]
 
 
-def _planted(mother: Seed, body: bytes, dice: random.Random, did: list[str]) -> bytes:
+def _injected(mother: Seed, body: bytes, dice: random.Random, did: list[str]) -> bytes:
     """With a defect or two of the table in it."""
     names = sorted(INJECTORS.get(mother.dialect, ()))
     if not names:
@@ -84,7 +84,7 @@ def _planted(mother: Seed, body: bytes, dice: random.Random, did: list[str]) -> 
     did += drawn
     faults = tuple((Fault(name=name, p=dice.choice((1, 1, 0.5))), Budget(None)) for name in drawn)
     known = Case("", body, mother.content_type, mother.path, mother.request).exchange
-    line = Body(known, Settings(faults=faults, seed=dice.randrange(1000)))
+    line = Session(known, Settings(faults=faults, seed=dice.randrange(1000)))
     return b"".join([*line.feed(body), *line.end()]) if body else body
 
 

@@ -9,7 +9,7 @@ from tests.fuzz.drive import Run
 from tests.fuzz.laws import LAWS, Seen
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Finding, Mended, Severity
+from toolstream_core.model import Change, Finding, Severity
 
 CHAT, RESPONSES, ANTHROPIC = (
     next(one for one in streams() if one.dialect == dialect and one.name == "fragments of two")
@@ -49,8 +49,8 @@ def pretended(body: bytes, out: bytes, *rows: str, healthy: Healthy = CHAT, told
     record = read_body([body], seen.case.exchange)
     assert record is not None
     record.findings = [Finding("TS000", name, Severity.NOTE, 0, None, "") for name in told]
-    mends = [Mended(rows, 0, body, out)] if rows else []
-    seen.__dict__["on"] = Run(out, record, mends, None, empty=False)
+    repairs_row = [Change(rows, 0, body, out)] if rows else []
+    seen.__dict__["on"] = Run(out, record, repairs_row, None, empty=False)
     return seen
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.laws.healthy import Healthy
 from toolstream_core.defects.table import named
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.settings import NOTHING, SAFE, Settings
@@ -38,7 +38,7 @@ class Went(NamedTuple):
 
 def run(body: bytes, exchange: Exchange, wanted: Settings, broken: str | None = None) -> Went:
     """A whole body, in one piece."""
-    line = Body(exchange, wanted)
+    line = Session(exchange, wanted)
     out = b"".join([*line.feed(body), *line.end(broken=broken)])
     assert line.pipeline.error is None
     record = line.record(broken=broken)
@@ -51,7 +51,7 @@ def seen(body: bytes, exchange: Exchange) -> Went:
     return run(body, exchange, NOTHING)
 
 
-def mended(body: bytes, exchange: Exchange, *names: str, broken: str | None = None) -> Went:
+def changed(body: bytes, exchange: Exchange, *names: str, broken: str | None = None) -> Went:
     """With all safe repairs, or with those named."""
     return run(body, exchange, Settings(named(names) if names else SAFE), broken)
 
@@ -61,7 +61,7 @@ def shaped(body: bytes, exchange: Exchange, *names: str) -> bytes:
     return run(body, exchange, Settings(shapes=names)).out
 
 
-def planted(body: bytes, exchange: Exchange, *names: str) -> Went:
+def injected(body: bytes, exchange: Exchange, *names: str) -> Went:
     """With faults; the record is that of the broken stream."""
     return run(body, exchange, Settings(faults=tuple((Fault(name=name), Budget(None)) for name in names)))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
 
@@ -150,7 +150,7 @@ class Steps:
         return self.taken
 
 
-def fed(line: Body, body: bytes) -> None:
+def fed(line: Session, body: bytes) -> None:
     """In pieces as a network has them."""
     for at in range(0, len(body), 4096):
         line.feed(body[at : at + 4096])
@@ -158,7 +158,7 @@ def fed(line: Body, body: bytes) -> None:
 
 def steps(head: bytes, make: Make, many: int, settings: Settings) -> list[float]:
     """Of an event, in each quarter of the stream; and of a call, or fragment, where the stream is over."""
-    line = Body(Exchange(content_type="text/event-stream"), settings)
+    line = Session(Exchange(content_type="text/event-stream"), settings)
     line.feed(head + make(0))
     taken = []
     for quarter in range(QUARTERS):

@@ -12,8 +12,8 @@ from botocore.eventstream import EventStreamBuffer
 
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS, SHAPES
-from toolstream_core.delivery.schedule import Pace, bytes_of, drawn
-from toolstream_core.engine.session import Body
+from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
+from toolstream_core.engine.session import Session
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.settings import NOTHING, SAFE, Settings, Words, settings
@@ -67,7 +67,7 @@ def as_json(event: bytes) -> Any:
 
 def run(body: bytes, exchange: Exchange, wanted: Settings, size: int = 0) -> tuple[bytes, Record]:
     """What goes on of `body`, cut in pieces of `size` bytes, and the record of it."""
-    line = Body(exchange, wanted)
+    line = Session(exchange, wanted)
     size = size or len(body)
     out = [passed for at in range(0, len(body), size) for passed in line.feed(body[at : at + size])]
     out += line.end()
@@ -138,8 +138,8 @@ def test_damage_is_told_once_and_nothing_is_concluded_from_it(place: int, wanted
 def paced(spec: str, *, body: bytes = BODY, asks: bool = False) -> list[Action]:
     """What a fault of time or of the connection makes of the stream."""
     wanted = settings(Words(fault=[spec] if spec else []))
-    pace = Pace(BINARY, drawn(wanted, BINARY, 1), asks=asks)
-    return [*pace.begin(), *pace.feed(body), *pace.feed(b"")]
+    schedule = Schedule(BINARY, drawn(wanted, BINARY, 1), asks=asks)
+    return [*schedule.begin(), *schedule.feed(body), *schedule.feed(b"")]
 
 
 @pytest.mark.parametrize(

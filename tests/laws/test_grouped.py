@@ -16,9 +16,9 @@ def test_every_case_runs_and_all_that_fail_are_raised() -> None:
         ran.append(name)
         assert number % 2
 
-    [marks] = law.pytestmark  # type: ignore[attr-defined]  # as pytest marks a function
-    _, groups = marks.args
-    assert list(marks.kwargs["ids"]) == ["a", "b"]
+    [may_leak] = law.pytestmark  # type: ignore[attr-defined]  # as pytest marks a function
+    _, groups = may_leak.args
+    assert list(may_leak.kwargs["ids"]) == ["a", "b"]
     first, second = groups
     law(second)
     with pytest.raises(ExceptionGroup, match="2 of 3 cases") as raised:

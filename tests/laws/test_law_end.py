@@ -10,7 +10,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.laws import LAWS, Seen
 from tests.laws.healthy import Healthy, streams
 from tests.tables import INJECTORS
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.settings import Settings
@@ -31,7 +31,7 @@ RESET = "the connection was reset"
 STEP = 197
 """Bytes between two ends within a healthy stream, a prime: the ends fall everywhere in an event."""
 HEALTHY = streams()
-PLANTED = ("fragments of two", "two")
+INJECTED = ("fragments of two", "two")
 
 
 def complaints(healthy: Healthy, body: bytes, *, clean: bool) -> list[tuple[object, ...]]:
@@ -59,18 +59,18 @@ def test_a_healthy_stream_may_end_anywhere(healthy: Healthy, clean: bool) -> Non
     assert [one for end in ends for one in complaints(healthy, end, clean=clean)] == []
 
 
-def planted() -> Iterator[object]:
+def injected() -> Iterator[object]:
     """Each plant on a stream of its protocol."""
     for healthy in HEALTHY:
-        if healthy.name in PLANTED:
+        if healthy.name in INJECTED:
             for name in INJECTORS.get(healthy.dialect, {}):
                 yield pytest.param(healthy, name, id=f"{name}: {healthy}")
 
 
-@pytest.mark.parametrize(("healthy", "name"), list(planted()))
+@pytest.mark.parametrize(("healthy", "name"), list(injected()))
 def test_a_broken_stream_may_end_anywhere(healthy: Healthy, name: str) -> None:
     """After each event, cleanly and not, and within some."""
-    line = Body(healthy.exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
+    line = Session(healthy.exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
     body = b"".join([*line.feed(healthy.body), *line.end()])
     frames = Healthy(healthy.dialect, name, body).frames
     ends = [*prefixes(frames), *(body[:at] for at in range(len(name) * 7, len(body), 3 * STEP))]

@@ -19,7 +19,7 @@ from tests.laws.healthy import Healthy, streams
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.row import LIVE, Safety
 from toolstream_core.defects.table import ROWS
-from toolstream_core.engine.session import Body, read_body
+from toolstream_core.engine.session import Session, read_body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 HEALTHY = streams()
 BY_NAME = {row.name: row for row in ROWS}
-MENDED = Settings(SAFE)
+REPAIRED = Settings(SAFE)
 
 # A healthy stream on which a plant has other effects than its row's: why, by row and stream.
 CANNOT = {
@@ -75,7 +75,7 @@ class Planted(NamedTuple):
 
 def run(body: bytes, healthy: Healthy, wanted: Settings, size: int = 0) -> tuple[bytes, Record]:
     """What goes on of `body`, cut in pieces of `size` bytes, and the record of it."""
-    line = Body(healthy.exchange, wanted)
+    line = Session(healthy.exchange, wanted)
     pieces = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
     out = b"".join(passed for piece in pieces for passed in line.feed(piece))
     out += b"".join(line.end())
@@ -86,7 +86,7 @@ def run(body: bytes, healthy: Healthy, wanted: Settings, size: int = 0) -> tuple
 
 
 @functools.cache
-def plant(healthy: Healthy, *names: str) -> Planted:
+def injector(healthy: Healthy, *names: str) -> Planted:
     """The stream with these defects in it."""
     faults = tuple((Fault(name=name), Budget(None)) for name in names)
     body, record = run(healthy.body, healthy, Settings(faults=faults))
@@ -94,9 +94,9 @@ def plant(healthy: Healthy, *names: str) -> Planted:
 
 
 @functools.cache
-def mended(healthy: Healthy, name: str) -> tuple[bytes, Record]:
+def changed(healthy: Healthy, name: str) -> tuple[bytes, Record]:
     """The stream with this defect in it after all safe repairs, and what is told of it."""
-    return run(plant(healthy, name).body, healthy, MENDED)
+    return run(injector(healthy, name).body, healthy, REPAIRED)
 
 
 @functools.cache
@@ -128,7 +128,7 @@ def cases(*, repaired: bool) -> Iterator[Case]:
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_law_2_nothing_switched_on_the_same_objects_go_on(healthy: Healthy) -> None:
     """Whatever the cut."""
-    line = Body(healthy.exchange, NOTHING)
+    line = Session(healthy.exchange, NOTHING)
     for at in range(0, len(healthy.body), 7):
         chunk = healthy.body[at : at + 7]
         (passed,) = line.feed(chunk)
@@ -139,16 +139,16 @@ def test_law_2_nothing_switched_on_the_same_objects_go_on(healthy: Healthy) -> N
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_law_3_healthy_streams_pass_repairs_byte_identical(healthy: Healthy, size: int) -> None:
     """And nothing is told of them."""
-    out, record = run(healthy.body, healthy, MENDED, size)
+    out, record = run(healthy.body, healthy, REPAIRED, size)
     assert out == healthy.body
     assert told(record) == set()
-    assert record.mended == 0
+    assert record.changed == 0
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_law_3_no_byte_waits_beyond_its_frame(healthy: Healthy) -> None:
     """Each frame is out before the next one comes."""
-    line = Body(healthy.exchange, MENDED)
+    line = Session(healthy.exchange, REPAIRED)
     for frame in healthy.frames:
         assert b"".join(line.feed(frame)) == frame
 
@@ -164,7 +164,7 @@ def test_healthy_streams_are_understood_by_the_strictest(healthy: Healthy) -> No
 @grouped(cases(repaired=False))
 def test_law_4_what_is_planted_is_told(healthy: Healthy, name: str) -> None:
     """And nothing but what its row says it also causes. Where the plant found nothing to act on, it changed nothing."""
-    broken = plant(healthy, name)
+    broken = injector(healthy, name)
     if not broken.changes:
         assert broken.body == healthy.body
         return
@@ -179,7 +179,7 @@ def test_law_4_what_is_planted_is_told(healthy: Healthy, name: str) -> None:
 @grouped(cases(repaired=True))
 def test_law_5_what_is_planted_is_mended(healthy: Healthy, name: str) -> None:
     """By all safe repairs: nothing is told of the result, and the strictest client reads the healthy calls."""
-    fixed, record = mended(healthy, name)
+    fixed, record = changed(healthy, name)
     assert told(run(fixed, healthy, NOTHING)[1]) == set()
     found = strict.calls(healthy.dialect, fixed, healthy.exchange)
     if name in CHANGES_CALLS:
@@ -193,7 +193,7 @@ def test_law_5_what_is_planted_is_mended(healthy: Healthy, name: str) -> None:
 @grouped(cases(repaired=True))
 def test_law_5_each_repair_alone_mends_its_own(healthy: Healthy, name: str) -> None:
     """Nothing else has to be on for a defect to go."""
-    broken = plant(healthy, name)
+    broken = injector(healthy, name)
     fixed, _ = run(broken.body, healthy, Settings(frozenset({BY_NAME[name].code})))
     assert name not in told(run(fixed, healthy, NOTHING)[1])
 
@@ -201,10 +201,10 @@ def test_law_5_each_repair_alone_mends_its_own(healthy: Healthy, name: str) -> N
 @grouped(cases(repaired=True))
 def test_repairs_do_not_depend_on_cuts(healthy: Healthy, name: str) -> None:
     """The same bytes leave, however those that come are cut."""
-    broken = plant(healthy, name)
-    whole, _ = mended(healthy, name)
+    broken = injector(healthy, name)
+    whole, _ = changed(healthy, name)
     for size in (1, 64):
-        assert run(broken.body, healthy, MENDED, size)[0] == whole, f"in pieces of {size}"
+        assert run(broken.body, healthy, REPAIRED, size)[0] == whole, f"in pieces of {size}"
 
 
 @grouped(
@@ -224,9 +224,9 @@ def test_law_6_shapes_are_lawful(healthy: Healthy, shape: str) -> None:
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_law_7_a_stage_that_raises_loses_no_byte(healthy: Healthy, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From there on everything passes as it comes."""
-    line = Body(healthy.exchange, MENDED)
+    line = Session(healthy.exchange, REPAIRED)
     list(line.feed(b""))
-    line = Body(healthy.exchange, MENDED)
+    line = Session(healthy.exchange, REPAIRED)
     stages = _stages(line, healthy)
     if not stages:
         pytest.skip("this protocol has no mender")
@@ -245,7 +245,7 @@ def test_law_7_a_stage_that_raises_loses_no_byte(healthy: Healthy, at: int, monk
     assert isinstance(line.pipeline.error, ValueError)
 
 
-def _stages(line: Body, healthy: Healthy) -> Sequence[Stage]:
+def _stages(line: Session, healthy: Healthy) -> Sequence[Stage]:
     """The stages of a stream whose first frame has come."""
     line.feed(healthy.body[: len(healthy.frames[0])])
     chain = line.pipeline._stages
@@ -260,7 +260,7 @@ def _stages(line: Body, healthy: Healthy) -> Sequence[Stage]:
 def test_law_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
     """Nothing raises, nothing empty goes on; only empty events and comments change."""
     healthy = next(one for one in HEALTHY if one.dialect == dialect)
-    line = Body(healthy.exchange, MENDED)
+    line = Session(healthy.exchange, REPAIRED)
     out = [passed for chunk in chunks for passed in line.feed(chunk)] + line.end()
     assert line.pipeline.error is None
     assert all(out)
@@ -273,7 +273,7 @@ def test_law_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
 @pytest.mark.parametrize("chunk", [b"data\n\n", b"data:\r\n\r\n", b"data: : ping\n\n"])
 def test_law_8_what_needs_no_protocol_is_told(chunk: bytes) -> None:
     """An empty event, and a comment sent as one, are mended before anything tells the protocol."""
-    line = Body(HEALTHY[0].exchange, MENDED)
+    line = Session(HEALTHY[0].exchange, REPAIRED)
     out = b"".join([*line.feed(chunk), *line.end()])
     record = line.record()
     assert record is not None
@@ -304,7 +304,7 @@ def test_law_8_shuffled_events(dialect: str, data: st.DataObject) -> None:
     end = b"\n" if dialect == "ollama" else b"\n\n"
     frames = [frame + end for frame in healthy.body.split(end)[:-1]]
     drawn = data.draw(st.lists(st.sampled_from(frames), max_size=12))
-    run(b"".join([frames[0], *drawn]), healthy, MENDED)
+    run(b"".join([frames[0], *drawn]), healthy, REPAIRED)
 
 
 PAIRED = ("fragments of two", "whole, two", "two", "fragments")
@@ -438,6 +438,6 @@ def test_law_9_has_enough_pairs() -> None:
 @grouped(pairs())
 def test_law_9_pairs_of_plants_are_mended(healthy: Healthy, pair: Sequence[str]) -> None:
     """Repairs compose."""
-    broken = plant(healthy, *pair)
-    fixed, _ = run(broken.body, healthy, MENDED)
+    broken = injector(healthy, *pair)
+    fixed, _ = run(broken.body, healthy, REPAIRED)
     assert strict.calls(healthy.dialect, fixed, healthy.exchange) == meant(healthy)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.laws.healthy import Healthy, streams
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.report.jsonl import JsonLines
@@ -110,7 +110,7 @@ def wishes(draw: st.DrawFn, dialect: str) -> Settings:
 def passed(body: bytes, exchange: Exchange, wanted: Settings, size: int) -> bytes:
     """What goes on, every line of both reports told; an exception of ours fails the test."""
     told: list[str] = []
-    line = Body(exchange, wanted, lambda _: [Lines(told.append, "#1 host"), JsonLines(told.append, {"flow": "x"})])
+    line = Session(exchange, wanted, lambda _: [Lines(told.append, "#1 host"), JsonLines(told.append, {"flow": "x"})])
     out = [piece for at in range(0, len(body), size) for piece in line.feed(body[at : at + size])]
     out += line.end()
     line.record()
@@ -145,7 +145,7 @@ def test_a_raw_control_character_in_a_string(wanted: Settings, control: str) -> 
     ]
     body = "".join(f"data: {chunk}\n\n" for chunk in chunks).encode()
     for size in (1, 50, len(body)):
-        line = Body(replace(HEALTHY[0].exchange, request=None), wanted)
+        line = Session(replace(HEALTHY[0].exchange, request=None), wanted)
         for at in range(0, len(body), size):
             line.feed(body[at : at + size])
         line.end()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.conftest import needs_shared, shared_dir
-from toolstream_core.engine.session import Body, read_body
+from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import Exchange, Kind
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import SAFE, Settings
@@ -204,7 +204,7 @@ def test_safe_repairs_leave_them_alone(cut: Callable[[bytes, Path], Iterable[byt
         if not spoken(recording):
             continue
         body = recording.path.read_bytes()
-        line = Body(exchange(recording), Settings(SAFE))
+        line = Session(exchange(recording), Settings(SAFE))
         out = b"".join(piece for chunk in cut(body, recording.path) for piece in line.feed(chunk))
         out += b"".join(line.end())
         record = line.record()

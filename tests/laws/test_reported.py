@@ -13,7 +13,7 @@ from tests.laws.driven import exchange, lines, sse
 from tests.laws.healthy import Healthy, streams
 from tests.laws.test_real_streams import TYPES
 from tests.tables import INJECTORS
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Record
 
 HEALTHY = streams()
-MENDED = Settings(SAFE)
+REPAIRED = Settings(SAFE)
 
 
 class Live(Sink):
@@ -79,7 +79,7 @@ def went(
     body: bytes, known: Exchange, wanted: Settings, places: Sequence[int], who: Sequence[type[Sink]]
 ) -> tuple[Told, bytes]:
     """What is told, and what goes on."""
-    line = Body(known, wanted, lambda _: [one() for one in who])
+    line = Session(known, wanted, lambda _: [one() for one in who])
     begins = [0, *places]
     out = [
         piece for begin, end in zip(begins, [*places, len(body)], strict=True) for piece in line.feed(body[begin:end])
@@ -94,16 +94,16 @@ def went(
 def assert_same(body: bytes, known: Exchange) -> None:
     """For every cut with every listener, by turns with repairs and without; what is told is the same with both."""
     first, bare = went(body, known, NOTHING, [], [])
-    told_then, mended = went(body, known, MENDED, [], [])
+    told_then, changed = went(body, known, REPAIRED, [], [])
     assert told_then == first
-    turns = itertools.cycle([(MENDED, mended), (NOTHING, bare)])
+    turns = itertools.cycle([(REPAIRED, changed), (NOTHING, bare)])
     for (places, who), (wanted, out) in zip(itertools.product(cuts(body), LISTENERS), turns, strict=False):
         assert went(body, known, wanted, places, who) == (first, out)
 
 
-def planted(healthy: Healthy, name: str) -> bytes:
+def injected(healthy: Healthy, name: str) -> bytes:
     """The stream with a defect."""
-    line = Body(healthy.exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
+    line = Session(healthy.exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
     return b"".join([*line.feed(healthy.body), *line.end()])
 
 
@@ -114,7 +114,7 @@ def test_healthy_and_planted(healthy: Healthy) -> None:
     alike = [one for one in HEALTHY if one.dialect == healthy.dialect]
     turns = max(3, len(alike) // 2)
     for name in sorted(INJECTORS[healthy.dialect])[alike.index(healthy) % turns :: turns]:
-        assert_same(planted(healthy, name), healthy.exchange)
+        assert_same(injected(healthy, name), healthy.exchange)
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
@@ -139,7 +139,7 @@ def test_mutated(healthy: Healthy) -> None:
                 begin = chance.randrange(len(frames[at]))
                 frames[at] = frames[at][:begin] + bytes([chance.randrange(256)]) + frames[at][begin + 1 :]
         body = b"".join(frames)
-        line = Body(healthy.exchange)
+        line = Session(healthy.exchange)
         line.feed(body)
         line.end()
         if line.record() is not None:
@@ -232,7 +232,7 @@ def streams_at_hand() -> list[Path]:
 def test_recorded(path: Path) -> None:
     """Broken ones and healthy ones, with nothing known of the request."""
     body, known = path.read_bytes(), Exchange(content_type=TYPES[path.suffix])
-    line = Body(known)
+    line = Session(known)
     line.feed(body)
     line.end()
     if line.record() is not None:

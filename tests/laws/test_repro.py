@@ -72,7 +72,7 @@ def test_a_header_alone_is_no_call(name: str) -> None:
     assert "truncated-stream" in seen.off.names
     assert [whole for _, _, whole in seen.off.calls] == [False]
     assert complete(seen) == []
-    assert not seen.mended.over
+    assert not seen.changed.over
 
 
 HEADLESS = (
@@ -91,7 +91,7 @@ HEADLESS = (
 def test_arguments_whose_head_is_lost_go_out(name: str) -> None:
     """As they were said; the call stays not whole."""
     seen = through(f"{name}.sse")
-    said = [call.text for call in seen.mended.calls.values()]
+    said = [call.text for call in seen.changed.calls.values()]
     assert said == [call.text for call in seen.raw.calls.values()]
     assert complete(seen) == complete_before(seen)
 
@@ -105,7 +105,7 @@ def complete_before(seen: Seen) -> list[tuple[str, object]]:
 def test_fragments_of_a_message_are_fragments(name: str) -> None:
     """The calls are whole, and not `{}`."""
     seen = through(name)
-    plain = [(call.name, call.value) for call in seen.mended.calls.values()]
+    plain = [(call.name, call.value) for call in seen.changed.calls.values()]
     assert plain == complete(seen) != []
     assert all(value for _, value in plain)
 
@@ -113,7 +113,7 @@ def test_fragments_of_a_message_are_fragments(name: str) -> None:
 def test_null_from_a_tool_without_parameters_is_an_empty_object() -> None:
     """The finish stays."""
     seen = through("null-arguments-no-parameter-tool.sse")
-    assert [call.value for call in seen.mended.calls.values()] == [{}]
+    assert [call.value for call in seen.changed.calls.values()] == [{}]
     assert seen.off.record is not None
     assert seen.reread.record is not None
     assert seen.reread.record.finish == seen.off.record.finish
@@ -141,17 +141,17 @@ def test_a_resumed_stream_is_left_alone(name: str) -> None:
 def test_items_of_one_call_are_one_call() -> None:
     """Whatever punctuation one of them is."""
     seen = through("ipf.broken.sse")
-    assert len(complete(seen)) == len(seen.mended.calls) == 1
+    assert len(complete(seen)) == len(seen.changed.calls) == 1
 
 
 def test_a_header_behind_the_finish_names_its_call() -> None:
     """The name is nowhere else."""
     seen = through("nat-chat-header-after-finish.sse")
-    assert [call.name for call in seen.mended.calls.values()] == [name for name, _, _ in seen.off.calls] != [""]
+    assert [call.name for call in seen.changed.calls.values()] == [name for name, _, _ in seen.off.calls] != [""]
 
 
 @pytest.mark.parametrize("name", [name for name in streams() if "trailing-garbage" in name])
 def test_garbage_goes_behind_an_object_only(name: str) -> None:
     """`2}` is not made a whole `2`."""
     seen = through(name)
-    assert [call.text for call in seen.mended.calls.values()] == [call.text for call in seen.raw.calls.values()]
+    assert [call.text for call in seen.changed.calls.values()] == [call.text for call in seen.raw.calls.values()]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.protocols.frames import frame
-from toolstream_core.model import ABSENT, SILENCE, Absent, Event, Runs, Said
+from toolstream_core.model import ABSENT, NOTHING, Absent, Event, EventContent, Runs
 
 if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
@@ -44,11 +44,11 @@ def test_an_event_is_read_once_and_only_when_asked() -> None:
     """What a frame says is derived on demand, and kept."""
     seen = []
 
-    def read(one: Frame) -> Said:
+    def read(one: Frame) -> EventContent:
         seen.append(one)
-        return SILENCE
+        return NOTHING
 
     event = Event(frame({}), read)
     assert seen == []
-    assert event.said is event.said
+    assert event.content is event.content
     assert len(seen) == 1

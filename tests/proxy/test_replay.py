@@ -10,7 +10,7 @@ import pytest
 from tests.proxy.flows import SECRET, llm_flow
 from toolstream_core.fixtures import load
 from toolstream_core.proxy.provider import Provider
-from toolstream_core.proxy.replay import REPLAY, tell
+from toolstream_core.proxy.replay import REPLAY, report
 
 ROOT = Path(__file__).resolve().parents[2]
 GLM = load(ROOT / "flows" / "glm-5.flow")[0]
@@ -25,7 +25,7 @@ def told(request: Any, *, strict: bool = False) -> tuple[str, dict[str, Any], st
     assert Provider([GLM], strict=strict).answer(flow)
     lines: list[str] = []
     objects: list[str] = []
-    tell(flow, line=lines.append, jsonl=objects.append)
+    report(flow, line=lines.append, jsonl=objects.append)
     [line], [document] = lines, objects
     assert [error.message for error in LINE.iter_errors(json.loads(document))] == []
     assert SECRET not in line + document + flow.comment + repr(flow.metadata)
@@ -62,5 +62,5 @@ def test_other_flows_are_not_told(metadata: dict[str, Any]) -> None:
     """Nobody replayed them."""
     flow = llm_flow()
     flow.metadata = metadata
-    tell(flow, line=pytest.fail, jsonl=pytest.fail)
+    report(flow, line=pytest.fail, jsonl=pytest.fail)
     assert REPLAY not in flow.metadata

@@ -32,7 +32,7 @@ class Deaf(Sink):
 
     live = True
 
-    def heard(self, *_: object) -> None:
+    def resolved(self, *_: object) -> None:
         """Raise."""
         raise ValueError(SECRET)
 
@@ -71,7 +71,7 @@ def test_chunks_are_read_when_the_loop_has_its_turn() -> None:
     class Live(Ear):
         live = True
 
-        def heard(self, event: object, *_: object) -> None:
+        def resolved(self, event: object, *_: object) -> None:
             told.append(event.frame.number)  # type: ignore[attr-defined]
 
     async def run() -> None:

@@ -182,7 +182,7 @@ def framed(rng: random.Random, events: list[str]) -> bytes:
     return text.encode()
 
 
-def planted(rng: random.Random, text: str, other: str) -> bytes:
+def injected(rng: random.Random, text: str, other: str) -> bytes:
     """A body that says `text` in deltas, as it is or as JSON in a string, while another call says `other`."""
     for _ in range(rng.randrange(3)):
         text = json.dumps({"command": text})
@@ -228,7 +228,7 @@ def test_no_planted_secret_is_left(seed: int) -> None:
     rng = random.Random(seed)
     left = []
     for text, secret in texts(rng, 220):
-        body = planted(rng, text, "the weather in Bern is fine today, and so on")
+        body = injected(rng, text, "the weather in Bern is fine today, and so on")
         assert secret in said(body)
         clean = redacted_body(body)
         assert len(clean) == len(body)

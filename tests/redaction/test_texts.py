@@ -11,7 +11,7 @@ import pytest
 
 from tests.calls.patterns import patterns
 from tests.laws.healthy import streams
-from tests.laws.test_laws import plant
+from tests.laws.test_laws import injector
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import load
@@ -82,7 +82,7 @@ def test_the_law_over_every_plant(dialect: str) -> None:
         assert_same(healthy.body, healthy.exchange)
         for name in INJECTORS[dialect]:
             if (name, healthy.name) != WITHOUT_ORDER and number < 2:
-                assert_same(plant(healthy, name).body, healthy.exchange, (MODES[number % 2],))
+                assert_same(injector(healthy, name).body, healthy.exchange, (MODES[number % 2],))
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "flows").glob("*.flow")), ids=lambda path: path.stem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.report.told import tell
+from tests.report.told import report
 from toolstream_core.report.jsonform import document, record_object
 
 CALL = {
@@ -31,7 +31,7 @@ FINDING = {
 
 def test_document() -> None:
     """Exactly these keys, in plain JSON."""
-    record = tell([])
+    record = report([])
     told = document([record_object(record)])
     notes = told["streams"][0]["findings"][:3]
     assert [(one["name"], one["severity"], one["repair"]) for one in notes] == [
@@ -66,6 +66,6 @@ def test_document() -> None:
 
 def test_hide() -> None:
     """Every text from the wire goes through the redaction that is handed in."""
-    told = record_object(tell([]), lambda _: "*")
+    told = record_object(report([]), lambda _: "*")
     assert told["calls"][0]["arguments"] == "*"
     assert told["calls"][0]["name"] == "*"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from tests.report.told import BODY, tell
+from tests.report.told import BODY, report
 from toolstream_core.report.jsonl import JsonLines
 
 
 def told(**options: object) -> list[dict[str, object]]:
     """The objects that are written for the stream."""
     lines: list[str] = []
-    tell([JsonLines(lines.append, {"flow": "F"}, elapsed=lambda: 7, **options)])  # type: ignore[arg-type]
+    report([JsonLines(lines.append, {"flow": "F"}, elapsed=lambda: 7, **options)])  # type: ignore[arg-type]
     return [json.loads(line) for line in lines]
 
 

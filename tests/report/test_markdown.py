@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import planted
+from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.cli.report import _Fragments
@@ -44,7 +44,7 @@ def reported(body: bytes, healthy: Healthy) -> ReportedAnswer:
 def report(name: str, dialect: str = "openai-chat") -> str:
     """The report on a healthy stream in which a defect was planted."""
     healthy = next(one for one in streams() if one.dialect == dialect)
-    return bug_report([reported(planted(healthy.body, healthy.exchange, name).out, healthy)], "small.flow", "1.2.3")
+    return bug_report([reported(injected(healthy.body, healthy.exchange, name).out, healthy)], "small.flow", "1.2.3")
 
 
 def test_a_report_says_what_is_wrong_where_and_who_fails() -> None:
@@ -64,7 +64,7 @@ def test_a_report_says_what_is_wrong_where_and_who_fails() -> None:
 def test_a_client_that_goes_by_the_index_is_told_where_indexes_are_reused() -> None:
     """Two calls of one index become one for it."""
     healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
-    text = bug_report([reported(planted(healthy.body, healthy.exchange, "reused-index").out, healthy)], "a.flow", "1")
+    text = bug_report([reported(injected(healthy.body, healthy.exchange, "reused-index").out, healthy)], "a.flow", "1")
     assert "A client that goes by the index alone reads:" in text
 
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.told import BODY, HEAD, TAIL, tell
+from tests.report.told import BODY, HEAD, TAIL, report
 from toolstream_core.model import Call, Finding, Kind, Severity
 from toolstream_core.report.paint import colour
 from toolstream_core.report.text import MAX_FRAGMENT, EndLines, Lines, call_line, finding_line
@@ -16,7 +16,7 @@ from toolstream_core.report.text import MAX_FRAGMENT, EndLines, Lines, call_line
 def test_lines() -> None:
     """Absent, null and empty are told apart, text is folded, the calls and the finish come at the end."""
     told: list[str] = []
-    tell([Lines(told.append, "#1 h", elapsed=lambda: 7, mark="FLOW")])
+    report([Lines(told.append, "#1 h", elapsed=lambda: 7, mark="FLOW")])
     assert told == [
         "#1 h glm +7ms events 0-1  2 events without tool calls, 269 bytes  FLOW",
         '#1 h glm +7ms event 2  call 0: id="c1" name="ls" index=0 args=""  FLOW',
@@ -36,7 +36,7 @@ def test_lines() -> None:
 def test_end_lines() -> None:
     """Only what is told at the end."""
     told: list[str] = []
-    tell([EndLines(told.append, "#1 h")])
+    report([EndLines(told.append, "#1 h")])
     assert [line.split()[3] for line in told] == ["call", "note", "note", "note", "error", "openai-chat:"]
 
 
@@ -44,7 +44,7 @@ def test_colour_only_where_it_is_painted() -> None:
     """Without paint no line holds an escape; with it the text is the same."""
     told: list[str] = []
     painted: list[str] = []
-    tell([Lines(told.append, "#1 h"), Lines(painted.append, "#1 h", paint=colour)])
+    report([Lines(told.append, "#1 h"), Lines(painted.append, "#1 h", paint=colour)])
     assert not any("\x1b" in line for line in told)
     assert any("\x1b[36m" in line for line in painted)
 
@@ -65,7 +65,7 @@ def test_foreign_text_steers_no_terminal(name: str, model: str, text: str) -> No
         + TAIL,
         *BODY[-2:],
     ]
-    tell([Lines(told.append, "#1 h")], body)
+    report([Lines(told.append, "#1 h")], body)
     assert all(character.isprintable() for line in told for character in line)
 
 
@@ -77,14 +77,14 @@ def test_long_text_is_cut_and_counted() -> None:
     """A fragment of any length is a short line that says how long it was."""
     told: list[str] = []
     fragment = HEAD + b'{"tool_calls":[{"index":0,"function":{"arguments":"' + b"x" * 1000 + b'"}}]}' + TAIL
-    tell([Lines(told.append, "#1 h")], [fragment])
+    report([Lines(told.append, "#1 h")], [fragment])
     assert f"… (+{1000 - MAX_FRAGMENT} characters)" in told[0]
 
 
 def test_hide() -> None:
     """What is told goes through the redaction that is handed in."""
     told: list[str] = []
-    tell([Lines(told.append, "#1 h", hide=lambda text: text.replace("p", "*"))])
+    report([Lines(told.append, "#1 h", hide=lambda text: text.replace("p", "*"))])
     assert 'args="{\\"*\\""' in told[2]
 
 
@@ -99,7 +99,7 @@ def test_call_and_finding_lines() -> None:
 def test_errors_and_breaks() -> None:
     """An in-band error, a stream that never ended."""
     told: list[str] = []
-    tell([Lines(told.append, "#1 h")], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
+    report([Lines(told.append, "#1 h")], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
     assert told[1] == '#1 h glm event 1  error "502: gone"'
     assert told[2] == "#1 h glm error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
     assert told[-1] == "#1 h glm openai-chat: 2 events, 0 calls, no finish reason, 1 error, never ended"

@@ -26,7 +26,7 @@ BODY = (
 )
 
 
-def tell(sinks: Sequence[Sink], body: Sequence[bytes] = BODY) -> Record:
+def report(sinks: Sequence[Sink], body: Sequence[bytes] = BODY) -> Record:
     """Read the stream into `sinks`."""
     record = read_body(body, Exchange(source="s", host="h", content_type="text/event-stream"), sinks=sinks)
     assert record is not None

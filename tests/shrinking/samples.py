@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.laws.driven import planted, sse
+from tests.laws.driven import injected, sse
 from tests.laws.healthy import Healthy, request, streams
 from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import ROWS, named
 from toolstream_core.shrinking.candidate import Candidate, turn
-from toolstream_core.shrinking.law import Law, Oracle, Reader, shows
+from toolstream_core.shrinking.law import Law, Oracle, RecordBuilder, shows
 from toolstream_core.shrinking.pieces import Timed
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ class Sample(NamedTuple):
 
 def samples() -> list[Sample]:
     """For each row that can be planted, the first healthy stream in which it shows."""
-    return [_sample(row.name) for row in ROWS if any(row.name in plants for plants in INJECTORS.values())]
+    return [_sample(row.name) for row in ROWS if any(row.name in injectors for injectors in INJECTORS.values())]
 
 
 def _sample(name: str) -> Sample:
     for healthy, exchange in _streams():
         if name in INJECTORS[healthy.dialect]:
-            went = planted(healthy.body, exchange, name)
+            went = injected(healthy.body, exchange, name)
             if name in went.told:
                 original = (turn(0, exchange, [Timed(0, went.out)]),)
-                reader = Reader()
+                reader = RecordBuilder()
                 return Sample(name, original, Law(reader, original), shows(reader, named([name])))
     raise AssertionError(name)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.laws.driven import planted
+from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.shrinking.samples import Sample, samples
 from toolstream_core.cli.reproduction import Reproduction
 from toolstream_core.defects.table import named
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size, turn
-from toolstream_core.shrinking.law import Law, Reader, shows
+from toolstream_core.shrinking.law import Law, RecordBuilder, shows
 from toolstream_core.shrinking.passes import passes
 from toolstream_core.shrinking.pieces import Timed
 from toolstream_core.shrinking.search import Search
@@ -61,9 +61,9 @@ def test_fields_and_text_are_made_smaller_too(sample: Sample) -> None:
 def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
     """All calls of a tool have them, and they go all the same."""
     healthy = next(one for one in streams() if one.dialect == "gemini")
-    body = planted(healthy.body, healthy.exchange, "missing-name").out
+    body = injected(healthy.body, healthy.exchange, "missing-name").out
     original = (turn(0, healthy.exchange, [Timed(0, body)]),)
-    reader = Reader()
+    reader = RecordBuilder()
     sample = Sample("missing-name", original, Law(reader, original), shows(reader, named(["missing-name"])))
     [best] = smallest(sample)
     record = reader.record(best)

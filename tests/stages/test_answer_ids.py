@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.engine.session import Body, read_body
+from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.answer_ids import MAX_IDS, AnswerIds, Ids, Own
@@ -109,7 +109,7 @@ RESPONSES = [item("added", None, ""), DELTA, item("done", "own", '{"a":1}')]
 def test_an_id_that_comes_late_stands_behind_the_made_up_one(path: str, payloads: list[dict[str, Any]]) -> None:
     """The client had to have one before."""
     ids = Ids()
-    body = Body(Exchange(path=path, content_type="text/event-stream"), Settings(SAFE), ids=ids.answer(HERE))
+    body = Session(Exchange(path=path, content_type="text/event-stream"), Settings(SAFE), ids=ids.answer(HERE))
     out = b"".join(body.feed(b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in payloads)))
     made = set(re.findall(r"call_[0-9a-f]{24}", out.decode()))
     assert len(made) == 1
@@ -124,7 +124,7 @@ def test_calls_of_a_final_message_are_told_apart() -> None:
     ]
     choice = {"index": 0, "delta": {}, "message": {"tool_calls": said}, "finish_reason": "tool_calls"}
     exchange = Exchange(path="/v1/chat/completions", content_type="text/event-stream")
-    body = Body(exchange, Settings(SAFE))
+    body = Session(exchange, Settings(SAFE))
     out = [*body.feed(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\ndata: [DONE]\n\n"), *body.end()]
     record = read_body(out, exchange)
     assert record is not None

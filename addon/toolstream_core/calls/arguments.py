@@ -10,7 +10,7 @@ from toolstream_core.calls.markup import is_markup
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Passed, Seen
+    from toolstream_core.model import Seen, SkippedRun
 
 # Two readings are kept of every argument text, because both are in the wild:
 #
@@ -100,14 +100,14 @@ class ArgumentText:
         return self.whole_again is not None or (self.is_json and self._holds_object())
 
     @property
-    def amid(self) -> bool:
+    def inside_value(self) -> bool:
         """Whether an object or array is open."""
         return self._scanner.depth > 0 and not self._scanner.ended
 
     @property
     def half(self) -> bool:
         """Whether they are an object or array that is open, and nothing else."""
-        return self.amid and self.viable and self.whole_again is None
+        return self.inside_value and self.viable and self.whole_again is None
 
     @property
     def quoted(self) -> bool:
@@ -163,7 +163,7 @@ class ArgumentText:
         self.add(text)
         self._last = last or self._last
 
-    def add_passed(self, passed: Passed) -> None:
+    def add_skipped(self, passed: SkippedRun) -> None:
         """Take the fragments of events that went by."""
         if passed.text:
             self.add_plain(passed.text, passed.last)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _NOTHING = frozenset({"", "null", "None", "undefined"})
 
 
-def known(value: Seen[str]) -> str:
+def nonblank(value: Seen[str]) -> str:
     """An id or name that says something, else `""`: absent, null, empty and a stringified null say nothing."""
     return value if isinstance(value, str) and value not in _NOTHING else ""
 

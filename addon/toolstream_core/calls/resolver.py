@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import meaning
-from toolstream_core.calls.open_call import OpenCall, known
+from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import Said
+    from toolstream_core.model import EventContent
 
 MAX_CALLS = 1 << 14
 """Calls of one answer that are kept apart; a stream that opens more is broken or hostile."""
 
 
-class Heard(NamedTuple):
+class ResolvedFragment(NamedTuple):
     """A fragment and the call it was put into."""
 
     fragment: Fragment
@@ -60,18 +60,18 @@ class Calls:
         self._fill(call, fragment)
         return call
 
-    def hear(self, said: Said, event: int) -> list[Heard]:
+    def resolve(self, said: EventContent, event: int) -> list[ResolvedFragment]:
         """All fragments of an event, each with the call that it was put into; then what it says to be over is over."""
-        heard = []
+        resolved = []
         for fragment in said.fragments:
             call = self.take(fragment, event)
             if call is not None:
-                heard.append(Heard(fragment, call))
+                resolved.append(ResolvedFragment(fragment, call))
         if said.finishes or said.end or said.error is not None:
             self.conclude(said)
-        return heard
+        return resolved
 
-    def conclude(self, said: Said) -> None:
+    def conclude(self, said: EventContent) -> None:
         """Take what an event says of the turn: a finish ends its choice's calls, the stream's end those of all.
 
         Where it says that the turn was cut off, or an error came, it does not.
@@ -120,16 +120,16 @@ class Calls:
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.name:
-            call.name = _joined_name(call, known(fragment.name))
+            call.name = _joined_name(call, nonblank(fragment.name))
         if fragment.phase is Phase.MORE:
             if isinstance(fragment.arguments, str):
                 call.arguments.add(fragment.arguments)
         else:
             self._fill_phase(call, fragment)
         if not call.id:
-            call.id = known(fragment.id)
+            call.id = nonblank(fragment.id)
         if not call.item_id:
-            call.item_id = known(fragment.item_id)
+            call.item_id = nonblank(fragment.item_id)
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         """Every phase but a delta's: what it says counts where the deltas have not said it whole."""

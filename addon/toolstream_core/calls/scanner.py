@@ -259,8 +259,8 @@ class JsonScanner:
             return at + 1
         if self.in_string:
             return self._broken_string(text, at)
-        passing = _STRINGS if self.depth > 0 else _OUTSIDE
-        at = passing.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
+        delivering = _STRINGS if self.depth > 0 else _OUTSIDE
+        at = delivering.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
         if at == len(text):
             return at
         match text[at]:

@@ -58,13 +58,13 @@ def defect(row: Row) -> dict[str, Any]:
         "family": row.family,
         "dialects": list(row.dialects),
         "meaning": row.meaning,
-        "plant": bool(planted(row)),
+        "plant": bool(injected(row)),
         "repair": row.repair.value if row.repair else None,
         "doc": f"docs/defects/{row.name}.md",
     }
 
 
-def planted(row: Row) -> tuple[str, ...]:
+def injected(row: Row) -> tuple[str, ...]:
     """The dialects in which the defect can be caused."""
     return tuple(one.name for one in PROTOCOLS if row.name in one.injectors)
 
@@ -88,15 +88,15 @@ def meaning(shape: str) -> str:
 def page(row: Row) -> str:
     """The page of a defect, as Markdown: what its row says, and what was written about it."""
     prose = (files("toolstream_core.defects") / "pages" / f"{row.name}.md").read_text(encoding="utf-8")
-    caused = ", ".join(planted(row)) or "not by editing events"
-    mended = f"{row.repair}" if row.repair else "none"
+    caused = ", ".join(injected(row)) or "not by editing events"
+    changed = f"{row.repair}" if row.repair else "none"
     also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in row.also)}.\n\n" if row.also else ""
     return (
         f"# {row.code} {row.name}\n\n"
         f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
         f"| severity | family | dialects | repair | can be caused in |\n"
         f"|---|---|---|---|---|\n"
-        f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {mended} | {caused} |\n\n"
+        f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {changed} | {caused} |\n\n"
         f"A correct client {row.must}.\n\n"
         f"{also}"
         f"{prose.strip()}\n"

@@ -77,12 +77,12 @@ def run(args: argparse.Namespace) -> int:
 def _acts(scenes: list[Scene]) -> list[Act]:
     """To look; then a provider that sends all arguments so far with each delta, bare and mended."""
     one = replace(scenes[0], title="A provider whose deltas are cumulative")
-    mended = replace(one, title="The same, mended on the way")
+    changed = replace(one, title="The same, mended on the way")
     fault = {"toolstream_fault": "cumulative-arguments", "toolstream_log": "calls"}
     return [
         Act({}, scenes),
         Act(fault, [one], works=False),
-        Act({**fault, "toolstream_repair": "safe"}, [mended]),
+        Act({**fault, "toolstream_repair": "safe"}, [changed]),
     ]
 
 

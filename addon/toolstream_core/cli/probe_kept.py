@@ -24,7 +24,7 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
     from toolstream_core.fixtures.extraction.naming import stem_of
 
     for number, one in enumerate(probe.verdicts, 1):
-        answers = [heard.answer for heard in (*one.streamed, *one.whole) if heard.answer.status]
+        answers = [resolved.answer for resolved in (*one.streamed, *one.whole) if resolved.answer.status]
         if not answers:
             continue
         stem = stem_of(probe.target.protocol, probe.target.model, answers[0].started, number)

@@ -19,9 +19,9 @@ from toolstream_core.sources.saved import UnreadableError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.fixtures.answers import Answered
-    from toolstream_core.model import Event, Fragment, Said
+    from toolstream_core.model import Event, EventContent, Fragment
     from toolstream_core.report.markdown import ReportedAnswer
 
 DONE, CANNOT = 0, 2
@@ -79,7 +79,7 @@ class _Fragments(Sink):
     def __init__(self) -> None:
         self.seen: list[Fragment] = []
 
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
         self.seen += said.fragments
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspect import request_file
-from toolstream_core.delivery.schedule import Pace, bytes_of, drawn
-from toolstream_core.engine.session import Body
+from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
+from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
 from toolstream_core.redact import redacted
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.model import Json, Mended, Record
+    from toolstream_core.model import Change, Json, Record
     from toolstream_core.settings import Settings
     from toolstream_core.sources.saved import Saved
 
@@ -84,28 +84,30 @@ class Rewriting(Sink):
         picks = [pick for _, pick in faults]
         chunks = list(saved.chunks)
         ids = AnswerIds(_seed(saved.exchange.source, chunks))
-        body = Body(saved.exchange, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks)
+        body = Session(
+            saved.exchange, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks
+        )
         out = [piece for chunk in chunks if chunk for piece in body.feed(chunk)]
         out += body.end(broken=saved.broken)
         if saved.exchange.content_encoding and body.pipeline.failure is not None:
             _say_kept(saved.exchange.source, body.pipeline.failure)
             return b"".join(chunks)
         if faults:
-            pace = Pace(replace(saved.exchange, content_encoding=""), faults)
-            out = [bytes_of(action for piece in (*out, b"") for action in pace.feed(piece))]
+            schedule = Schedule(replace(saved.exchange, content_encoding=""), faults)
+            out = [bytes_of(action for piece in (*out, b"") for action in schedule.feed(piece))]
         record = body.record(broken=saved.broken)
         if record is not None:
             self._answers += 1
             self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
         return b"".join(out)
 
-    def mended(self, mended: Mended) -> None:
+    def changed(self, changed: Change) -> None:
         """Count a change, and show it where that was asked for."""
-        self._changed.add((self._answers, mended.event))
+        self._changed.add((self._answers, changed.event))
         if not self.diff:
             return
-        print(f"event {mended.event}  {mended.kind}: {', '.join(mended.rows)}", file=sys.stderr)
-        for sign, side in (("-", mended.before), ("+", mended.after)):
+        print(f"event {changed.event}  {changed.kind}: {', '.join(changed.rows)}", file=sys.stderr)
+        for sign, side in (("-", changed.before), ("+", changed.after)):
             for line in self._hide(side.decode("utf-8", "replace")).splitlines():
                 if line:
                     print(f"{sign} {printable(line)}", file=sys.stderr)

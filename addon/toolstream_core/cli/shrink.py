@@ -13,7 +13,7 @@ from toolstream_core.cli.reproduction import Reproduction
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.report.paint import word
 from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.law import Law, Reader, shows
+from toolstream_core.shrinking.law import Law, RecordBuilder, shows
 from toolstream_core.shrinking.passes import passes
 from toolstream_core.shrinking.search import Search
 from toolstream_core.shrinking.tried import StateError, Tried
@@ -82,7 +82,7 @@ def _run(args: argparse.Namespace) -> int:
     began = time.monotonic()
     output = _output(args)
     saved = Reproduction(args.flow)
-    reader = Reader()
+    reader = RecordBuilder()
     law = Law(reader, saved.original, lax=args.any)
     with _oracle(args, saved, reader) as oracle, _tried(args, saved.original) as tried:
         show = _Display(quiet=args.quiet)
@@ -111,7 +111,7 @@ def _output(args: argparse.Namespace) -> Path:
     return output
 
 
-def _oracle(args: argparse.Namespace, saved: Reproduction, reader: Reader) -> AbstractContextManager[Oracle]:
+def _oracle(args: argparse.Namespace, saved: Reproduction, reader: RecordBuilder) -> AbstractContextManager[Oracle]:
     if (args.finding is None) == (not args.command_line):
         raise _UsageError("say what the bug is: either --finding NAME, or a command behind --")
     if args.finding is not None:

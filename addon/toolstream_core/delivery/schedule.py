@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.chain import hearing
-from toolstream_core.engine.decoder import Intake
+from toolstream_core.engine.chain import resolving
+from toolstream_core.engine.decoder import BodyDecoder
 from toolstream_core.faults.picker import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.transit import Ask, Cut, Finish, Hold, Place, Send
-from toolstream_core.transit.faults import Way
+from toolstream_core.transit.faults import Edit
 from toolstream_core.wire import json_access
 from toolstream_core.wire.event_stream import EventStreamFramer
 from toolstream_core.wire.sse import SseFramer
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.chain import Hear
+    from toolstream_core.engine.chain import Resolve
     from toolstream_core.model import Exchange
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
@@ -37,7 +37,7 @@ _CALLED = frozenset({"tool_calls", "tool_use"})
 """Finish reasons that say so."""
 
 
-class Pace(Intake):
+class Schedule(BodyDecoder):
     """The actions of one answer."""
 
     def __init__(self, exchange: Exchange, faults: Drawn, *, asks: bool = False) -> None:
@@ -47,14 +47,15 @@ class Pace(Intake):
         self._index = -1
         self._event: Event | None = None
         self._ways = [
-            Way(fault.values, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted) for fault, pick in faults
+            Edit(fault.values, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted)
+            for fault, pick in faults
         ]
         makes = [fault.row.make for fault, _ in faults]
         self._stages: list[Stage] = [make(way) for make, way in zip(makes, self._ways, strict=True) if make is not None]
         claimed = [dialect for dialect in PROTOCOLS if dialect.claims(exchange.path)]
         self._candidates = [*claimed, *(one for one in PROTOCOLS if one not in claimed)]
         self._dialect: WireProtocol | None = None
-        self._hear: Hear | None = None
+        self._resolve: Resolve | None = None
         self._calls: dict[int, OpenCall] = {}
         self._bytes = 0
         self._out: list[Action] = []
@@ -109,7 +110,7 @@ class Pace(Intake):
         if event.frame.parsed:
             index = json_access.integer(json_access.get(event.frame.json, "index"))
             self._index = max(self._index, index) if isinstance(index, int) else self._index
-        return not self._calls and any(finish.reason in _CALLED for finish in event.said.finishes)
+        return not self._calls and any(finish.reason in _CALLED for finish in event.content.finishes)
 
     def _recognise(self, frame: Frame) -> None:
         payload = frame.json
@@ -118,31 +119,31 @@ class Pace(Intake):
             self._dialect = found
             # What a second answer brings, and the comments before it, are server-sent events.
             self._asks = self._asks and isinstance(self._framer, SseFramer)
-            self._hear = hearing(found.calls(found.requests.tools(self._exchange.request)))
+            self._resolve = resolving(found.calls(found.requests.tools(self._exchange.request)))
             for way in self._ways:
                 way.protocol, way.binary = found, isinstance(self._framer, EventStreamFramer)
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> Place:
         start, self._bytes = self._bytes, self._bytes + len(raw)
-        if frame is None or self._dialect is None or self._hear is None or frame.data is None:
+        if frame is None or self._dialect is None or self._resolve is None or frame.data is None:
             return Place(0 if frame is None else frame.number, start, counts=False)
         before = [call for call in self._calls.values() if _amid(call)]
         told = {key for key, call in self._calls.items() if not call.arguments.empty}
         event = self._event = Event(frame, self._dialect.read)
-        heard = self._hear(event)
-        opened = [one.call for one in heard if id(one.call) not in self._calls]
+        resolved = self._resolve(event)
+        opened = [one.call for one in resolved if id(one.call) not in self._calls]
         self._calls.update((id(call), call) for call in opened)
-        touched = {id(one.call): one.call for one in heard}
-        finished = any(finish.reason for finish in event.said.finishes)
+        touched = {id(one.call): one.call for one in resolved}
+        finished = any(finish.reason for finish in event.content.finishes)
         return Place(
             frame.number,
             start,
             opens=tuple(call.position for call in opened),
             tools=tuple(call.name for call in (*before, *touched.values())),
-            amid=bool(before),
+            inside_value=bool(before),
             inside=not before
             and any(key not in told and not call.arguments.empty and not _amid(call) for key, call in touched.items()),
-            ends=event.said.end or (finished and self._dialect.ends_with_finish),
+            ends=event.content.end or (finished and self._dialect.ends_with_finish),
         )
 
     def _through(self, actions: Iterable[Action], at: int) -> None:
@@ -157,7 +158,7 @@ class Pace(Intake):
 
 
 def drawn(settings: Settings, exchange: Exchange, number: int, *, early: bool = False) -> Drawn:
-    """The faults that act on an answer; `early` ones act before upstream is asked. `number`: as for `Body`."""
+    """The faults that act on an answer; `early` ones act before upstream is asked. `number`: as for `Session`."""
     out: list[tuple[TransitFault, Picker]] = []
     model, turn = asked.model_in_body(exchange.request), asked.results(exchange.path, exchange.request)
     for place, (one, fault, budget) in enumerate(settings.transit):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.calls import known
+from toolstream_core.calls import nonblank
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Runs
@@ -58,7 +58,7 @@ def _told_apart(calls: Iterable[Call], prefix: str, ids: AnswerIds) -> Iterator[
     """The calls' own ids; one that is missing, or an earlier call's, is made up."""
     given: set[str] = set()
     for call in calls:
-        own = known(call.id)
+        own = nonblank(call.id)
         yield own if own and own not in given else ids.make(prefix)
         given.add(own)
 

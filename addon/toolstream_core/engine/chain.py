@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import SILENCE, Event
+from toolstream_core.model import NOTHING, Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.calls import Calls, Heard, OpenCall
-    from toolstream_core.model import Passed, Said
+    from toolstream_core.calls import Calls, OpenCall, ResolvedFragment
+    from toolstream_core.model import EventContent, SkippedRun
     from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.frame import Frame
 
-type Hear = Callable[[Event], Sequence[Heard]]
+type Resolve = Callable[[Event], Sequence[ResolvedFragment]]
 """Gives the fragments of an event with their calls."""
 
 
-def hearing(calls: Calls) -> Hear:
+def resolving(calls: Calls) -> Resolve:
     """Puts each event's fragments into `calls`, and what it says of their end."""
-    return lambda event: calls.hear(event.said, event.frame.number) if event.said is not SILENCE else ()
+    return lambda event: calls.resolve(event.content, event.frame.number) if event.content is not NOTHING else ()
 
 
 class Chain:
     """The stages of one stream. A stage that raises ends the rewriting; nothing that was held is lost."""
 
-    def __init__(self, stages: Sequence[tuple[Stage, Hear]], read: Callable[[Frame], Said]) -> None:
+    def __init__(self, stages: Sequence[tuple[Stage, Resolve]], read: Callable[[Frame], EventContent]) -> None:
         """Each stage with what tells it the calls of the events that it sees."""
         self._stages = tuple(stages)
         self._read = read
-        self._heard: list[Sequence[Heard]] = [() for _ in stages]
+        self._resolved: list[Sequence[ResolvedFragment]] = [() for _ in stages]
         """The fragments of the event that each stage was given last, with their calls."""
         self.each = any(stage.each for stage, _ in stages)
         """Whether a stage wants to see events that say nothing too."""
@@ -57,23 +57,23 @@ class Chain:
             return []
         return self._through(event)
 
-    def minds(self, call: OpenCall) -> bool:
-        """As `Stage.minds`, of any of them."""
-        return self.error is not None or any(stage.minds(call) for stage, _ in self._stages)
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Stage.needs_every_event`, of any of them."""
+        return self.error is not None or any(stage.needs_every_event(call) for stage, _ in self._stages)
 
-    def takes_any(self, call: OpenCall) -> bool:
-        """As `Stage.takes_any`, of all of them."""
-        return self.error is None and all(stage.takes_any(call) for stage, _ in self._stages)
+    def accepts_any(self, call: OpenCall) -> bool:
+        """As `Stage.accepts_any`, of all of them."""
+        return self.error is None and all(stage.accepts_any(call) for stage, _ in self._stages)
 
     @property
-    def minds_text(self) -> bool:
-        """As `Stage.minds_text`, of those that hold something."""
-        return self.error is not None or any(stage.holding and stage.minds_text for stage, _ in self._stages)
+    def needs_text(self) -> bool:
+        """As `Stage.needs_text`, of those that hold something."""
+        return self.error is not None or any(stage.holding and stage.needs_text for stage, _ in self._stages)
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
-        """As `Stage.went_by`."""
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        """As `Stage.on_skipped`."""
         for stage, _ in self._stages:
-            stage.went_by(call, passed)
+            stage.on_skipped(call, passed)
 
     def end(self, *, clean: bool) -> list[Frame]:
         """What the stages still have at the body's end, each seen by those behind it."""
@@ -98,10 +98,10 @@ class Chain:
     def _through(self, event: Event) -> list[Frame]:
         """As `_from` the first stage on, without more ado as long as the frame goes on as it is."""
         frame = event.frame
-        for at, (stage, hear) in enumerate(self._stages):
+        for at, (stage, resolve) in enumerate(self._stages):
             try:
-                heard = self._heard[at] = hear(event) if frame.data is not None else ()
-                gone = list(stage.take(event, heard))
+                resolved = self._resolved[at] = resolve(event) if frame.data is not None else ()
+                gone = list(stage.take(event, resolved))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 return self._failed(at, error, frame)
             if len(gone) != 1 or gone[0] is not frame:
@@ -113,15 +113,15 @@ class Chain:
         if at == len(self._stages):
             return list(frames)
         out: list[Frame] = []
-        stage, hear = self._stages[at]
+        stage, resolve = self._stages[at]
         for frame in frames:
             if self.error is not None:
                 out.append(frame)
                 continue
             one = event if event is not None and event.frame is frame else Event(frame, self._read)
             try:
-                heard = self._heard[at] = hear(one) if frame.data is not None else ()
-                gone = list(stage.take(one, heard))
+                resolved = self._resolved[at] = resolve(one) if frame.data is not None else ()
+                gone = list(stage.take(one, resolved))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 out.extend(self._failed(at, error, frame))
                 continue
@@ -149,23 +149,23 @@ def _behind(frames: list[Frame], more: list[Frame]) -> list[Frame]:
 class Breaking(Chain):
     """The stages that break a stream: each resolves the calls of what it sees for itself."""
 
-    def told(self) -> Sequence[Heard]:
+    def told(self) -> Sequence[ResolvedFragment]:
         """The fragments of the event that came last, with their calls."""
-        return self._heard[0]
+        return self._resolved[0]
 
-    def minds(self, call: OpenCall) -> bool:
-        """As `Stage.minds`, of any of them; `call` is the first one's."""
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Stage.needs_every_event`, of any of them; `call` is the first one's."""
         del call
         return self.error is not None or any(
-            len(heard) != 1 or stage.minds(heard[0].call)
-            for (stage, _), heard in zip(self._stages, self._heard, strict=True)
+            len(resolved) != 1 or stage.needs_every_event(resolved[0].call)
+            for (stage, _), resolved in zip(self._stages, self._resolved, strict=True)
         )
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
-        """As `Stage.went_by`, each with its own call."""
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        """As `Stage.on_skipped`, each with its own call."""
         del call
-        for (stage, _), heard in zip(self._stages, self._heard, strict=True):
-            own = heard[0].call
+        for (stage, _), resolved in zip(self._stages, self._resolved, strict=True):
+            own = resolved[0].call
             own.runs.extend(passed.first, passed.events)
-            own.arguments.add_passed(passed)
-            stage.went_by(own, passed)
+            own.arguments.add_skipped(passed)
+            stage.on_skipped(own, passed)

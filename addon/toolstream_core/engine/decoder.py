@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame, Framer
 
 
-class Intake:
+class BodyDecoder:
     """Undoes one body's coding and knows how it is framed."""
 
     failure: str | None = None

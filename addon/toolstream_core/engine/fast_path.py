@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.plan import Plan, never
-from toolstream_core.engine.quiet_frames import Hush
-from toolstream_core.engine.skipped_run import ALIKE, MANY, Course, way_of
-from toolstream_core.model import Event, Mended
+from toolstream_core.engine.chain_factory import StageSet, never
+from toolstream_core.engine.quiet_frames import QuietFrames
+from toolstream_core.engine.skipped_run import MANY, UNCHANGED, SkippedFrames, edit_of
+from toolstream_core.model import Change, Event
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.skipped_run import Match, Way
-    from toolstream_core.engine.template import Like, Likeness
+    from toolstream_core.engine.skipped_run import Edit, Match
+    from toolstream_core.engine.template import Template, TemplateReader
     from toolstream_core.wire.sse import SseFramer
 
 type Send = Callable[[bytes, int, int, bytes | None], None]
 """Takes a chunk, where what passes begins and ends in it, and what goes on in its place if it does not pass."""
 
 
-class Courses:
+class FastPath:
     """Finds the courses of one stream, and tells its readers of what went by."""
 
-    def __init__(self, framer: SseFramer, likeness: Likeness, plan: Plan, quiet: Callable[[bytes, int], bool]) -> None:
-        """`likeness` reads the stream's events, `quiet` tells those that say nothing."""
+    def __init__(
+        self, framer: SseFramer, template_reader: TemplateReader, plan: StageSet, quiet: Callable[[bytes, int], bool]
+    ) -> None:
+        """`template_reader` reads the stream's events, `quiet` tells those that say nothing."""
         self._framer = framer
-        self._likeness = likeness
+        self._template_reader = template_reader
         self._quiet = quiet
-        self._marks = plan.marks
+        self._may_leak = plan.may_leak
         self._observers = plan.observers
         self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
         self._brackets = plan.brackets
@@ -38,12 +40,12 @@ class Courses:
         self._watched = plan.watched
         self._each = any(observer.each for observer in plan.observers)
         self._changes = plan.changes
-        self._change: Mended | None = None
+        self._change: Change | None = None
         """Where somebody is told of each event: what was changed in the one before."""
-        self._seen: tuple[Like, Way, OpenCall, bool] | None = None
+        self._seen: tuple[Template, Edit, OpenCall, bool] | None = None
         """What became of the event before, where the next one may go the same way."""
-        self._course: Course | None = None
-        self.hush = Hush(plan.marks)
+        self._skipped_frames: SkippedFrames | None = None
+        self.quiet_frames = QuietFrames(plan.may_leak)
         self._over = False
 
     def along(self, chunk: bytes, send: Send) -> bytes:
@@ -52,10 +54,10 @@ class Courses:
         if framer.holding:
             return chunk
         while at < len(chunk):
-            course = self._course
+            course = self._skipped_frames
             match = course.match(chunk, at) if course is not None else None
             if course is None or match is None:
-                begin, at = at, self._hushed(chunk, at, send)
+                begin, at = at, self._skip_quiet(chunk, at, send)
                 if begin == at:
                     break
                 continue
@@ -71,32 +73,32 @@ class Courses:
 
         `number`: that of the frame, where it was taken in already.
         """
-        course = self._course
+        course = self._skipped_frames
         if course is None:
             return None
         match = course.match(chunk, 0)
         if match is None or match[2] != len(chunk):
             return None
-        if self.hush.frames:
+        if self.quiet_frames.frames:
             self.hand_on_quiet()
         new = self._goes(course, chunk, 0, match, self._framer.skip(1) if number is None else number)
         return chunk if new is None else new
 
-    def lulls(self, chunk: bytes) -> bool:
+    def skips_text(self, chunk: bytes) -> bool:
         """Whether a chunk is one frame of text, and goes by. What is told of it has to wait for `hand_on`."""
-        hush = self.hush
-        stop = hush.stop(chunk, 0)
+        quiet_frames = self.quiet_frames
+        stop = quiet_frames.stop(chunk, 0)
         if not stop or stop != len(chunk):
             return False
-        if not hush.frames:
+        if not quiet_frames.frames:
             self.hand_on()
-        hush.frames += 1
-        hush.size += len(chunk)
+        quiet_frames.frames += 1
+        quiet_frames.size += len(chunk)
         return True
 
     def takes(self, frame: Frame) -> Frame | None:
         """What goes on for a frame that goes the course, `None` where it does not."""
-        course = self._course
+        course = self._skipped_frames
         match = None if course is None else course.match(frame.raw, 0)
         if course is None or match is None or match[2] != len(frame.raw) or frame.data is None or frame.trailing:
             self.hand_on()
@@ -104,7 +106,7 @@ class Courses:
         new = self._goes(course, frame.raw, 0, match, frame.number)
         return frame if new is None else Frame(new, frame.number, frame.data)
 
-    def _goes(self, course: Course, raw: bytes, at: int, match: Match, number: int) -> bytes | None:
+    def _goes(self, course: SkippedFrames, raw: bytes, at: int, match: Match, number: int) -> bytes | None:
         """Let a frame go the course; what goes on in its place, `None` where it passes.
 
         Where events are watched, observers are told of it as ever; stages are not. What is handed on at once has
@@ -116,10 +118,10 @@ class Courses:
         if self._watched:
             change, frame = self._change, raw[at : match[2]]
             if new is not None and change is not None:
-                change = Mended(change.rows, number, frame, new, change.kind)
-            event = Event(Frame(frame, number, None), self._likeness.read, course.said())
+                change = Change(change.rows, number, frame, new, change.kind)
+            event = Event(Frame(frame, number, None), self._template_reader.read, course.said())
             for observer in self._observers:
-                observer.goes_by(event, course.call, change)
+                observer.on_each_skipped(event, course.call, change)
         if len(course.tokens) == MANY:
             self.hand_on()
         return new
@@ -127,57 +129,57 @@ class Courses:
     def hand_on(self) -> None:
         """Let everybody know of the events that went by unparsed, before anything else is looked at."""
         self.hand_on_quiet()
-        course = self._course
+        course = self._skipped_frames
         if course is None or not course.tokens:
             return
         passed = course.passed()
         for observer in self._observers:
-            observer.went_by(course.call, passed)
+            observer.on_skipped(course.call, passed)
         for chain in self._chains:
-            chain.went_by(course.call, passed)
+            chain.on_skipped(course.call, passed)
         course.look()
 
     def hand_on_quiet(self) -> None:
         """Let everybody know of the text that went by."""
-        if self.hush.frames:
-            self._tell_quiet(*self.hush.gone())
+        if self.quiet_frames.frames:
+            self._tell_quiet(*self.quiet_frames.gone())
 
     def learn(self, event: Event, out: Sequence[Frame]) -> None:
         """Find out whether the next event may go the way of this one: two in a row have to have gone it."""
-        course, seen = self._course, self._seen
-        self._course = self._seen = None
-        frame, like = event.frame, self._likeness.met
-        self.hush.on = not self._each and self._is_lull(event, out)
+        course, seen = self._skipped_frames, self._seen
+        self._skipped_frames = self._seen = None
+        frame, like = event.frame, self._template_reader.match
+        self.quiet_frames.on = not self._each and self._may_skip_text(event, out)
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
-        if not event.said.fragments or not event.said.fragments[0].arguments:
+        if not event.content.fragments or not event.content.fragments[0].arguments:
             return  # An empty fragment shows no way of others.
-        way, heard = way_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
+        way, resolved = edit_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
         # A frame that was written anew, and came out as it was, need not do so with other spaces in it.
-        anew = way == ALIKE and out[0] is not frame
-        if way is None or anew or len(heard) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
+        anew = way == UNCHANGED and out[0] is not frame
+        if way is None or anew or len(resolved) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
             return
-        call = heard[0].call
-        odd = any(chain.minds(call) for chain in self._chains)
+        call = resolved[0].call
+        odd = any(chain.needs_every_event(call) for chain in self._chains)
         if odd and not self._takes_any(call):
             return
         self._seen = (like, way, call, odd)
         if course is not None and course.goes(like, way, call, frame.raw, odd=odd):
-            self._course = course
+            self._skipped_frames = course
         elif seen == self._seen:
-            self._course = Course(like, way, call, frame.raw, odd=odd, brackets=self._brackets)
+            self._skipped_frames = SkippedFrames(like, way, call, frame.raw, odd=odd, brackets=self._brackets)
 
     def _takes_any(self, call: OpenCall) -> bool:
         """Whether the next event may go by, whatever it says of the call's arguments."""
         if self._watched or call.over or call.shared:
             return False
-        return all(chain.takes_any(call) for chain in self._chains)
+        return all(chain.accepts_any(call) for chain in self._chains)
 
-    def _as_before(self, way: Way, frame: Frame, out: Frame) -> bool:
+    def _as_before(self, way: Edit, frame: Frame, out: Frame) -> bool:
         """Whether what is told of an event's change can be told of the next one too; never the first time."""
         before, changes = self._change, self._changes()
         self._change = None
-        if way == ALIKE:
+        if way == UNCHANGED:
             return not changes
         if len(changes) != 1 or (changes[0].before, changes[0].after) != (frame.raw, out.raw):
             return False
@@ -186,28 +188,28 @@ class Courses:
 
     def learn_quiet(self, raw: bytes) -> None:
         """Take a frame that said nothing, and that no stage held."""
-        if self.hush.on:
-            self.hush.learn(raw)
+        if self.quiet_frames.on:
+            self.quiet_frames.learn(raw)
 
-    def _is_lull(self, event: Event, out: Sequence[Frame]) -> bool:
+    def _may_skip_text(self, event: Event, out: Sequence[Frame]) -> bool:
         """Whether frames of text may go by, after an event of which `out` went on.
 
         Where a stage holds something, only those like this one, if it is text that changed nothing.
         """
-        self._over = self._over or event.said.end
+        self._over = self._over or event.content.end
         if self._over or not any(chain.holding for chain in self._chains):
             return not self._over
         frame = event.frame
         if frame.data is None or frame.trailing or len(out) != 1 or out[0] is not frame:
             return False
-        if not self._quiet(frame.raw, 1) or self._marks(frame.raw):
+        if not self._quiet(frame.raw, 1) or self._may_leak(frame.raw):
             return False
-        return not any(chain.minds_text for chain in self._chains) and self.hush.learn(frame.raw)
+        return not any(chain.needs_text for chain in self._chains) and self.quiet_frames.learn(frame.raw)
 
-    def _hushed(self, chunk: bytes, at: int, send: Send) -> int:
+    def _skip_quiet(self, chunk: bytes, at: int, send: Send) -> int:
         """Let frames of text pass by; where they end."""
         begin, frames = at, 0
-        while stop := self.hush.stop(chunk, at):
+        while stop := self.quiet_frames.stop(chunk, at):
             at = stop
             frames += 1
         if frames:
@@ -222,8 +224,8 @@ class Courses:
             observer.quiet(first, frames, size)
 
 
-def courses_through_faults(framer: SseFramer, likeness: Likeness, plan: Plan) -> Courses | None:
-    """The courses of frames through the faults that break them; `likeness` reads the healthy stream."""
+def fast_path_through_faults(framer: SseFramer, template_reader: TemplateReader, plan: StageSet) -> FastPath | None:
+    """The courses of frames through the faults that break them; `template_reader` reads the healthy stream."""
     if plan.faults is None or plan.watched:
         return None
-    return Courses(framer, likeness, Plan(stages=plan.faults, told=plan.faults.told, brackets=False), never)
+    return FastPath(framer, template_reader, StageSet(stages=plan.faults, told=plan.faults.told, brackets=False), never)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Event, Mended, Passed
+    from toolstream_core.model import Change, Event, SkippedRun
 
 
 class Observer(Protocol):
@@ -23,13 +23,13 @@ class Observer(Protocol):
         """So many frames from number `first` on, of `size` bytes, that say nothing of calls, finish, error or end."""
         ...
 
-    def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
+    def on_each_skipped(self, event: Event, call: OpenCall, change: Change | None) -> None:
         """An event that brings plain text of `call`'s arguments, and what it becomes if it is changed.
 
-        Only where somebody wants to see each one; `went_by` counts it.
+        Only where somebody wants to see each one; `on_skipped` counts it.
         """
         ...
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """Events that brought plain text of `call`'s arguments."""
         ...

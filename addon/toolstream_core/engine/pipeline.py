@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.decoder import Intake
-from toolstream_core.engine.fast_path import Courses, courses_through_faults
-from toolstream_core.engine.plan import never, unmarked
-from toolstream_core.engine.template import Likeness
+from toolstream_core.engine.chain_factory import never, never_leaks
+from toolstream_core.engine.decoder import BodyDecoder
+from toolstream_core.engine.fast_path import FastPath, fast_path_through_faults
+from toolstream_core.engine.template import TemplateReader
 from toolstream_core.model import Event
 from toolstream_core.wire.sse import SseFramer, reread
 from toolstream_core.wire.whole import WholeFramer
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.engine.chain import Breaking, Chain
+    from toolstream_core.engine.chain_factory import ChainFactory
     from toolstream_core.engine.observer import Observer
-    from toolstream_core.engine.plan import Begin
-    from toolstream_core.model import Exchange, Json, Said
+    from toolstream_core.model import EventContent, Exchange, Json
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Frame, Framer
 
@@ -35,13 +35,13 @@ MAX_UNRECOGNISED = 8
 """Frames with data that are looked at before a stream counts as no LLM stream."""
 
 
-class Pipeline(Intake):
+class Pipeline(BodyDecoder):
     """One answer's bytes on their way through."""
 
     clean = True
     """Whether the body ends by its own end; said before the end is fed."""
     _error: Exception | None = None
-    _read_healthy: Callable[[Frame], Said]
+    _read_healthy: Callable[[Frame], EventContent]
     """Reads what faults are going to break, which is another stream than the one that is told."""
     _over = False
     """Whether the answer has said its end: whatever follows is looked at."""
@@ -50,11 +50,11 @@ class Pipeline(Intake):
     _faults: Breaking | None = None
     _judge: Chain | None = None
     _stages: Chain | None = None
-    _courses: Courses | None = None
-    _broken: Courses | None = None
+    _fast_path: FastPath | None = None
+    _broken: FastPath | None = None
     """The courses of frames through the faults."""
 
-    def __init__(self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: Begin) -> None:
+    def __init__(self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: ChainFactory) -> None:
         """`begin` is called at most once; `exchange` says what the headers said."""
         super().__init__(exchange)
         self._begin = begin
@@ -62,13 +62,13 @@ class Pipeline(Intake):
         self._claimed = claimed[0] if claimed else None
         self._candidates = [*claimed, *(dialect for dialect in dialects if dialect not in claimed)]
         self._dialect: WireProtocol | None = None
-        self._read: Callable[[Frame], Said] | None = None
+        self._read: Callable[[Frame], EventContent] | None = None
         self._observers: Sequence[Observer] = ()
         self._pending: list[Frame] = []
         self._direct: Callable[[bytes], list[Frame]] | None = None
         self._bulk: SseFramer | None = None
         self._quiet: Callable[[bytes, int], bool] = never
-        self._marks: Callable[[bytes], bool] = unmarked
+        self._may_leak: Callable[[bytes], bool] = never_leaks
 
     @property
     def error(self) -> Exception | None:
@@ -92,7 +92,7 @@ class Pipeline(Intake):
                 self._error = error
         return [chunk] if chunk else []
 
-    def glance(self, chunk: bytes) -> bytes | None:
+    def feed_fast(self, chunk: bytes) -> bytes | None:
         """What goes on for a chunk, perhaps nothing, where that is seen at once; `None` where it has to be fed."""
         del chunk
         return None
@@ -112,9 +112,9 @@ class Pipeline(Intake):
             self._pass(framer.feed(data))
 
     def _finish(self) -> None:
-        for courses in (self._broken, self._courses):
-            if courses is not None:
-                courses.hand_on()
+        for fast_path in (self._broken, self._fast_path):
+            if fast_path is not None:
+                fast_path.hand_on()
         if self._framer is None and self._head and self._choose(b"", ended=True):
             self._take(b"")
         if self._framer is not None:
@@ -147,26 +147,30 @@ class Pipeline(Intake):
             if frame.oversize and self._is_damaged(frame):
                 return
             raw, quiet, faults = frame.raw, self._quiet, self._faults
-            if faults is None and self._courses is not None and (gone := self._courses.takes(frame)) is not None:
+            if faults is None and self._fast_path is not None and (gone := self._fast_path.takes(frame)) is not None:
                 self._send([gone])
-            elif quiet(raw, 1) and frame.data is not None and not (frame.trailing or self._marks(raw) or self._holding):
+            elif (
+                quiet(raw, 1)
+                and frame.data is not None
+                and not (frame.trailing or self._may_leak(raw) or self._holding)
+            ):
                 for observer in self._observers:
                     observer.quiet(frame.number, 1, len(frame.raw))
-                if self._courses is not None:
-                    self._courses.learn_quiet(raw)
+                if self._fast_path is not None:
+                    self._fast_path.learn_quiet(raw)
                 self._send([frame])
             elif faults is None:
                 self._tell(Event(frame, read))
             else:
                 self._break(faults, frame, read)
 
-    def _break(self, faults: Breaking, frame: Frame, read: Callable[[Frame], Said]) -> None:
+    def _break(self, faults: Breaking, frame: Frame, read: Callable[[Frame], EventContent]) -> None:
         """Let everybody see what a frame was made of by faults."""
         gone = self._broken.takes(frame) if self._broken is not None else None
         event = Event(frame, self._read_healthy)
         broken = faults.take(event) if gone is None else [gone]
         for one in broken:
-            sent = self._courses.takes(one) if self._courses is not None else None
+            sent = self._fast_path.takes(one) if self._fast_path is not None else None
             if sent is None:
                 self._tell(Event(one if one is not gone else reread(one), read))
             else:
@@ -180,7 +184,7 @@ class Pipeline(Intake):
             observer(event)
         if self._judge is not None:
             self._judge.take(event)
-        if event.said.end:
+        if event.content.end:
             self._over, self._quiet = True, never
         out = [event.frame] if self._stages is None else self._stages.take(event)
         self._send(out)
@@ -188,8 +192,8 @@ class Pipeline(Intake):
 
     def _told(self, event: Event, out: Sequence[Frame]) -> None:
         self._holding = any(chain is not None and chain.holding for chain in (self._stages, self._judge))
-        if self._courses is not None:
-            self._courses.learn(event, out)
+        if self._fast_path is not None:
+            self._fast_path.learn(event, out)
 
     def _send(self, frames: Iterable[Frame]) -> None:
         """What goes on to the client: here it is gone already."""
@@ -211,8 +215,8 @@ class Pipeline(Intake):
 
     def _at_once(self, bulk: SseFramer, chunk: bytes) -> None:
         """Pass a chunk that begins where a frame does, most often; what cannot pass at once may do so in halves."""
-        if self._courses is not None and self._faults is None:
-            chunk = self._courses.along(chunk, self._send_along)
+        if self._fast_path is not None and self._faults is None:
+            chunk = self._fast_path.along(chunk, self._send_along)
         end = chunk.rfind(b"\n\n") + 2 if len(chunk) > MANY and not bulk.holding else 0
         if end < MANY:
             self._pass(bulk.feed(chunk) if chunk else [])
@@ -231,12 +235,12 @@ class Pipeline(Intake):
         if self._holding:
             return False
         frames = framer.usual(middle)
-        if not frames or not self._quiet(middle, frames) or self._marks(middle):
+        if not frames or not self._quiet(middle, frames) or self._may_leak(middle):
             return False
-        if self._courses is not None:
-            self._courses.hand_on()
+        if self._fast_path is not None:
+            self._fast_path.hand_on()
             if frames == 1:
-                self._courses.learn_quiet(middle)
+                self._fast_path.learn_quiet(middle)
         first = framer.skip(frames)
         for observer in self._observers:
             observer.quiet(first, frames, len(middle))
@@ -274,22 +278,22 @@ class Pipeline(Intake):
         assert self._framer is not None
         streamed = not isinstance(self._framer, WholeFramer)
         self._dialect = dialect
-        likeness, healthy = Likeness(dialect.read), Likeness(dialect.read)
+        template_reader, healthy = TemplateReader(dialect.read), TemplateReader(dialect.read)
         self._read_healthy = healthy.read
-        self._read = likeness.read if streamed else lambda frame: dialect.answer(frame.json)
+        self._read = template_reader.read if streamed else lambda frame: dialect.answer(frame.json)
         plan = self._begin(dialect, self._framer)
         self._observers = plan.observers
         if streamed:
             self._faults, self._judge, self._stages = plan.faults, plan.judge, plan.stages
-            self._marks = plan.marks
+            self._may_leak = plan.may_leak
         if self._decoder is None:
             self._direct = self._framer.feed
             each = any(observer.each for observer in self._observers) or self._wants_each
             if isinstance(self._framer, SseFramer):
                 self._bulk = None if each else self._framer
                 if plan.told is not None and not self._wants_each:
-                    self._courses = Courses(self._framer, likeness, plan, dialect.quiet)
-                    self._broken = courses_through_faults(self._framer, healthy, plan)
+                    self._fast_path = FastPath(self._framer, template_reader, plan, dialect.quiet)
+                    self._broken = fast_path_through_faults(self._framer, healthy, plan)
         pending, self._pending = self._pending, []
         self._pass(pending)
         if streamed and not (self._wants_each or self._over):

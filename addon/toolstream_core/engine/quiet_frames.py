@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.engine.template import CLOSING, INTEGER, MAX_LITERAL, MAX_VAIN, PLAIN_STRING
+from toolstream_core.engine.template import CLOSING, INTEGER, MAX_LITERAL, MAX_MISSES, PLAIN_STRING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Whether a frame is quiet takes a dozen searches of it. If it is, to the byte, one that was quiet, but for strings
 # that are text and nothing else, and for numbers and padding that concern nobody here, then it is quiet too: there is
-# no key and no line in them. What the text itself may begin (`marks`) is looked for in the text alone.
+# no key and no line in them. What the text itself may begin (`may_leak`) is looked for in the text alone.
 
 _VALUE: Final = re.compile(
     rb'(?<=[{, ])"(?:(content|text|delta|reasoning_content|reasoning|thinking)'
@@ -35,18 +35,18 @@ class Segment(NamedTuple):
     """Whether the value is text."""
 
 
-class Hush:
+class QuietFrames:
     """What the next frames of text may look like, and how many of them went by and were not handed on."""
 
-    __slots__ = ("_loose", "_marks", "_segments", "_tail", "_vain", "frames", "on", "size")
+    __slots__ = ("_loose", "_may_leak", "_misses", "_segments", "_tail", "frames", "on", "size")
 
-    def __init__(self, marks: Callable[[bytes], bool]) -> None:
-        """`marks`: as in `Plan`."""
-        self._marks = marks
+    def __init__(self, may_leak: Callable[[bytes], bool]) -> None:
+        """`may_leak`: as in `StageSet`."""
+        self._may_leak = may_leak
         self._segments: list[Segment] = []
         self._tail = b""
         self._loose = False
-        self._vain = 0
+        self._misses = 0
         self.on = False
         """Whether such frames may go by."""
         self.frames = 0
@@ -65,7 +65,7 @@ class Hush:
             if token is None:
                 return 0
             at = token.end()
-            if text and self._marks(raw[begin:at]):
+            if text and self._may_leak(raw[begin:at]):
                 return 0
         if self._loose:
             closed = _CLOSED.match(raw, at)
@@ -73,14 +73,19 @@ class Hush:
         else:
             at = at + len(self._tail) if raw.startswith(self._tail, at) else 0
         if at:
-            self._vain = 0
+            self._misses = 0
         return at
 
     def learn(self, raw: bytes) -> bool:
         """Take a frame that said nothing for a pattern; whether it can be one."""
-        if self._vain >= MAX_VAIN or len(raw) > MAX_LITERAL or not raw.startswith(_FIELDS) or not raw.endswith(b"\n"):
+        if (
+            self._misses >= MAX_MISSES
+            or len(raw) > MAX_LITERAL
+            or not raw.startswith(_FIELDS)
+            or not raw.endswith(b"\n")
+        ):
             return False
-        self._vain += 1
+        self._misses += 1
         segments, at = [], 0
         for key in _VALUE.finditer(raw):
             begin, is_text = key.end(), key.group(1) is not None
@@ -93,7 +98,7 @@ class Hush:
         tight = raw[at:].replace(b" ", b"")
         self._loose = not tight.strip(CLOSING)
         self._tail = tight if self._loose else raw[at:]
-        self._segments = segments if self._vain < MAX_VAIN else []
+        self._segments = segments if self._misses < MAX_MISSES else []
         return bool(self._segments)
 
     def gone(self) -> tuple[int, int]:

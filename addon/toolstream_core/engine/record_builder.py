@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import Heard
-from toolstream_core.model import Call, Exchange, Finding, Injected, Note, Record, Said
+from toolstream_core.calls import ResolvedFragment
+from toolstream_core.model import Call, EventContent, Exchange, Finding, Injected, Note, Record
 from toolstream_core.protocols.requests.asked import model_in_body
 from toolstream_core.stages import stream_checks
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.picker import Picker
-    from toolstream_core.model import Event, Mended, Passed
+    from toolstream_core.model import Change, Event, SkippedRun
     from toolstream_core.protocols.protocol import WireProtocol
 
 MAX_FINDINGS = 1000
 """Findings of one answer that are kept; more of the same help nobody."""
 
 
-class Reader:
+class RecordBuilder:
     """Gathers the record of one answer, telling `sinks` as it goes. An observer of the pipeline."""
 
     def __init__(
@@ -41,9 +41,9 @@ class Reader:
         self.faults: Sequence[Picker] = ()
         """The faults that were aimed at this answer."""
         self._found: set[tuple[str, int, int | None]] = set()
-        self.told: Sequence[Heard] = ()
+        self.told: Sequence[ResolvedFragment] = ()
         """The fragments of the event that was read last, with their calls."""
-        self.changes: list[Mended] = []
+        self.changes: list[Change] = []
         """What was changed in that event."""
         self._recovered: list[Call] = []
 
@@ -66,14 +66,14 @@ class Reader:
             for sink in self._live:
                 sink.found(finding)
 
-    def mended(self, mended: Mended) -> None:
+    def changed(self, changed: Change) -> None:
         """Take a change, and tell it."""
-        self.changes.append(mended)
-        if mended.kind != "fault":
-            self._record.mended += 1
-            self._record.changes += [name for name in mended.rows if name not in self._record.changes]
+        self.changes.append(changed)
+        if changed.kind != "fault":
+            self._record.changed += 1
+            self._record.changes += [name for name in changed.rows if name not in self._record.changes]
         for sink in self._live:
-            sink.mended(mended)
+            sink.changed(changed)
 
     def noted(self, name: str, message: str) -> None:
         """Take what was done, or could not be done, beside the events."""
@@ -93,7 +93,7 @@ class Reader:
             self._framing.without_data(frame)
             return
         record.events += 1
-        self._heard(event, event.said)
+        self._resolved(event, event.content)
 
     def quiet(self, first: int, frames: int, size: int) -> None:
         """Count frames that say nothing of tool calls."""
@@ -102,20 +102,20 @@ class Reader:
         for sink in self._live:
             sink.quiet(first, frames, size)
 
-    def goes_by(self, event: Event, call: OpenCall, change: Mended | None) -> None:
-        """Tell an event that goes by unparsed, and its change; `went_by` counts both."""
-        told = (Heard(event.said.fragments[0], call),)
+    def on_each_skipped(self, event: Event, call: OpenCall, change: Change | None) -> None:
+        """Tell an event that goes by unparsed, and its change; `on_skipped` counts both."""
+        told = (ResolvedFragment(event.content.fragments[0], call),)
         for sink in self._live:
-            sink.goes_by(event, told, change)
+            sink.on_each_skipped(event, told, change)
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """Take events that went by unparsed."""
         record = self._record
         record.bytes += passed.size
         record.events += passed.events
-        record.mended += passed.events if passed.changed else 0
+        record.changed += passed.events if passed.changed else 0
         call.runs.extend(passed.first, passed.events)
-        call.arguments.add_passed(passed)
+        call.arguments.add_skipped(passed)
 
     def finished(self, *, broken: str | None = None, unread: str | None = None) -> Record:
         """The record, complete but for what faults still do. `unread`: why reading stopped before the end."""
@@ -135,9 +135,9 @@ class Reader:
         for sink in self._sinks:
             sink.ended(record)
 
-    def _heard(self, event: Event, said: Said) -> None:
+    def _resolved(self, event: Event, said: EventContent) -> None:
         record, number = self._record, event.frame.number
-        told = self.told = self._calls.hear(said, number)
+        told = self.told = self._calls.resolve(said, number)
         if said.model and self._model is None:
             self._model = said.model
         reasons = [finish.reason for finish in said.finishes if finish.reason]
@@ -147,5 +147,5 @@ class Reader:
         if said.error and record.error is None:
             record.error = said.error
         for sink in self._live:
-            sink.heard(event, said, told)
+            sink.resolved(event, said, told)
         self._framing.with_data(event.frame, said)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.engine.chain_factory import never
 from toolstream_core.engine.pipeline import Pipeline
-from toolstream_core.engine.plan import never
 from toolstream_core.model import Event
 from toolstream_core.wire.coding import CodingError
 from toolstream_core.wire.frame import DamagedFrame, Frame
@@ -15,8 +15,8 @@ from toolstream_core.wire.whole import WholeFramer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.engine.fast_path import Courses
-    from toolstream_core.engine.plan import Begin
+    from toolstream_core.engine.chain_factory import ChainFactory
+    from toolstream_core.engine.fast_path import FastPath
     from toolstream_core.model import Exchange
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
@@ -36,7 +36,7 @@ KEEP_ALIVE: Final = frozenset({b"", b":"})
 class Rewriter(Pipeline):
     """One answer's bytes on their way through stages."""
 
-    def __init__(self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: Begin) -> None:
+    def __init__(self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: ChainFactory) -> None:
         """As `Pipeline`."""
         super().__init__(dialects, exchange, begin)
         self._out: list[bytes] = []
@@ -52,16 +52,16 @@ class Rewriter(Pipeline):
         self._kept: list[Frame] = []
         """Keep-alives sent as data before the first event: a stage may want to mend them."""
 
-    def glance(self, chunk: bytes) -> bytes | None:
-        """As `Pipeline.glance`: frames on a course, and those of text."""
-        courses = self._courses
-        if courses is None or self._taken or not self._reading:
+    def feed_fast(self, chunk: bytes) -> bytes | None:
+        """As `Pipeline.feed_fast`: frames on a course, and those of text."""
+        fast_path = self._fast_path
+        if fast_path is None or self._taken or not self._reading:
             return None
         try:
             if self._faults is not None:
-                return self._through_faults(self._broken, courses, chunk) if self._broken is not None else None
-            gone = courses.whole(chunk)
-            if gone is None and courses.lulls(chunk):
+                return self._through_faults(self._broken, fast_path, chunk) if self._broken is not None else None
+            gone = fast_path.whole(chunk)
+            if gone is None and fast_path.skips_text(chunk):
                 return chunk
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self._fail(error)
@@ -96,22 +96,22 @@ class Rewriter(Pipeline):
 
     def _many(self, chunk: bytes) -> bool:
         """Whether a chunk is frames that say nothing, and goes by."""
-        if self._courses is not None:
-            self._courses.hand_on_quiet()
+        if self._fast_path is not None:
+            self._fast_path.hand_on_quiet()
         if self._bulk is None or self._taken or not self._pass_by(self._bulk, chunk):
             return False
         self._out.clear()
         return True
 
-    def _through_faults(self, broken: Courses, courses: Courses, chunk: bytes) -> bytes | None:
+    def _through_faults(self, broken: FastPath, fast_path: FastPath, chunk: bytes) -> bytes | None:
         """What goes on for a chunk that is one frame on the course through the faults; `None` for any other."""
         raw = broken.whole(chunk)
         if raw is None or self._read is None or self._bulk is None:
             return None
         number = self._bulk.skip(0) - 1
-        gone = courses.whole(raw, number)
+        gone = fast_path.whole(raw, number)
         if gone is None:
-            courses.hand_on()
+            fast_path.hand_on()
             self._tell(Event(reread(Frame(raw, number, None)), self._read))
             gone = b"".join(self._let_out())
         return gone

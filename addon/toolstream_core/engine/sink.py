@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard
-    from toolstream_core.model import Event, Finding, Mended, Record, Said
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Change, Event, EventContent, Finding, Record
 
 
 class Sink:
@@ -22,19 +22,19 @@ class Sink:
     def quiet(self, first: int, frames: int, size: int) -> None:
         """So many frames from number `first` on, of `size` bytes, without anything that concerns tool calls."""
 
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
         """An event that says something, with its fragments resolved."""
 
-    def goes_by(self, event: Event, told: Sequence[Heard], change: Mended | None) -> None:
+    def on_each_skipped(self, event: Event, told: Sequence[ResolvedFragment], change: Change | None) -> None:
         """An event that is as the one told last but for its arguments, and what it becomes if it is changed."""
-        self.heard(event, event.said, told)
+        self.resolved(event, event.content, told)
         if change is not None:
-            self.mended(change)
+            self.changed(change)
 
     def found(self, finding: Finding) -> None:
         """Something is wrong with the event that was told last, or shows in it."""
 
-    def mended(self, mended: Mended) -> None:
+    def changed(self, changed: Change) -> None:
         """An event was rewritten for the client."""
 
     def ended(self, record: Record) -> None:

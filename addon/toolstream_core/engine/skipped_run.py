@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.engine.template import INTEGER, STRING, behind, said_with
-from toolstream_core.model import Passed
+from toolstream_core.engine.template import INTEGER, STRING, behind, content_with
+from toolstream_core.model import SkippedRun
 from toolstream_core.wire.json_strings import scanstring
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.template import Like
-    from toolstream_core.model import Said
+    from toolstream_core.engine.template import Template
+    from toolstream_core.model import EventContent
 
 # Two frames in a row that were alike but for their arguments went the same way: both passed, or both were rewritten
 # in the same place. A third one goes that way too, if no stage minds, and if its arguments are plain: text within the
@@ -56,18 +56,18 @@ type Match = tuple[int, int, int, int | None]
 end; and the number that the event gives itself, where it does."""
 
 
-class Way(NamedTuple):
+class Edit(NamedTuple):
     """What becomes of a frame: other bytes before its arguments, behind them, or both; `None` where they stay."""
 
     before: bytes | None = None
     behind: bytes | None = None
 
 
-ALIKE: Final = Way()
+UNCHANGED: Final = Edit()
 """The frame passes."""
 
 
-class Course:
+class SkippedFrames:
     """The way of one call's next frames."""
 
     __slots__ = (
@@ -76,7 +76,7 @@ class Course:
     )  # fmt: skip
 
     def __init__(
-        self, like: Like, way: Way, call: OpenCall, raw: bytes, *, odd: bool = False, brackets: bool = False
+        self, like: Template, way: Edit, call: OpenCall, raw: bytes, *, odd: bool = False, brackets: bool = False
     ) -> None:
         """`way`: what became of `raw`, the frame that is `like`.
 
@@ -88,9 +88,9 @@ class Course:
         """What closes a rewritten frame, which has no spaces there."""
         self.way = way
         self._odd = odd
-        plain = _ENCODED if call.arguments.quoted else _PLAIN if way == ALIKE else _AS_WRITTEN
+        plain = _ENCODED if call.arguments.quoted else _PLAIN if way == UNCHANGED else _AS_WRITTEN
         self._token = _ANY if odd else plain
-        within = _WITHIN if way == ALIKE else _WRITTEN_WITHIN
+        within = _WITHIN if way == UNCHANGED else _WRITTEN_WITHIN
         self._within = within if brackets and not odd and not call.arguments.quoted else None
         self.call = call
         self._inside = self._leaves = False
@@ -103,7 +103,7 @@ class Course:
         self.size = 0
         """Bytes of these events."""
 
-    def goes(self, like: Like, way: Way, call: OpenCall, raw: bytes, *, odd: bool = False) -> bool:
+    def goes(self, like: Template, way: Edit, call: OpenCall, raw: bytes, *, odd: bool = False) -> bool:
         """Whether it is the course that these make; `raw` is its next frame then."""
         if self._like is not like or self.call is not call or self.way != way or self._odd is not odd:
             return False
@@ -114,7 +114,9 @@ class Course:
     def look(self) -> None:
         """Find out whether a string of the arguments is open, now that the call has all its fragments."""
         text = self.call.arguments
-        self._inside = self._within is not None and text.amid and text.in_string and text.viable and not text.in_escape
+        self._inside = (
+            self._within is not None and text.inside_value and text.in_string and text.viable and not text.in_escape
+        )
 
     def match(self, raw: bytes, at: int) -> Match | None:
         """Whether a frame that begins at `at` goes the course; where events are numbered, the numbers go up."""
@@ -164,46 +166,46 @@ class Course:
             return raw[at:end] + behind
         return None
 
-    def said(self) -> Said:
+    def said(self) -> EventContent:
         """What the event says that was taken last."""
-        return said_with(self._like, _text(self.tokens[-1]))
+        return content_with(self._like, _text(self.tokens[-1]))
 
-    def passed(self) -> Passed:
+    def passed(self) -> SkippedRun:
         """The events that were not handed on, joined."""
         events, size = len(self.tokens), self.size
         pieces = [_text(token) for token in self.tokens] if self._odd else []
         joined, last = ("", "") if self._odd else (_text(b"".join(self.tokens)), _text(self.tokens[-1]))
         self.tokens.clear()
         self.size = 0
-        return Passed(self.first, events, size, joined, last, self.way != ALIKE, self._counter, pieces)
+        return SkippedRun(self.first, events, size, joined, last, self.way != UNCHANGED, self._counter, pieces)
 
 
-def way_of(like: Like, raw: bytes, out: bytes) -> Way | None:
+def edit_of(like: Template, raw: bytes, out: bytes) -> Edit | None:
     """How a frame that is like `like` became `out`, where that can be said of the next one too."""
     if raw == out:
-        return ALIKE
+        return UNCHANGED
     begin = _arguments(like, raw)
     token = _WRITTEN.match(raw, begin) if begin else None
     if token is None:
         return None
     rest = raw[begin : token.end()] + like.tail if like.loose else raw[begin:]
     if out.endswith(rest):
-        return Way(before=out.removesuffix(rest)) if like.neck is None else None
+        return Edit(before=out.removesuffix(rest)) if like.neck is None else None
     if like.rest:
         return None
     if out.startswith(raw[: token.end()]):
-        return Way(behind=out[token.end() :])
+        return Edit(behind=out[token.end() :])
     said = token.group()
     before, found, behind = out.partition(said)
-    return Way(before, behind) if found and like.neck is None and said not in behind else None
+    return Edit(before, behind) if found and like.neck is None and said not in behind else None
 
 
-def _arguments(like: Like, raw: bytes) -> int:
+def _arguments(like: Template, raw: bytes) -> int:
     """Where the arguments begin in a frame without a counter; 0 where it has one, or begins otherwise."""
     return len(like.before) if like.neck is None and raw.startswith(like.before) else 0
 
 
-def _counter(like: Like, raw: bytes) -> int | None:
+def _counter(like: Template, raw: bytes) -> int | None:
     """The number that the event gives itself, where it does."""
     if like.neck is not None:
         number = INTEGER.match(raw, len(like.before))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.model import Fragment, Phase, Said
+from toolstream_core.model import EventContent, Fragment, Phase
 from toolstream_core.wire.json_strings import scanstring
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _QUOTE = 0x22
 CLOSING = b"]}\r\n"
 MAX_LITERAL = 4096
 """Bytes of a frame around its fragment above which nothing is learned from it."""
-MAX_VAIN = 16
+MAX_MISSES = 16
 """Frames learned from in a row without use, after which a stream counts as one that has no likeness."""
 
 
@@ -41,7 +41,7 @@ class Value(NamedTuple):
     pattern: re.Pattern[bytes]
 
 
-class Like(NamedTuple):
+class Template(NamedTuple):
     """What is around the arguments of frames that are alike."""
 
     before: bytes
@@ -53,7 +53,7 @@ class Like(NamedTuple):
     tail: bytes
     """What follows, to the end of the frame; without its spaces where it is closing brackets only."""
     fragment: Fragment
-    said: Said
+    said: EventContent
 
     @property
     def loose(self) -> bool:
@@ -61,50 +61,50 @@ class Like(NamedTuple):
         return not self.rest and not self.tail.strip(CLOSING)
 
 
-class Likeness:
+class TemplateReader:
     """A dialect's reader that remembers the last frame which brought bare arguments."""
 
-    __slots__ = ("_like", "_read", "_vain", "met")
+    __slots__ = ("_like", "_misses", "_read", "match")
 
-    def __init__(self, read: Callable[[Frame], Said]) -> None:
+    def __init__(self, read: Callable[[Frame], EventContent]) -> None:
         """`read` is the dialect's own reader."""
         self._read = read
-        self._like: Like | None = None
-        self.met: Like | None = None
+        self._like: Template | None = None
+        self.match: Template | None = None
         """What the frame that was read last is like."""
-        self._vain = 0
+        self._misses = 0
 
-    def read(self, frame: Frame) -> Said:
+    def read(self, frame: Frame) -> EventContent:
         """What `frame` says: exactly what the dialect's reader would say."""
         like = self._like
         if like is not None:
             text = _string_where_expected(frame.raw, like)
             if text is not None:
-                self._vain = 0
-                self.met = like
-                return said_with(like, text)
+                self._misses = 0
+                self.match = like
+                return content_with(like, text)
         said = self._read(frame)
-        self.met = None
-        if self._vain < MAX_VAIN and frame.data is not None and not frame.trailing:
+        self.match = None
+        if self._misses < MAX_MISSES and frame.data is not None and not frame.trailing:
             self._learn(frame, said)
         return said
 
-    def _learn(self, frame: Frame, said: Said) -> None:
+    def _learn(self, frame: Frame, said: EventContent) -> None:
         if len(said.fragments) != 1 or said.finishes or said.text or said.error or said.end:
             return
         fragment = said.fragments[0]
-        if fragment.phase is not Phase.MORE or not isinstance(fragment.arguments, str) or not fragment.as_wanted:
+        if fragment.phase is not Phase.MORE or not isinstance(fragment.arguments, str) or not fragment.well_formed:
             return
         raw = frame.raw
         if len(raw) - len(fragment.arguments) > MAX_LITERAL:
             return
-        self._vain += 1
+        self._misses += 1
         places = [found for found in STRING.finditer(raw) if _value(found.group()) == fragment.arguments]
         if len(places) == 1:
-            self._like = _likeness(raw, places[0].span(), fragment, said)
+            self._like = _template_reader(raw, places[0].span(), fragment, said)
 
 
-def _likeness(raw: bytes, span: tuple[int, int], fragment: Fragment, said: Said) -> Like:
+def _template_reader(raw: bytes, span: tuple[int, int], fragment: Fragment, said: EventContent) -> Template:
     begin, at = span
     before, neck = raw[:begin], None
     counter = _COUNTER.search(before)
@@ -119,14 +119,14 @@ def _likeness(raw: bytes, span: tuple[int, int], fragment: Fragment, said: Said)
             rest.append(Value(raw[at : key.end()], pattern))
             at = token.end()
     tight = raw[at:].replace(b" ", b"")
-    return Like(before, neck, tuple(rest), raw[at:] if rest or tight.strip(CLOSING) else tight, fragment, said)
+    return Template(before, neck, tuple(rest), raw[at:] if rest or tight.strip(CLOSING) else tight, fragment, said)
 
 
-def said_with(like: Like, text: str) -> Said:
+def content_with(like: Template, text: str) -> EventContent:
     """What frames that are alike say, with these arguments."""
-    choice, index, id_, item, name, _, type_, phase, kind, as_wanted, cut = like.fragment
-    fragment = Fragment(choice, index, id_, item, name, text, type_, phase, kind, as_wanted, cut)
-    return Said((fragment,), (), "", like.said.model)
+    choice, index, id_, item, name, _, type_, phase, kind, well_formed, cut = like.fragment
+    fragment = Fragment(choice, index, id_, item, name, text, type_, phase, kind, well_formed, cut)
+    return EventContent((fragment,), (), "", like.said.model)
 
 
 def behind(raw: bytes, at: int, rest: tuple[Value, ...]) -> tuple[int, int | None]:
@@ -142,7 +142,7 @@ def behind(raw: bytes, at: int, rest: tuple[Value, ...]) -> tuple[int, int | Non
     return at, counter
 
 
-def _string_where_expected(raw: bytes, like: Like) -> str | None:
+def _string_where_expected(raw: bytes, like: Template) -> str | None:
     """The string that stands where the fragment stood, if all around it is the same."""
     begin = _begin(raw, like)
     token = STRING.match(raw, begin) if begin else None
@@ -156,7 +156,7 @@ def _string_where_expected(raw: bytes, like: Like) -> str | None:
     return None
 
 
-def _begin(raw: bytes, like: Like) -> int:
+def _begin(raw: bytes, like: Template) -> int:
     """Where the string has to begin, or 0 where what stands before it differs."""
     if not raw.startswith(like.before):
         return 0

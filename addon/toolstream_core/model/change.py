@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Mended(NamedTuple):
+class Change(NamedTuple):
     """One change, for the audit: what an event was and what it became. Several frames are joined, none is `b""`."""
 
     rows: tuple[str, ...]

@@ -53,7 +53,7 @@ class Fragment(NamedTuple):
     type: Seen[str] = ABSENT
     phase: Phase = Phase.MORE
     kind: Kind = Kind.FUNCTION
-    as_wanted: bool = True
+    well_formed: bool = True
     """Whether the entry came in the form that the protocol wants: in a list, arguments as text, index a number."""
     cut: bool = False
     """Whether it says itself that the call was cut off (`status` of a Responses item)."""
@@ -67,7 +67,7 @@ class Finish(NamedTuple):
     """Perhaps `""`, which some servers send while the turn goes on."""
 
 
-class Said(NamedTuple):
+class EventContent(NamedTuple):
     """What one event says that matters to tool calls."""
 
     fragments: tuple[Fragment, ...] = ()
@@ -83,5 +83,5 @@ class Said(NamedTuple):
     """Reasoning that is shown, of all choices."""
 
 
-SILENCE: Final = Said()
+NOTHING: Final = EventContent()
 """What a frame says that concerns no tool call, finish, error or end."""

@@ -53,7 +53,7 @@ class Record:
     """The first in-band error."""
     calls: list[Call] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    mended: int = 0
+    changed: int = 0
     """Events that were rewritten for the client."""
     changes: list[str] = field(default_factory=list)
     """Names of the defects and shapes for which they were, in order of appearance."""

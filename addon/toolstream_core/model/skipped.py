@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Passed(NamedTuple):
+class SkippedRun(NamedTuple):
     """Events that went by unparsed: each brought some text of one call's arguments, and said nothing else."""
 
     first: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.probing.verdicts import heard, verdict
+from toolstream_core.probing.verdicts import resolved, verdict
 from toolstream_core.protocols.api import Question
 from toolstream_core.protocols.registry import named
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolstream_core.probing.asking import Asker
     from toolstream_core.probing.cases import Case
     from toolstream_core.probing.target import Target
-    from toolstream_core.probing.verdicts import Heard, Verdict
+    from toolstream_core.probing.verdicts import ResolvedFragment, Verdict
 
 _NO_USE = frozenset({0, 401, 403, 404, 405, 407})
 """Statuses after which everything else would fail too; 0 is no connection."""
@@ -47,7 +47,7 @@ def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: 
     """Ask for each case. Gives up after an answer that makes all further asking useless."""
     verdicts: list[Verdict] = []
     for case in cases:
-        answers: dict[bool, list[Heard]] = {True: [], False: []}
+        answers: dict[bool, list[ResolvedFragment]] = {True: [], False: []}
         for number in range(1, times + 1):
             for streamed in (True, False):
                 one = _ask(target, case, asker, streamed=streamed)
@@ -59,13 +59,13 @@ def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: 
     return Probe(target, times, verdicts)
 
 
-def _ask(target: Target, case: Case, asker: Asker, *, streamed: bool) -> Heard:
+def _ask(target: Target, case: Case, asker: Asker, *, streamed: bool) -> ResolvedFragment:
     question = Question(target.model or "", case.prompt, case.tools, streamed)
     request = named(target.protocol).api.request(question)
-    return heard(asker.ask(target.url(streamed=streamed), request))
+    return resolved(asker.ask(target.url(streamed=streamed), request))
 
 
-def _told(one: Heard) -> str:
+def _told(one: ResolvedFragment) -> str:
     if one.failure:
         return one.failure
     calls = len(one.record.calls) if one.record is not None else 0
@@ -73,5 +73,5 @@ def _told(one: Heard) -> str:
     return f"HTTP {one.answer.status}, {calls} call{'' if calls == 1 else 's'}, {took} ms"
 
 
-def _any_heard(answers: Sequence[Heard]) -> bool:
+def _any_heard(answers: Sequence[ResolvedFragment]) -> bool:
     return any(one.failure is None for one in answers)

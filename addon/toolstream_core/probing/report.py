@@ -82,9 +82,9 @@ def _markdown(probe: Probe, hide: Callable[[str], str]) -> Iterator[str]:
 
 
 def _sum(one: Verdict) -> str:
-    compared = sum(heard.failure is None for heard in one.streamed)
+    compared = sum(resolved.failure is None for resolved in one.streamed)
     right = compared - len({diff.streamed for diff in one.differences})
-    if not compared or all(heard.failure for heard in one.whole):
+    if not compared or all(resolved.failure for resolved in one.whole):
         return "nothing to compare"
     told = f"{right} of {compared} streamed answers have the calls of the whole ones"
     return f"{told}, which differ among themselves" if one.varying else told

@@ -24,7 +24,7 @@ _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ResolvedFragment:
     """An answer and what it says."""
 
     answer: Answer
@@ -63,8 +63,8 @@ class Verdict(NamedTuple):
     """What came of one case."""
 
     case: str
-    streamed: list[Heard]
-    whole: list[Heard]
+    streamed: list[ResolvedFragment]
+    whole: list[ResolvedFragment]
     differences: list[Difference]
     varying: bool
     """Whether the whole answers differ among themselves: then a difference in values may be chance."""
@@ -87,7 +87,7 @@ class Verdict(NamedTuple):
         ]
 
 
-def heard(answer: Answer) -> Heard:
+def resolved(answer: Answer) -> ResolvedFragment:
     """What an answer says."""
     split = urlsplit(answer.url)
     exchange = Exchange(
@@ -97,10 +97,10 @@ def heard(answer: Answer) -> Heard:
         status=answer.status,
         request=answer.request,
     )
-    return Heard(answer, read_body((data for _, data in answer.chunks), exchange, broken=answer.broken))
+    return ResolvedFragment(answer, read_body((data for _, data in answer.chunks), exchange, broken=answer.broken))
 
 
-def verdict(case: str, streamed: Sequence[Heard], whole: Sequence[Heard]) -> Verdict:
+def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[ResolvedFragment]) -> Verdict:
     """Compare the answers to one case. A streamed answer is right that has the calls of any whole one."""
     right = [_calls(one.record) for one in whole if one.record is not None and one.failure is None]
     varying = any(calls != right[0] for calls in right)
@@ -113,7 +113,7 @@ def verdict(case: str, streamed: Sequence[Heard], whole: Sequence[Heard]) -> Ver
     return Verdict(case, list(streamed), list(whole), differences, varying, list(_defects(streamed)))
 
 
-def _defects(streamed: Sequence[Heard]) -> Iterator[Seen]:
+def _defects(streamed: Sequence[ResolvedFragment]) -> Iterator[Seen]:
     first: dict[str, Finding] = {}
     counts: Counter[str] = Counter()
     for one in streamed:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from toolstream_core.calls.resolver import Calls
-    from toolstream_core.model import Call, Json, Said
+    from toolstream_core.model import Call, EventContent, Json
     from toolstream_core.protocols.api import Api
     from toolstream_core.protocols.provider_error import ErrorKind
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.promotion import Promotion
-    from toolstream_core.stages.repair.repairer import Mender
+    from toolstream_core.stages.repair.repairer import Repairer
     from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.frame import Frame
 
@@ -44,9 +44,9 @@ class WireProtocol:
     """Decides which call a fragment belongs to."""
     recognise: Callable[[str, Json], bool]
     """Whether a frame of this SSE event name and JSON payload can only be this protocol's."""
-    read: Callable[[Frame], Said]
+    read: Callable[[Frame], EventContent]
     """What a frame of the stream says."""
-    answer: Callable[[Json], Said]
+    answer: Callable[[Json], EventContent]
     """What a whole, non-streamed answer says; every call in it is a fragment of phase `WHOLE`."""
     quiet: Callable[[bytes, int], bool]
     """A cheap test on the raw bytes of so many frames: surely no tool call, finish, error or end in any of them.
@@ -73,15 +73,15 @@ class WireProtocol:
         return CONTENT_TYPES[self.form]
 
     @property
-    def repairs(self) -> tuple[type[Mender], ...]:
+    def repairs(self) -> tuple[type[Repairer], ...]:
         """The stages that judge and repair a stream, in order: `repair.REPAIRS`."""
-        found: tuple[type[Mender], ...] = self._room("repair").REPAIRS
+        found: tuple[type[Repairer], ...] = self._room("repair").REPAIRS
         return found
 
     @property
-    def injectors(self) -> Mapping[str, Planter]:
+    def injectors(self) -> Mapping[str, InjectorMaker]:
         """What causes each defect, by the defect's name: `inject.INJECTORS`."""
-        found: Mapping[str, Planter] = self._room("inject").INJECTORS
+        found: Mapping[str, InjectorMaker] = self._room("inject").INJECTORS
         return found
 
     @property

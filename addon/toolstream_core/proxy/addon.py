@@ -156,9 +156,9 @@ class ToolstreamAddon:
         request = request_json(flow.request)
         if not (streamed or claimed or looks_like_llm(request)):
             return
-        passing = streamed or (claimed and wants_stream(flow.request.path, request)) or breaks(flow)
+        delivering = streamed or (claimed and wants_stream(flow.request.path, request)) or breaks(flow)
         self._bodies += 1
-        settings = self._settings if passing and self._codings.reads(flow.response) else NOTHING
+        settings = self._settings if delivering and self._codings.reads(flow.response) else NOTHING
         faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
         picks = [pick for _, pick in faults]
         ids = answer_ids(flow, self._ids)
@@ -166,7 +166,7 @@ class ToolstreamAddon:
         recording = self._capture.begin(flow)
         watch = Watch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
-        if passing:
+        if delivering:
             if self._timing.begin(flow, watch, faults) or watch.rewrites:
                 relabel(flow)
             flow.response.stream = through(watch, flow.response.stream)
@@ -262,7 +262,7 @@ class ToolstreamAddon:
         """Tell which saved flow answered, if one did."""
         if self._filtered(flow):
             line = self._out.line if self._out is not None and ctx.options.toolstream_log != "off" else None
-            replay.tell(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
+            replay.report(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
 
     def _prepare(self, flow: http.HTTPFlow) -> None:
         """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""

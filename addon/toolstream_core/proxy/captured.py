@@ -27,7 +27,7 @@ class CapturedWatch(Watch):
         self._record: Record | None = None
         self._made_here = False
         """Whether what is read here was made of an answer that the recording has already."""
-        self._passage_tells = not self.rewrites
+        self._delivery_tells = not self.rewrites
         """Whether what the client gets is told elsewhere, or need not be."""
 
     @override
@@ -35,14 +35,14 @@ class CapturedWatch(Watch):
         if chunk and not self._made_here:
             self._recording.take_upstream(chunk)
         out = super().stream(chunk)
-        if not self._passage_tells:
+        if not self._delivery_tells:
             for piece in pieces(out):
                 self._recording.take_client(piece)
         return out
 
     @override
-    def told_by_passage(self) -> Callable[[bytes], None]:
-        self._passage_tells = True
+    def told_by_delivery(self) -> Callable[[bytes], None]:
+        self._delivery_tells = True
         return self._recording.take_client
 
     @override

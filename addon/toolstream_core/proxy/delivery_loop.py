@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from typing import Any
 
-    from toolstream_core.delivery.schedule import Pace
+    from toolstream_core.delivery.schedule import Schedule
     from toolstream_core.fixtures import Chunk
     from toolstream_core.proxy.steps import Step
     from toolstream_core.proxy.watch import Watch
@@ -31,29 +31,29 @@ _NOWHERE = Place(0, 0, counts=False)
 _HEARTBEAT = b": keep-alive\n\n"
 
 
-class WatchedPassage:
+class WatchedDelivery:
     """The way of an answer that is watched."""
 
     def __init__(
         self,
         watch: Watch,
-        pace: Pace | None = None,
+        schedule: Schedule | None = None,
         saved: Provided | None = None,
         speed: float = 0.0,
         closed: Callable[[], None] = lambda: None,
         again: Callable[[Ask], Coroutine[Any, Any, bytes]] | None = None,
-        fetch: Callable[[WatchedPassage], Coroutine[Any, Any, Sequence[Chunk]]] | None = None,
+        fetch: Callable[[WatchedDelivery], Coroutine[Any, Any, Sequence[Chunk]]] | None = None,
     ) -> None:
-        """`pace` has the faults, `saved` an answer that goes in its own time, `speed` times as fast, at once if 0.
+        """`schedule` has the faults, `saved` an answer that goes in its own time, `speed` times as fast, at once if 0.
 
         `closed` is called when the answer is over; `again` gives what goes in the place of the finish of an answer
         whose calls never came. `fetch` gives the chunks of an answer that is not there yet.
         """
-        self.paced = pace is not None or saved is not None or fetch is not None
+        self.paced = schedule is not None or saved is not None or fetch is not None
         self.step: Step = None
         self._watch = watch
-        self._told = watch.told_by_passage() if pace or fetch or (saved and watch.rewrites) else None
-        self._pace = pace
+        self._told = watch.told_by_delivery() if schedule or fetch or (saved and watch.rewrites) else None
+        self._pace = schedule
         chunks, self._broken = saved or Provided((), None)
         self._saved = deque(chunks)
         self.provided = saved is not None or fetch is not None
@@ -80,13 +80,13 @@ class WatchedPassage:
         self._waited = self._last = False
 
     def offer_headers(self) -> None:
-        """As `Passage`."""
+        """As `Delivery`."""
         self.heading = True
         if self._pace is not None:
             self._queue.extend(self._pace.begin())
 
     def offer(self, piece: bytes | None) -> None:
-        """As `Passage`: of an answer that is provided, its chunks come in the place of the one piece that it is."""
+        """As `Delivery`: of an answer that is provided, its chunks come in the place of the one piece that it is."""
         self.heading = False
         if not self._last and self.provided:
             self._providing = self._begun is None
@@ -98,7 +98,7 @@ class WatchedPassage:
             self._say(piece)
 
     def advance(self) -> bool:
-        """As `Passage`."""
+        """As `Delivery`."""
         ready = self._advance()
         if self._told is not None and ready and isinstance(self.step, bytes) and self.step:
             self._told(self.step)
@@ -126,13 +126,13 @@ class WatchedPassage:
 
     @property
     def pause(self) -> float | None:
-        """As `Passage`."""
+        """As `Delivery`."""
         if self._due is None or math.isinf(self._due) or self._asked or self._fetching:
             return None
         return max(0.0, self._due - _now())
 
     async def wait(self) -> None:
-        """As `Passage`."""
+        """As `Delivery`."""
         if self._due is None:
             return
         seconds = None if math.isinf(self._due) else max(0.0, self._due - _now())
@@ -145,7 +145,7 @@ class WatchedPassage:
             self._due = None
 
     def left(self) -> None:
-        """As `Passage`."""
+        """As `Delivery`."""
         self._gone.set()
         self._wake.set()
         for task in (self._asked, self._fetching):
@@ -153,7 +153,7 @@ class WatchedPassage:
                 task.cancel()
 
     def forgives(self, message: str) -> bool:
-        """As `Passage`."""
+        """As `Delivery`."""
         return bool(self._watch.forgives(message))
 
     def _is_over(self) -> bool:
@@ -213,7 +213,7 @@ class WatchedPassage:
         self._waited = True
         return self.step is not None
 
-    def _still_fetching(self, fetch: Callable[[WatchedPassage], Coroutine[Any, Any, Sequence[Chunk]]]) -> bool:
+    def _still_fetching(self, fetch: Callable[[WatchedDelivery], Coroutine[Any, Any, Sequence[Chunk]]]) -> bool:
         """Wait for the answer: the headers for a while, so that an error can be one; then with comments."""
         if self._fetching is None:
             self._fetching = asyncio.create_task(fetch(self))

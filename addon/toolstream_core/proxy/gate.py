@@ -25,7 +25,7 @@ from toolstream_core.transit import How
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from toolstream_core.proxy.steps import Passage
+    from toolstream_core.proxy.steps import Delivery
 
     type Commands = Generator[commands.Command, Any, None]
 
@@ -60,7 +60,7 @@ class GatedStream(HttpStream):
     """One request and its answer, the answer by way of its passage where it has one."""
 
     gate: Gate
-    _passage: Passage | None = None
+    _passage: Delivery | None = None
     _paced = False
     _over = False
 
@@ -73,16 +73,16 @@ class GatedStream(HttpStream):
             event.reply = None
         return super().handle_event(event)
 
-    def _go_by(self, passage: Passage | None) -> None:
+    def _go_by(self, delivery: Delivery | None) -> None:
         """Take a passage; only one that has a say in every piece costs something for each."""
-        self._passage = passage
-        self._paced = passage is not None and passage.paced
+        self._passage = delivery
+        self._paced = delivery is not None and delivery.paced
         if self._paced:
             self.handle_event = self._handle_paced  # type: ignore[method-assign]
 
     def start_response_stream(self) -> Commands:
         """As ever, with the passage that the flow has got by now."""
-        self._go_by(self.gate.passage(self.flow))
+        self._go_by(self.gate.delivery(self.flow))
         inner: Commands = super().start_response_stream()
         return self._by_passage(inner, self._passage) if self._passage is not None and self._paced else inner
 
@@ -99,7 +99,7 @@ class GatedStream(HttpStream):
         inner: Commands = super().send_response(already_streamed)
         if already_streamed:
             return inner
-        self._go_by(self.gate.passage(self.flow))
+        self._go_by(self.gate.delivery(self.flow))
         return inner if self._passage is None else self._by_passage(inner, self._passage)
 
     def handle_protocol_error(self, event: _events.RequestProtocolError | _events.ResponseProtocolError) -> Commands:
@@ -111,7 +111,7 @@ class GatedStream(HttpStream):
         inner: Commands = super().handle_protocol_error(event)
         return inner
 
-    def _by_passage(self, inner: Commands, passage: Passage) -> Commands:
+    def _by_passage(self, inner: Commands, delivery: Delivery) -> Commands:
         """Let what would go to the client go step by step."""
         reply: object = None
         while True:
@@ -122,16 +122,16 @@ class GatedStream(HttpStream):
             reply = None
             said = command.event if isinstance(command, SendHttp) else None
             if isinstance(said, _events.ResponseData):
-                passage.offer(said.data)
+                delivery.offer(said.data)
             elif isinstance(said, _events.ResponseHeaders):
-                passage.offer_headers()
+                delivery.offer_headers()
             elif isinstance(command, HttpResponseHook | DropStream) and not self._over and self._ends(command):
                 self._over = True
-                passage.offer(None)
+                delivery.offer(None)
             else:
                 reply = yield command
                 continue
-            if not (yield from self._steps(passage)):
+            if not (yield from self._steps(delivery)):
                 inner.close()
                 return
             if not isinstance(said, _events.ResponseData):
@@ -142,13 +142,13 @@ class GatedStream(HttpStream):
         streamed = bool(self.server_state == self.state_stream_response_body)
         return streamed == isinstance(command, HttpResponseHook)
 
-    def _steps(self, passage: Passage) -> Generator[commands.Command, Any, bool]:
+    def _steps(self, delivery: Delivery) -> Generator[commands.Command, Any, bool]:
         """Take the passage's steps; whether the stream goes on."""
         while True:
-            while not passage.advance():
-                pause = passage.pause
+            while not delivery.advance():
+                pause = delivery.pause
                 yield ToolstreamGateHook(self.flow) if pause is None or pause > SHORT else Sleep(pause)
-            step = passage.step
+            step = delivery.step
             if step is None:
                 return True
             if isinstance(step, bytes):
@@ -204,9 +204,9 @@ class Gate:
 
     name = "toolstream-gate"
 
-    def __init__(self, passage: Callable[[http.HTTPFlow], Passage | None]) -> None:
-        """`passage` gives the passage of a flow whose answer is about to go."""
-        self.passage = passage
+    def __init__(self, delivery: Callable[[http.HTTPFlow], Delivery | None]) -> None:
+        """`delivery` gives the passage of a flow whose answer is about to go."""
+        self.delivery = delivery
         self.streams: WeakSet[GatedStream] = WeakSet()
 
     def has(self, flow: http.HTTPFlow) -> bool:
@@ -223,9 +223,9 @@ class Gate:
 
     async def toolstream_gate(self, flow: http.HTTPFlow) -> None:
         """Wait as long as the flow's passage wants to."""
-        passage = self.passage(flow)
-        if passage is not None:
-            await passage.wait()
+        delivery = self.delivery(flow)
+        if delivery is not None:
+            await delivery.wait()
 
 
 async def ask(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str = "") -> http.Response:

@@ -40,7 +40,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
     flow.comment = f"{source}{_outcome(said)}"
 
 
-def tell(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Callable[[str], None] | None) -> None:
+def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Callable[[str], None] | None) -> None:
     """Tell it, where it was a saved flow that answered."""
     said = flow.metadata.get(REPLAY)
     if said is None:

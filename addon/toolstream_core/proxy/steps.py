@@ -25,7 +25,7 @@ type Step = bytes | Break | End | None
 """What comes next: bytes go, the stream breaks, it ends; `None`: nothing more for what was offered."""
 
 
-class Passage(Protocol):
+class Delivery(Protocol):
     """One answer's way to the client, step by step."""
 
     paced: bool

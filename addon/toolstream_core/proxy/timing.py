@@ -14,14 +14,14 @@ from mitmproxy import ctx, http
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.defects.row import LIVE
 from toolstream_core.delivery import second_request
-from toolstream_core.delivery.schedule import Drawn, Pace, drawn
+from toolstream_core.delivery.schedule import Drawn, Schedule, drawn
 from toolstream_core.fixtures import Chunk, content_of
-from toolstream_core.model import ABSENT, Exchange, Mended
+from toolstream_core.model import ABSENT, Change, Exchange
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy import gate
-from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedPassage
+from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.watch import request_json
@@ -54,7 +54,7 @@ class Timing:
         self._always = always
         self._settings = NOTHING
         self._speed: float | None = None
-        self._passages: dict[str, WatchedPassage] = {}
+        self._deliveries: dict[str, WatchedDelivery] = {}
         self._gate: Gate | None = None
         self._running = self._told = False
         self._requests = 0
@@ -113,27 +113,27 @@ class Timing:
         if self._gate is None or not wanted or not self._gate.has(flow):
             return False
         asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites
-        pace = Pace(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
-        watch.passing = True
-        self._passages[flow.id] = WatchedPassage(
+        schedule = Schedule(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
+        watch.delivering = True
+        self._deliveries[flow.id] = WatchedDelivery(
             watch,
-            pace,
+            schedule,
             saved,
             self._speed or 0.0,
             lambda: self._close(flow.id),
             lambda ask: self._ask(flow, watch, ask),
-            None if fetched is None else lambda passage: self._fetch(flow, watch, fetched, passage),
+            None if fetched is None else lambda delivery: self._fetch(flow, watch, fetched, delivery),
         )
         return saved is not None or fetched is not None
 
     def provides(self, flow: http.HTTPFlow) -> bool:
         """Whether the answer is said chunk by chunk from here on."""
-        passage = self._passages.get(flow.id)
-        return passage is not None and passage.provided
+        delivery = self._deliveries.get(flow.id)
+        return delivery is not None and delivery.provided
 
     def forget(self, flow: http.HTTPFlow) -> None:
         """The answer is over, however."""
-        self._passages.pop(flow.id, None)
+        self._deliveries.pop(flow.id, None)
 
     async def _ask(self, flow: http.HTTPFlow, watch: Watch, ask: Ask) -> bytes:
         """What goes in the place of the finish of an answer whose calls never came; the finish itself, if need be."""
@@ -153,12 +153,12 @@ class Timing:
             return before
         if watch.reader is not None:
             watch.reader.recovered(got.calls)
-            watch.reader.mended(Mended((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
+            watch.reader.changed(Change((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
         logger.info("toolstream asked again for flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage)
         return got.frames
 
     async def _fetch(
-        self, flow: http.HTTPFlow, watch: Watch, protocol: WireProtocol, passage: WatchedPassage
+        self, flow: http.HTTPFlow, watch: Watch, protocol: WireProtocol, delivery: WatchedDelivery
     ) -> Sequence[Chunk]:
         """The whole answer's events; an error as it came, where the headers have not gone, else as an event."""
         assert flow.response is not None
@@ -187,9 +187,9 @@ class Timing:
             what = "JSON" if parse(content) is ABSENT else f"an answer of {protocol.name}"
             logger.warning("toolstream passes on what came for flow %s as it came: it is not %s", flow.id, what)
             flow.comment = f"asked for without a stream; what came is not {what}"
-        if not passage.heading:
+        if not delivery.heading:
             return [Chunk(0, protocol.error_event(ErrorKind.SERVER))]
-        passage.unread = True
+        delivery.unread = True
         flow.response.status_code = answer.status_code
         flow.response.reason = answer.reason
         for name in ("content-type", "retry-after"):
@@ -198,7 +198,7 @@ class Timing:
         return [Chunk(0, content)]
 
     def _close(self, flow_id: str) -> None:
-        self._passages.pop(flow_id, None)
+        self._deliveries.pop(flow_id, None)
         self._closed(flow_id)
 
     def _install(self) -> None:
@@ -213,7 +213,7 @@ class Timing:
         if needed and self._gate is None:
             lack = missing()
             if lack is None:
-                self._gate = Gate(lambda flow: self._passages.get(flow.id))
+                self._gate = Gate(lambda flow: self._deliveries.get(flow.id))
                 ctx.master.addons.add(self._gate)
             elif not self._told:
                 self._told = True

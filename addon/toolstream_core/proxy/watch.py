@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import CUT_OFF_CALL, UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.settings import NOTHING, Settings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.engine.record_builder import Reader
+    from toolstream_core.engine.record_builder import RecordBuilder
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json, Record
@@ -61,7 +61,7 @@ class Watch:
         """Whether the bytes may leave otherwise than they came."""
         self.ids = ids or AnswerIds()
         """Makes the ids of this answer."""
-        self._body = Body(
+        self._body = Session(
             self.exchange,
             settings,
             lambda dialect: sinks(self, dialect),
@@ -70,13 +70,13 @@ class Watch:
             transit=transit,
         )
         self._pipeline = self._body.pipeline
-        self._glance = self._pipeline.glance
+        self._feed_fast = self._pipeline.feed_fast
         self._secrets: tuple[str, ...] | None = None
         self._repairs, self._rewrites = settings.repairs, settings.rewrites
         self._forgiven: str | None = None
         self.half: Row | None = None
         """Why the answer, which is over, is only half, and its end is to be no clean one; `None` where it is whole."""
-        self.passing = False
+        self.delivering = False
         """Whether it has a passage: its end may be another one for the client, and more may be done to it."""
         self._untold = False
 
@@ -127,7 +127,7 @@ class Watch:
                 self.ids.said(call.id for call in record.calls)
                 self._note_end(record, broken)
                 self._untold = True
-                if broken is not None or not self.passing:
+                if broken is not None or not self.delivering:
                     self.tell_end()
         except Exception as error:  # noqa: BLE001 - telling must not break what is told
             self.failed(error)
@@ -147,7 +147,7 @@ class Watch:
         """The flow is over for the client too."""
         self.tell_end()
 
-    def told_by_passage(self) -> Callable[[bytes], None] | None:
+    def told_by_delivery(self) -> Callable[[bytes], None] | None:
         """What a passage, which decides on it, is to call with each piece that the client gets; nobody, if `None`."""
         return None
 
@@ -155,7 +155,7 @@ class Watch:
         """Take the answer that this one is made of, and what was asked for it."""
 
     @property
-    def reader(self) -> Reader | None:
+    def reader(self) -> RecordBuilder | None:
         """What gathers the record, and is told of what is done behind this; `None` where it is no LLM's answer."""
         return self._body.reader
 
@@ -173,7 +173,7 @@ class Watch:
         self.half = self._half(record)
         if self._forgiven is not None:
             self.reader.noted(UNTERMINATED_BODY.name, "the answer was ended in order for the client")
-        elif self.half is not None and self.passing and broken is None:
+        elif self.half is not None and self.delivering and broken is None:
             self.reader.noted(self.half.name, "the answer was ended as a break for the client")
 
     def _half(self, record: Record) -> Row | None:
@@ -198,7 +198,7 @@ class Watch:
     def _rewritten(self, chunk: bytes) -> list[bytes]:
         """What goes on for `chunk`, at once: the client waits for it."""
         self._now = time.time()
-        gone = self._glance(chunk)
+        gone = self._feed_fast(chunk)
         if gone is not None:
             return [gone] if gone else []
         if not chunk:

@@ -143,13 +143,13 @@ class Channels:
         yield [(0, b"")] * len(found)
         if not any(_interleaved(address.findall(text)) for address in _ADDRESSES):
             return
-        marks = call_marks(text)
-        places = [at for at, _ in marks]
-        values = [b"", *(value for _, value in marks), b""]
+        may_leak = call_marks(text)
+        places = [at for at, _ in may_leak]
+        values = [b"", *(value for _, value in may_leak), b""]
         after = [bisect_left(places, leaf.start) for leaf in found]
         yield [(1, values[at]) for at in after]
         yield [(2, values[at + 1]) for at in after]
-        yield [(3, address) for address in _of_lines(text, found, marks)]
+        yield [(3, address) for address in _of_lines(text, found, may_leak)]
 
 
 def call_marks(text: bytes) -> list[tuple[int, bytes]]:
@@ -182,7 +182,7 @@ def _interleaved(values: Sequence[bytes]) -> bool:
     return changes >= len(set(values)) > 1
 
 
-def _of_lines(text: bytes, found: Sequence[Leaf], marks: Sequence[tuple[int, bytes]]) -> Iterator[bytes]:
+def _of_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, bytes]]) -> Iterator[bytes]:
     """All that a leaf's line says of indexes and ids."""
     mark, line_end, address = 0, -1, b""
     for leaf in found:
@@ -191,8 +191,8 @@ def _of_lines(text: bytes, found: Sequence[Leaf], marks: Sequence[tuple[int, byt
             if line_end < 0:
                 line_end = len(text)
             values = []
-            while mark < len(marks) and marks[mark][0] < line_end:
-                values.append(marks[mark][1])
+            while mark < len(may_leak) and may_leak[mark][0] < line_end:
+                values.append(may_leak[mark][1])
                 mark += 1
             address = b",".join(values)
         yield address

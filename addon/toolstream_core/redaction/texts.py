@@ -147,13 +147,13 @@ class _Addresses:
         begin = self._window.rfind(b"\n", 0, at) + 1
         end = self._window.find(b"\n", at)
         stop = end if end >= 0 else len(self._window)
-        return tuple(marks.around(begin, at, stop) for marks in self._kinds)
+        return tuple(may_leak.around(begin, at, stop) for may_leak in self._kinds)
 
 
 class _Marks:
-    def __init__(self, marks: list[tuple[int, bytes]]) -> None:
-        self._places = [at for at, _ in marks]
-        self._values = [value for _, value in marks]
+    def __init__(self, may_leak: list[tuple[int, bytes]]) -> None:
+        self._places = [at for at, _ in may_leak]
+        self._values = [value for _, value in may_leak]
 
     def around(self, begin: int, at: int, end: int) -> tuple[bytes, ...]:
         line, mark = bisect_left(self._places, begin), bisect_left(self._places, at)

@@ -13,8 +13,8 @@ from toolstream_core.wire.json_strings import encode_basestring_ascii
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.calls import Heard
-    from toolstream_core.model import Event, Finding, Json, Mended, Record, Said
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Change, Event, EventContent, Finding, Json, Record
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _UNWANTED = ',"as_wanted":false'
@@ -49,7 +49,7 @@ class JsonLines(Sink):
         del frames
         self._write(f'{{"type":"event",{self._head},"event":{first}{self._time()},"bytes":{size}}}')
 
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
         """An event that says something."""
         more: list[str] = []
         if told:
@@ -73,14 +73,14 @@ class JsonLines(Sink):
         text = _encode({"finding": finding_object(finding, self._hide)})[1:-1]
         self._write(f'{{"type":"finding",{self._head}{self._time()},{text}}}')
 
-    def mended(self, mended: Mended) -> None:
+    def changed(self, changed: Change) -> None:
         """What an event was, and what the client gets for it."""
         audit = {
-            "event": mended.event,
-            "kind": mended.kind,
-            "rules": list(mended.rows),
-            "before": self._hide(mended.before.decode("utf-8", "replace")),
-            "after": self._hide(mended.after.decode("utf-8", "replace")),
+            "event": changed.event,
+            "kind": changed.kind,
+            "rules": list(changed.rows),
+            "before": self._hide(changed.before.decode("utf-8", "replace")),
+            "after": self._hide(changed.after.decode("utf-8", "replace")),
         }
         self._write(f'{{"type":"repair",{self._head}{self._time()},{_encode(audit)[1:-1]}}}')
 
@@ -92,9 +92,9 @@ class JsonLines(Sink):
     def _time(self) -> str:
         return f',"ms":{self._elapsed()}' if self._elapsed is not None else ""
 
-    def _fragment(self, one: Heard) -> str:
+    def _fragment(self, one: ResolvedFragment) -> str:
         fragment, call = one
-        choice, index, id_, item, name, arguments, type_, phase, _, as_wanted, _ = fragment
+        choice, index, id_, item, name, arguments, type_, phase, _, well_formed, _ = fragment
         shown = self._hide(arguments) if isinstance(arguments, str) else arguments
         said = "".join(
             [
@@ -103,7 +103,7 @@ class JsonLines(Sink):
                 if value is not ABSENT
             ]
         )
-        return f'{{"choice":{choice},"call":{call.position},"phase":"{phase}"{said}{"" if as_wanted else _UNWANTED}}}'
+        return f'{{"choice":{choice},"call":{call.position},"phase":"{phase}"{said}{"" if well_formed else _UNWANTED}}}'
 
 
 def _value(value: Json) -> str:

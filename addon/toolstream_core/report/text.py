@@ -11,8 +11,8 @@ from toolstream_core.report.paint import plain, printable, quoted, word
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
-    from toolstream_core.calls import Heard
-    from toolstream_core.model import Call, Event, Finding, Injected, Mended, Record, Said, Seen
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Call, Change, Event, EventContent, Finding, Injected, Record, Seen
     from toolstream_core.report.paint import Paint
 
 MAX_FRAGMENT = 160
@@ -66,7 +66,7 @@ class Lines(Sink):
         self._folded += frames
         self._folded_bytes += size
 
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
         """Tell an event that says something; one that only carries text is folded too."""
         if said.model and not self._named:
             self._name_model(said.model)
@@ -87,11 +87,11 @@ class Lines(Sink):
         if said.end and not said.finishes:
             self._line(number, "end")
 
-    def goes_by(self, event: Event, told: Sequence[Heard], change: Mended | None) -> None:
+    def on_each_skipped(self, event: Event, told: Sequence[ResolvedFragment], change: Change | None) -> None:
         """Tell a piece of arguments, and that it is changed: the line begins as that of the piece before it."""
         arguments = told[0].fragment.arguments
         if not isinstance(arguments, str):
-            super().goes_by(event, told, change)
+            super().on_each_skipped(event, told, change)
             return
         if self._folded:
             self.flush()
@@ -107,9 +107,9 @@ class Lines(Sink):
         self._told.add(finding)
         self._write(f"{self._prefix}{self._time()}{finding_line(finding, self._paint, self._hide)}{self._mark}")
 
-    def mended(self, mended: Mended) -> None:
+    def changed(self, changed: Change) -> None:
         """Tell that the client gets an event otherwise than it came."""
-        self._line(mended.event, self._change(mended))
+        self._line(changed.event, self._change(changed))
 
     def ended(self, record: Record) -> None:
         """Tell the calls, the findings and how it ended."""
@@ -129,11 +129,11 @@ class Lines(Sink):
         self._write(f"{self._prefix}{self._time()}{where}  {text}{self._mark}")
         self._folded = self._folded_bytes = 0
 
-    def _change(self, mended: Mended) -> str:
-        key = (mended.kind, mended.rows)
+    def _change(self, changed: Change) -> str:
+        key = (changed.kind, changed.rows)
         text = self._changes.get(key)
         if text is None:
-            text = self._changes[key] = self._paint("name", f"{mended.kind}: {', '.join(mended.rows)}")
+            text = self._changes[key] = self._paint("name", f"{changed.kind}: {', '.join(changed.rows)}")
         return text
 
     def _line(self, number: int, text: str) -> None:
@@ -146,7 +146,7 @@ class Lines(Sink):
         shown = f"{self._label} {word(model)}" if model else self._label
         self._prefix = f"{self._paint('dim', shown)} "
 
-    def _fragment(self, one: Heard) -> str:
+    def _fragment(self, one: ResolvedFragment) -> str:
         fragment, call = one
         arguments = fragment.arguments
         alike = (*fragment[:5], fragment.phase, arguments is ABSENT, call.position)
@@ -157,7 +157,7 @@ class Lines(Sink):
         said = quoted(self._hide(arguments), MAX_FRAGMENT) if isinstance(arguments, str) else _seen(arguments)
         return self._head + said
 
-    def _beginning(self, one: Heard) -> str:
+    def _beginning(self, one: ResolvedFragment) -> str:
         """The line up to the arguments; all of it where it has none."""
         fragment, call = one
         choice = f"choice {fragment.choice} " if fragment.choice else ""
@@ -195,9 +195,9 @@ def summary(
     reasons = ", ".join(word(reason) for reason in record.finish)
     finish = f"finish {paint('name', reasons)}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
-    mended = f", {record.mended} mended ({', '.join(record.changes)})" if record.mended else ""
+    changed = f", {record.changed} mended ({', '.join(record.changes)})" if record.changed else ""
     wrong = "".join(f", {_counted(number, name)}" for name, number in _severities(record) if number)
-    yield f"{record.dialect}: {events}, {count}, {finish}{kind}{wrong}{mended}{_how_ended(record, paint)}"
+    yield f"{record.dialect}: {events}, {count}, {finish}{kind}{wrong}{changed}{_how_ended(record, paint)}"
 
 
 def _severities(record: Record) -> list[tuple[str, int]]:

@@ -15,8 +15,8 @@ from toolstream_core.shrinking.tree import nodes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard
-    from toolstream_core.model import Event, Json, Said
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, EventContent, Json
     from toolstream_core.shrinking.candidate import Turn
     from toolstream_core.shrinking.tree import Path
 
@@ -80,7 +80,7 @@ class _Listener(Sink):
         self.channels: dict[object, Channel] = {}
         self._numbers = [number for number, piece in enumerate(turn.pieces) if piece.counts]
 
-    def heard(self, event: Event, said: Said, told: Sequence[Heard]) -> None:
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
         if event.frame.number >= len(self._numbers):
             return
         payload = event.frame.json

@@ -26,7 +26,7 @@ _KEPT = 256
 _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
-class Reader:
+class RecordBuilder:
     """Reads candidates; the last few answers are remembered."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Reader:
 class Law:
     """Holds candidates to what the original was."""
 
-    reader: Reader
+    reader: RecordBuilder
     original: Candidate
     lax: bool = False
     """Whether further defects are allowed."""
@@ -128,7 +128,7 @@ def _fits(turn: Turn, before: Turn) -> bool:
     return history in ((0, frozenset()), (asked_before.results, reader.earlier_ids(old)))
 
 
-def shows(reader: Reader, codes: Collection[str]) -> Oracle:
+def shows(reader: RecordBuilder, codes: Collection[str]) -> Oracle:
     """The oracle of a finding: some answer has one of these codes."""
 
     def oracle(candidate: Candidate) -> bool:

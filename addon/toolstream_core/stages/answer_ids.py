@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.calls import known
+from toolstream_core.calls import nonblank
 from toolstream_core.stages.converted_items import Functions
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class AnswerIds:
 
     def stands_for(self, made: str, identity: str, name: str) -> None:
         """Note the provider's own id of a call named `name`; an id that is empty, or made up itself, is none."""
-        if not known(identity):
+        if not nonblank(identity):
             return
         own = self._made.get(identity, Own(identity, name, self._upstream))
         self._made[made] = own

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import Mended
+from toolstream_core.model import Change
 from toolstream_core.stages.stage import Stage
 from toolstream_core.wire.frame import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Passed
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, SkippedRun
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -21,7 +21,7 @@ class Audited(Stage):
     """A shape or a fault, with a record of what it changes."""
 
     def __init__(self, context: Context, inner: Stage, kind: str, name: str) -> None:
-        """`kind` and `name` as in `Mended`."""
+        """`kind` and `name` as in `Change`."""
         super().__init__(context)
         self._inner = inner
         self._kind = kind
@@ -31,9 +31,9 @@ class Audited(Stage):
         """The body's last event, which lacks its end, and what is held comes before it."""
         self.each = inner.each
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        frames = self._apart(self._inner.take(event, heard))
+        frames = self._apart(self._inner.take(event, resolved))
         if not self._held and len(frames) == 1 and frames[0] is event.frame:
             return frames
         self._held.append(event.frame)
@@ -43,13 +43,13 @@ class Audited(Stage):
             self._told(event.frame.number, frames)
         return frames
 
-    def minds(self, call: OpenCall) -> bool:
-        """As `Stage.minds`."""
-        return bool(self._held) or self._inner.minds(call)
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Stage.needs_every_event`."""
+        return bool(self._held) or self._inner.needs_every_event(call)
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
-        """As `Stage.went_by`."""
-        self._inner.went_by(call, passed)
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        """As `Stage.on_skipped`."""
+        self._inner.on_skipped(call, passed)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
@@ -74,6 +74,6 @@ class Audited(Stage):
 
     def _told(self, number: int, frames: list[Frame]) -> None:
         before, self._held = self._held, []
-        change = Mended((self._name,), number, joined(before), joined(frames), self._kind)
+        change = Change((self._name,), number, joined(before), joined(frames), self._kind)
         if change.before != change.after:
-            self._context.mended(change)
+            self._context.changed(change)

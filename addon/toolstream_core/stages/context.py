@@ -12,7 +12,7 @@ from toolstream_core.wire.write import SseWriter
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolstream_core.model import Exchange, Finding, Json, Mended
+    from toolstream_core.model import Change, Exchange, Finding, Json
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
@@ -40,7 +40,7 @@ class Context:
     writer: Writer = field(default_factory=SseWriter)
     ids: AnswerIds = field(default_factory=AnswerIds)
     found: Callable[[Finding], None] = nobody
-    mended: Callable[[Mended], None] = nobody
+    changed: Callable[[Change], None] = nobody
     judging: bool = False
     """Whether only what is told counts: what goes on goes nowhere, and need not be written."""
 

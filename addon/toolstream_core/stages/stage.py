@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Passed
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, SkippedRun
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -23,26 +23,26 @@ class Stage:
         """One stream, from its start."""
         self._context = context
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """What goes on for `event`, whose fragments are in their calls: its own frame, others, or none yet."""
         raise NotImplementedError
 
-    def minds(self, call: OpenCall) -> bool:
+    def needs_every_event(self, call: OpenCall) -> bool:
         """Whether events like the one taken last may matter, but for plain text in the midst of `call`'s arguments."""
         del call
         return True
 
-    def takes_any(self, call: OpenCall) -> bool:
-        """Whether `went_by` does for events like the one taken last, whatever they say of `call`'s arguments."""
+    def accepts_any(self, call: OpenCall) -> bool:
+        """Whether `on_skipped` does for events like the one taken last, whatever they say of `call`'s arguments."""
         del call
         return False
 
     @property
-    def minds_text(self) -> bool:
+    def needs_text(self) -> bool:
         """Whether events of text like the one taken last may matter, while it holds something."""
         return True
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """Such events went by, and as the one before them did."""
 
     def end(self, *, clean: bool) -> Iterable[Frame]:

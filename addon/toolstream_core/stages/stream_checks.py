@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Call, Finding, Record, Said
+    from toolstream_core.model import Call, EventContent, Finding, Record
     from toolstream_core.wire.frame import Frame
 
 # Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
@@ -49,7 +49,7 @@ class Framing:
         if frame.oversize:
             self._tell(OVERSIZE_FRAME, frame, "a frame over the size cap went through unread")
 
-    def with_data(self, frame: Frame, said: Said) -> None:
+    def with_data(self, frame: Frame, said: EventContent) -> None:
         """Look at a frame that was read."""
         self._over = self._over or said.end
         why = _unreadable(frame, said)
@@ -65,7 +65,7 @@ class Framing:
             self._found(row.found(frame.number, message))
 
 
-def _unreadable(frame: Frame, said: Said) -> str:
+def _unreadable(frame: Frame, said: EventContent) -> str:
     """Why the data is no JSON, `""` where it is."""
     data = (frame.data or b"").strip()
     if not (said.fragments or said.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:

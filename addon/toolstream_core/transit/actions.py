@@ -31,7 +31,7 @@ class Place:
     """Positions of the calls that it opens."""
     tools: tuple[str, ...] = ()
     """Names of the tools of the calls that are open before or in it."""
-    amid: bool = False
+    inside_value: bool = False
     """Whether a call's arguments have begun before it and are not whole."""
     inside: bool = False
     """Whether whole arguments of a call begin and end in it."""

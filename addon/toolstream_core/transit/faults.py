@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Way:
+class Edit:
     """What a fault knows of the stream that it acts on."""
 
     values: Mapping[str, Any]
@@ -54,7 +54,7 @@ class Way:
 class Stage:
     """One fault in one stream: what it makes of each action."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Edit) -> None:
         """For one stream, from its start."""
         self.way = way
 
@@ -81,7 +81,7 @@ class _Once(Stage):
     whole = False
     """Whether it acts on the event that the point lies in, not on its bytes from there on."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Edit) -> None:
         super().__init__(way)
         self.over = False
 
@@ -152,7 +152,7 @@ class ErrorEvent(_Once):
 class Recut(Stage):
     """Says the same bytes in other pieces."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Edit) -> None:
         """As `Stage`."""
         super().__init__(way)
         self._held: list[Send] = []
@@ -231,7 +231,7 @@ class SwapEvents(_Once):
 
     whole = True
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Edit) -> None:
         """As `Stage`."""
         super().__init__(way)
         self._held: Send | None = None

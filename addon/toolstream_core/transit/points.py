@@ -42,7 +42,7 @@ class Point:
             case "in-arguments":
                 if place.inside and tools:
                     return len(send.raw) // 2
-                reached = place.amid and tools
+                reached = place.inside_value and tools
             case _:
                 reached = place.ends
         return 0 if reached else None

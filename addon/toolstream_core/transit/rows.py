@@ -13,7 +13,7 @@ from toolstream_core.transit.points import FORMS, Point, point
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolstream_core.transit.faults import Stage, Way
+    from toolstream_core.transit.faults import Edit, Stage
 
 type Value = int | str | Point | bool
 
@@ -35,7 +35,7 @@ class TransitRow(NamedTuple):
     name: str
     meaning: str
     keys: tuple[Key, ...]
-    make: Callable[[Way], Stage] | None
+    make: Callable[[Edit], Stage] | None
     """`None` where the answer is made up before upstream is asked."""
 
 

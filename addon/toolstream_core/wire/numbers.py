@@ -28,7 +28,7 @@ class Written(float):
     """A number, and its text where that is another than Python's."""
 
     text: str
-    met = False
+    match = False
     """Whether any was ever read: else none has to be looked for."""
 
     def __new__(cls, value: float, text: str = "") -> Self:
@@ -66,7 +66,7 @@ def spaced(value: Json) -> str:
 
 
 def _said(value: Json, encode: Callable[[Json], str]) -> str:
-    if not Written.met:
+    if not Written.match:
         return encode(value)
     try:
         marked = _marked(value)
@@ -105,7 +105,7 @@ def _constant(text: str) -> Written:
 
 
 def _written(value: float, text: str) -> Written:
-    Written.met = True
+    Written.match = True
     return Written(value, text)
 
 

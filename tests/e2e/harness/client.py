@@ -22,7 +22,7 @@ class BrokenOffError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Edit:
     """How a client reaches an upstream: through a proxy that it knows of, or one that stands in its place."""
 
     upstream: int

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import h11
 
-from tests.e2e.harness.client import BrokenOffError, Client, Reply, Way
+from tests.e2e.harness.client import BrokenOffError, Client, Edit, Reply
 from tests.e2e.harness.http1 import LINGER_NOT
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Http1Client(Client):
     """HTTP/1.1, one request at a time. A piece is a whole HTTP chunk where the answer is chunked."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Edit) -> None:
         """Connect."""
         super().__init__(way.connect("http/1.1"))
         self.way = way

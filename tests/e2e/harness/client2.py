@@ -10,7 +10,7 @@ import h2.config
 import h2.connection
 import h2.events
 
-from tests.e2e.harness.client import BrokenOffError, Client, Reply, Way
+from tests.e2e.harness.client import BrokenOffError, Client, Edit, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Http2Client(Client):
     """HTTP/2, many requests at once. A piece is a DATA frame."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Edit) -> None:
         """Connect; there is no HTTP/2 without TLS here."""
         super().__init__(way.connect("h2"))
         assert isinstance(self.peer, ssl.SSLSocket)

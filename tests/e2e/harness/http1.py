@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import h11
 
-from tests.e2e.harness.plan import Asked, Plan, perform, unplanned
+from tests.e2e.harness.plan import Asked, StageSet, perform, unplanned
 from tests.e2e.harness.script import Answer, Break, Framing
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LINGER_NOT = struct.pack("ii", 1, 0)
 class Http1:
     """One connection. Requests come one after another; h11 reads them, the answers are written by hand."""
 
-    def __init__(self, transport: asyncio.Transport, plans: Mapping[str, Plan]) -> None:
+    def __init__(self, transport: asyncio.Transport, plans: Mapping[str, StageSet]) -> None:
         """Wait for the first request."""
         self._transport = transport
         self._plans = plans
@@ -29,7 +29,7 @@ class Http1:
         self._request: h11.Request | None = None
         self._body = bytearray()
         self._task: asyncio.Task[None] | None = None
-        self._plan: Plan | None = None
+        self._plan: StageSet | None = None
         self._left = False
         self._framing = Framing.CHUNKED
 

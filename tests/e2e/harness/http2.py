@@ -10,7 +10,7 @@ import h2.connection
 import h2.errors
 import h2.events
 
-from tests.e2e.harness.plan import Asked, Plan, perform, unplanned
+from tests.e2e.harness.plan import Asked, StageSet, perform, unplanned
 from tests.e2e.harness.script import Answer, Break
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Http2:
     """One connection and its streams."""
 
-    def __init__(self, transport: asyncio.Transport, plans: Mapping[str, Plan]) -> None:
+    def __init__(self, transport: asyncio.Transport, plans: Mapping[str, StageSet]) -> None:
         """Send the preface."""
         self.transport = transport
         self.connection = h2.connection.H2Connection(
@@ -79,10 +79,10 @@ class Stream:
         self._http = http
         self._number = number
         self._headers = headers
-        self._plan: Plan | None = None
+        self._plan: StageSet | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def answer(self, plans: Mapping[str, Plan]) -> None:
+    def answer(self, plans: Mapping[str, StageSet]) -> None:
         """The request is whole."""
         fields = tuple((name, value) for name, value in self._headers.items() if not name.startswith(":"))
         asked = Asked("h2", self._headers[":method"], self._headers[":path"], fields, bytes(self.body))

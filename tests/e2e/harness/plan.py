@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Plan:
+class StageSet:
     """An answer that waits for its request, and what became of it."""
 
     answer: Answer
@@ -74,9 +74,9 @@ class Plan:
             raise error
 
 
-def unplanned() -> Plan:
+def unplanned() -> StageSet:
     """What a request gets that nobody has planned for."""
-    return Plan(Answer((Send(b"nobody has planned for this\n"),), status=404, content_type="text/plain"))
+    return StageSet(Answer((Send(b"nobody has planned for this\n"),), status=404, content_type="text/plain"))
 
 
 class Peer(Protocol):
@@ -99,7 +99,7 @@ class Peer(Protocol):
         ...
 
 
-async def perform(plan: Plan, peer: Peer) -> None:
+async def perform(plan: StageSet, peer: Peer) -> None:
     """Do the steps of a plan."""
     peer.head(plan.answer)
     for step in plan.answer.on_the_wire():

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.e2e.harness.client import Client, Way
+from tests.e2e.harness.client import Client, Edit
 from tests.e2e.harness.client1 import Http1Client
 from tests.e2e.harness.client2 import Http2Client
 from tests.e2e.harness.tap import Tap
@@ -100,12 +100,12 @@ class Proxies:
         self._stack.close()
 
 
-def way(proxy: Mitmdump, upstream: Upstream) -> Way:
+def way(proxy: Mitmdump, upstream: Upstream) -> Edit:
     """How clients get through `proxy` to `upstream`."""
     known = not proxy.mode.startswith("reverse:")
-    return Way(upstream.port, proxy.port, proxy.ca, tls=upstream.tls is not None, known=known)
+    return Edit(upstream.port, proxy.port, proxy.ca, tls=upstream.tls is not None, known=known)
 
 
-def client(version: str, path: Way) -> Client:
+def client(version: str, path: Edit) -> Client:
     """A client that speaks this version of HTTP."""
     return Http2Client(path) if version == "h2" else Http1Client(path)

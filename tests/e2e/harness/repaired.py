@@ -220,7 +220,7 @@ def ollama_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading
 type Read = Callable[[Sdks, str, Mapping[str, str]], Reading]
 
 
-class Reader(NamedTuple):
+class RecordBuilder(NamedTuple):
     """One way in which an SDK is used."""
 
     name: str
@@ -235,12 +235,12 @@ class Reader(NamedTuple):
 
 
 READERS = (
-    Reader("openai chat", "openai-chat", chat_deltas, "tool_calls"),
-    Reader("openai chat.stream", "openai-chat", chat_stream, "tool_calls"),
-    Reader("openai responses", "openai-responses", responses_events, "completed"),
-    Reader("openai responses.stream", "openai-responses", responses_stream, "completed"),
-    Reader("anthropic", "anthropic", anthropic_stream, "tool_use"),
-    Reader("google-genai", "gemini", gemini_stream, "STOP"),
-    Reader("ollama", "ollama", ollama_stream, "stop"),
+    RecordBuilder("openai chat", "openai-chat", chat_deltas, "tool_calls"),
+    RecordBuilder("openai chat.stream", "openai-chat", chat_stream, "tool_calls"),
+    RecordBuilder("openai responses", "openai-responses", responses_events, "completed"),
+    RecordBuilder("openai responses.stream", "openai-responses", responses_stream, "completed"),
+    RecordBuilder("anthropic", "anthropic", anthropic_stream, "tool_use"),
+    RecordBuilder("google-genai", "gemini", gemini_stream, "STOP"),
+    RecordBuilder("ollama", "ollama", ollama_stream, "stop"),
 )
 """By protocol, first what its documentation writes out by hand, then what puts calls together."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from tests.e2e.harness.http1 import Http1
 from tests.e2e.harness.http2 import Http2
-from tests.e2e.harness.plan import Plan
+from tests.e2e.harness.plan import StageSet
 from tests.e2e.harness.script import PATIENCE, Answer
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Connection(asyncio.Protocol):
     """One connection: hands its bytes to the HTTP version that TLS has settled."""
 
-    def __init__(self, plans: dict[str, Plan], connections: set[asyncio.Transport]) -> None:
+    def __init__(self, plans: dict[str, StageSet], connections: set[asyncio.Transport]) -> None:
         """`connections` holds those that are open."""
         self._plans = plans
         self._connections = connections
@@ -53,7 +53,7 @@ class Upstream:
         """Nothing listens before `with`."""
         self.tls = tls
         self.port = 0
-        self.plans: dict[str, Plan] = {}
+        self.plans: dict[str, StageSet] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
@@ -64,9 +64,9 @@ class Upstream:
         """Where it is."""
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
-    def plan(self, answer: Answer) -> Plan:
+    def plan(self, answer: Answer) -> StageSet:
         """Keep an answer for the request that carries the plan's headers."""
-        plan = Plan(answer)
+        plan = StageSet(answer)
         self.plans[plan.key] = plan
         return plan
 

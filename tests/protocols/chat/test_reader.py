@@ -19,18 +19,18 @@ def chunk(delta: object, **choice: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("entry", "fragment"),
     [
-        ({}, Fragment(as_wanted=False)),
-        ({"id": None, "index": None, "type": None}, Fragment(id=None, index=None, type=None, as_wanted=False)),
+        ({}, Fragment(well_formed=False)),
+        ({"id": None, "index": None, "type": None}, Fragment(id=None, index=None, type=None, well_formed=False)),
         (
             {"id": "", "type": "", "function": {"name": "", "arguments": ""}},
             Fragment(id="", type="", name="", arguments=""),
         ),
         ({"function": {"name": None, "arguments": None}}, Fragment(name=None, arguments=None)),
-        ({"index": "1", "id": 7}, Fragment(index=1, id="7", as_wanted=False)),
-        ({"index": 0.0}, Fragment(index=0, as_wanted=False)),
-        ({"function": {"arguments": {"a": "ä"}}}, Fragment(arguments='{"a":"ä"}', as_wanted=False)),
-        ({"function": {"parameters": {"a": 1}}}, Fragment(arguments='{"a":1}', as_wanted=False)),
-        ({"name": "f", "arguments": "{}"}, Fragment(name="f", arguments="{}", as_wanted=False)),
+        ({"index": "1", "id": 7}, Fragment(index=1, id="7", well_formed=False)),
+        ({"index": 0.0}, Fragment(index=0, well_formed=False)),
+        ({"function": {"arguments": {"a": "ä"}}}, Fragment(arguments='{"a":"ä"}', well_formed=False)),
+        ({"function": {"parameters": {"a": 1}}}, Fragment(arguments='{"a":1}', well_formed=False)),
+        ({"name": "f", "arguments": "{}"}, Fragment(name="f", arguments="{}", well_formed=False)),
     ],
 )
 def test_entries(entry: object, fragment: Fragment) -> None:
@@ -73,9 +73,9 @@ def test_message_counts_only_without_delta_entries() -> None:
 def test_legacy_function_call() -> None:
     """`function_call` is a call where there are no `tool_calls`."""
     said = read(frame(chunk({"function_call": {"name": "f", "arguments": "{"}})))
-    assert said.fragments == (Fragment(name="f", arguments="{", as_wanted=False),)
+    assert said.fragments == (Fragment(name="f", arguments="{", well_formed=False),)
     assert read(frame(chunk({"function_call": {"name": "f"}, "tool_calls": [{"index": 0}]}))).fragments == (
-        Fragment(index=0, as_wanted=False),
+        Fragment(index=0, well_formed=False),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolstream_core.engine.session import Body
+from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.chat.shape.deltas import LONGEST
 from toolstream_core.settings import Settings
@@ -30,7 +30,7 @@ def shaped(body: bytes, shape: str = "even-ids") -> tuple[bytes, Ids]:
     """What goes on, and the ids that were made up for it."""
     exchange = Exchange(path=PATH, content_type="text/event-stream", request={})
     run = Ids()
-    line = Body(exchange, Settings(shapes=(shape,)), ids=run.answer(PATH))
+    line = Session(exchange, Settings(shapes=(shape,)), ids=run.answer(PATH))
     out = b"".join([*line.feed(body), *line.end()])
     assert line.pipeline.error is None
     return out, run

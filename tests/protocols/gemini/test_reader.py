@@ -82,7 +82,7 @@ def test_partial_arguments() -> None:
 def test_arguments_as_text_are_not_as_wanted() -> None:
     """Gemini's arguments are an object; a string there is out of form."""
     (fragment,) = read(frame(chunk({"functionCall": {"name": "f", "args": "{}"}}))).fragments
-    assert (fragment.arguments, fragment.as_wanted) == ("{}", False)
+    assert (fragment.arguments, fragment.well_formed) == ("{}", False)
 
 
 def test_wrappers_and_gaps() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.laws.driven import exchange, mended, seen, sse
+from tests.laws.driven import changed, exchange, seen, sse
 
 if TYPE_CHECKING:
     from tests.laws.driven import Payload
@@ -22,22 +22,22 @@ def test_the_same_call_of_two_candidates_is_two() -> None:
     """They are two answers."""
     call = {"id": "a", "name": "f", "args": {"x": 1}}
     body = sse(event(call, finishReason="STOP"), event(call, 1, finishReason="STOP"))
-    assert mended(body, HERE).out == body
+    assert changed(body, HERE).out == body
 
 
 def test_arguments_in_the_next_part_may_be_text() -> None:
     """They go to the name as the object that they are."""
     body = sse(event({"name": "f", "args": {}}), event({"args": '{"x": 1e400}'}, finishReason="STOP"))
-    out = mended(body, HERE).out
+    out = changed(body, HERE).out
     assert b'"args":{"x":1e400}' in out
-    assert mended(out, HERE).out == out
+    assert changed(out, HERE).out == out
     assert seen(out, HERE).told == []
 
 
 def test_a_call_under_the_id_of_two_is_the_one_that_it_says_again() -> None:
     """Whichever came first."""
     calls = [{"id": "a", "name": "f", "args": {"x": x}} for x in (1, 2, 2, 1)]
-    out = mended(sse(*map(event, calls), event({"name": "g", "args": {}}, finishReason="STOP")), HERE).out
+    out = changed(sse(*map(event, calls), event({"name": "g", "args": {}}, finishReason="STOP")), HERE).out
     assert seen(out, HERE).calls == [("f", {"x": 1}), ("f", {"x": 2}), ("g", {})]
 
 
@@ -48,6 +48,6 @@ def test_a_name_and_arguments_behind_it_under_the_id_of_another_call() -> None:
         {"args": {"x": 1}},
         {"id": "a", "name": "f", "args": {}},
     ]
-    out = mended(sse(*map(event, parts), event({"args": {"x": 2}}, finishReason="STOP")), HERE).out
+    out = changed(sse(*map(event, parts), event({"args": {"x": 2}}, finishReason="STOP")), HERE).out
     assert out.count(b'"id":"a"') == 1
     assert seen(out, HERE).told == []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import planted, seen, sse
+from tests.laws.driven import injected, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.responses.inject import INJECTORS
@@ -47,7 +47,7 @@ def test_items_of_other_kinds_are_left_alone(name: str, kind: str) -> None:
         {"type": "response.output_item.done", "output_index": 0, "item": it},
     ]
     body = sse(CREATED, *events, completed(it))
-    left = planted(body, EXCHANGE, name)
+    left = injected(body, EXCHANGE, name)
     assert left.out == body
     assert left.record.faults[0].changes == 0
 
@@ -61,13 +61,13 @@ def test_odd_arguments_raise_nothing(name: str, odd: Any) -> None:
         event["arguments"] = odd
         if odd is ...:
             del event["arguments"]
-    planted(sse(CREATED, *events), EXCHANGE, name)
+    injected(sse(CREATED, *events), EXCHANGE, name)
 
 
 def test_text_beside_calls_leaves_the_completed_response_to_be_broken() -> None:
     """The items of the response are known by their kind, not by their place."""
     message: Payload = {"type": "message", "id": "msg_1", "content": []}
     body = sse(CREATED, *call('{"a":1}', 1), completed(message, item('{"a":1}', 1)))
-    broken = planted(body, EXCHANGE, "object-arguments")
+    broken = injected(body, EXCHANGE, "object-arguments")
     assert b'{"a":1}}]}' in broken.out
     assert "object-arguments" in seen(broken.out, EXCHANGE).told

@@ -12,7 +12,7 @@ from tests.laws.driven import exchange, run, sse
 from tests.protocols.chat.repair.test_end_of_stream import arguments, chunk, header, more
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.settings import SAFE, Settings
-from toolstream_core.stages.leaks import marks
+from toolstream_core.stages.leaks import may_leak
 
 if TYPE_CHECKING:
     from tests.laws.driven import Payload
@@ -36,7 +36,7 @@ MARKUP = {
 
 def test_a_chunk_of_plain_text_bears_no_mark() -> None:
     """Or all text would be parsed."""
-    assert not marks(sse({"usage": {"completion_tokens": 1}, **chunk({"content": "Some more of it."})}))
+    assert not may_leak(sse({"usage": {"completion_tokens": 1}, **chunk({"content": "Some more of it."})}))
 
 
 def promoted(*texts: str, key: str = "content") -> bytes:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.stages.repair.arguments import Spelling
+from toolstream_core.stages.repair.arguments import ArgumentRepair
 
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
@@ -24,7 +24,7 @@ def spelled(*pieces: str, on: bool = True, may_wait: bool = True) -> tuple[str, 
         told.append(row.name)
         return on
 
-    spelling = Spelling(lambda row: on)  # noqa: ARG005
+    spelling = ArgumentRepair(lambda row: on)  # noqa: ARG005
     turns = [spelling.take(piece, judge, may_wait=may_wait) for piece in pieces]
     spelling.settle(judge)
     return "".join(turn.text for turn in turns) + spelling.rest(), list(dict.fromkeys(told))
@@ -100,7 +100,7 @@ def test_what_a_client_joins(pieces: tuple[str, ...], joined: str, rows: list[st
 
 def test_a_tool_without_parameters_waits_for_nothing() -> None:
     """Its `{}` is what it says."""
-    spelling = Spelling(lambda row: True)  # noqa: ARG005
+    spelling = ArgumentRepair(lambda row: True)  # noqa: ARG005
     spelling.take("{}", lambda row, message: True, may_wait=False)  # noqa: ARG005
     assert not spelling.waiting
 
@@ -127,7 +127,7 @@ def test_what_is_kept_was_told(pieces: list[str]) -> None:
         told.append(row.name)
         return True
 
-    spelling = Spelling(lambda row: True)  # noqa: ARG005
+    spelling = ArgumentRepair(lambda row: True)  # noqa: ARG005
     for piece in pieces:
         turn = spelling.take(piece, judge)
         assert told or spelling.waiting or turn.text == piece

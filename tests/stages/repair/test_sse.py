@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.laws.driven import exchange, mended, run, seen
+from tests.laws.driven import changed, exchange, run, seen
 from tests.laws.healthy import streams
 from toolstream_core.settings import Settings
 
@@ -33,7 +33,7 @@ COMMENT = b": keepalive\n\n"
 )
 def test_what_keeps_alive_becomes_a_comment(block: bytes, row: str, comment: bytes) -> None:
     """No reader dispatches it any more; id and retry lines, by which readers reconnect, stay."""
-    went = mended(FIRST + block + REST, CHAT)
+    went = changed(FIRST + block + REST, CHAT)
     assert went.out == FIRST + comment + REST
     assert went.told == [row]
     assert seen(went.out, CHAT).told == []
@@ -45,7 +45,7 @@ def test_what_keeps_alive_becomes_a_blank_line_in_gemini(block: bytes) -> None:
     gemini = exchange("gemini")
     body = next(one.body for one in streams() if str(one) == "gemini, two")
     first, second = body[: (at := body.index(b"\n\n") + 2)], body[at:]
-    went = mended(first + block + second, gemini)
+    went = changed(first + block + second, gemini)
     assert went.out == first + b"\n" + second
     assert seen(went.out, gemini).told == []
 
@@ -53,14 +53,14 @@ def test_what_keeps_alive_becomes_a_blank_line_in_gemini(block: bytes) -> None:
 @pytest.mark.parametrize("block", [b": ping\n\n", b"event: ping\n\n", b"id: 1\n\n", b"\n\n"])
 def test_a_block_without_data_is_lawful(block: bytes) -> None:
     """The standard does not dispatch it."""
-    went = mended(FIRST + block + REST, CHAT)
+    went = changed(FIRST + block + REST, CHAT)
     assert (went.out, went.told) == (FIRST + block + REST, [])
 
 
 def test_an_error_that_is_only_its_name_stays() -> None:
     """Data may be empty where the event's name says it all."""
     block = b"event: error\ndata:\n\n"
-    went = mended(FIRST + block, CHAT)
+    went = changed(FIRST + block, CHAT)
     assert block in went.out
     assert "in-band-error" in went.told
     assert "empty-data" not in went.told
@@ -68,16 +68,16 @@ def test_an_error_that_is_only_its_name_stays() -> None:
 
 def test_each_kind_is_told_once() -> None:
     """However many there are, all of them are mended."""
-    went = mended(FIRST + 3 * b"data:\n\n" + REST, CHAT)
+    went = changed(FIRST + 3 * b"data:\n\n" + REST, CHAT)
     assert went.told == ["empty-data"]
     assert went.out == FIRST + 3 * b": keep-alive\n\n" + REST
-    assert went.record.mended == 3
+    assert went.record.changed == 3
 
 
 def test_without_the_repair_nothing_changes() -> None:
     """It is told all the same."""
     body = FIRST + b"data:\n\n" + REST
-    went = mended(body, CHAT, "comment-as-data")
+    went = changed(body, CHAT, "comment-as-data")
     assert (went.out, went.told) == (body, ["empty-data"])
 
 
@@ -86,7 +86,7 @@ def test_without_the_repair_nothing_changes() -> None:
 def test_the_last_event_is_terminated(newline: bytes, cut: int) -> None:
     """Whichever part of its blank line is missing."""
     body = BODY.replace(b"\n", newline)
-    went = mended(body[: -cut * len(newline)], CHAT)
+    went = changed(body[: -cut * len(newline)], CHAT)
     assert went.out == body
     assert went.told == ["unterminated-event"]
 
@@ -94,16 +94,16 @@ def test_the_last_event_is_terminated(newline: bytes, cut: int) -> None:
 @pytest.mark.parametrize("last", [b'data: {"id": "chatcmpl-1", "cho', b"data:", b"event: message"])
 def test_half_an_event_stays_half(last: bytes) -> None:
     """To end it would be to say it."""
-    went = mended(FIRST + last, CHAT, "unterminated-event")
+    went = changed(FIRST + last, CHAT, "unterminated-event")
     assert went.out == FIRST + last
-    assert went.record.mended == 0
+    assert went.record.changed == 0
 
 
 def test_a_broken_connection_stays_broken() -> None:
     """Only what the provider ended itself is given its end."""
     body = BODY.removesuffix(b"\n\n")
-    assert mended(body, CHAT, broken="reset").out == body
-    assert mended(body, CHAT).out == BODY
+    assert changed(body, CHAT, broken="reset").out == body
+    assert changed(body, CHAT).out == BODY
 
 
 def test_json_arrays_are_left_alone() -> None:
@@ -118,14 +118,14 @@ def test_json_arrays_are_left_alone() -> None:
 @pytest.mark.parametrize("last", [b"data: false", b"data: 12", b"data: {}\nevent: message\nd", b"data: {}\nd"])
 def test_what_may_be_more_than_one_event_is_not_terminated(last: bytes) -> None:
     """Its end is not known: half a number, or half of another event."""
-    went = mended(FIRST + last, CHAT, "unterminated-event")
-    assert (went.out, went.record.mended) == (FIRST + last, 0)
+    went = changed(FIRST + last, CHAT, "unterminated-event")
+    assert (went.out, went.record.changed) == (FIRST + last, 0)
 
 
 def test_what_went_on_before_the_protocol_was_known_is_no_change() -> None:
     """The client had it by then."""
     early = b"event: ping\ndata:\n\n" + b'event: ping\ndata: {"type":"ping"}\n\n'
     body = early + next(one.body for one in streams() if str(one) == "anthropic, fragments")
-    went = mended(body, exchange("anthropic"))
-    assert (went.out, went.record.mended) == (body, 0)
+    went = changed(body, exchange("anthropic"))
+    assert (went.out, went.record.changed) == (body, 0)
     assert went.told == ["empty-data"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
 from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -38,28 +38,28 @@ def quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b'"text_delta"') + raw.count(b'"thinking_delta"') == frames
 
 
-def read(frame: Frame) -> Said:
+def read(frame: Frame) -> EventContent:
     """What a frame says, as `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
-        return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
+        return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
     match kind_of(payload, frame.name):
         case "content_block_start":
             return _start(payload)
         case "content_block_delta":
             return _delta(payload)
         case "content_block_stop":
-            return Said((Fragment(index=_index(payload), phase=Phase.CLOSE),))
+            return EventContent((Fragment(index=_index(payload), phase=Phase.CLOSE),))
         case "message_start":
             model = json_access.get(payload, "message", "model")
-            return Said(model=model if isinstance(model, str) else None)
+            return EventContent(model=model if isinstance(model, str) else None)
         case "message_delta":
             reason = json_access.get(payload, "delta", "stop_reason")
-            return Said(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else ())
+            return EventContent(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else ())
         case "message_stop":
-            return Said(end=True)
+            return EventContent(end=True)
     error = exception_text(payload, frame.name) or error_text(payload, frame.name)
-    return Said(error=error) if error else SILENCE
+    return EventContent(error=error) if error else NOTHING
 
 
 def kind_of(payload: dict[str, Json], name: str) -> str:
@@ -68,15 +68,15 @@ def kind_of(payload: dict[str, Json], name: str) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _start(payload: dict[str, Json]) -> Said:
+def _start(payload: dict[str, Json]) -> EventContent:
     block = payload.get("content_block")
     if not isinstance(block, dict):
-        return SILENCE
+        return NOTHING
     kind = _kind(block)
     if kind is None:
         text = block.get("text")
-        return Said(text=text) if text and isinstance(text, str) else SILENCE
-    return Said((_call(block, kind, _index(payload), Phase.OPEN),))
+        return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+    return EventContent((_call(block, kind, _index(payload), Phase.OPEN),))
 
 
 def _kind(block: dict[str, Json]) -> Kind | None:
@@ -110,21 +110,21 @@ def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase)
     )
 
 
-def _delta(payload: dict[str, Json]) -> Said:
+def _delta(payload: dict[str, Json]) -> EventContent:
     delta = payload.get("delta")
     if not isinstance(delta, dict):
-        return SILENCE
+        return NOTHING
     if "partial_json" in delta:
-        said, as_wanted = json_access.argument_piece(delta["partial_json"])
+        said, well_formed = json_access.argument_piece(delta["partial_json"])
         index = _index(payload)
-        return Said((Fragment(index=index, arguments=said, phase=Phase.MORE, as_wanted=as_wanted),))
+        return EventContent((Fragment(index=index, arguments=said, phase=Phase.MORE, well_formed=well_formed),))
     text, thought = delta.get("text"), delta.get("thinking")
     if thought and isinstance(thought, str):
-        return Said(thought=thought)
-    return Said(text=text) if text and isinstance(text, str) else SILENCE
+        return EventContent(thought=thought)
+    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
 
 
-def answer(payload: Json) -> Said:
+def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
@@ -137,7 +137,7 @@ def answer(payload: Json) -> Said:
         elif isinstance(text := block.get("text"), str):
             texts.append(text)
     reason, model = json_access.get(payload, "stop_reason"), json_access.get(payload, "model")
-    return Said(
+    return EventContent(
         tuple(fragments),
         (Finish(0, reason),) if reason and isinstance(reason, str) else (),
         "".join(texts),

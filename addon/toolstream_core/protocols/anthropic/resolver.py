@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.calls.open_call import OpenCall, known
+from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.strays import Strays
 from toolstream_core.model import Fragment, Phase
@@ -13,7 +13,7 @@ from toolstream_core.model import Fragment, Phase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import Said, Seen
+    from toolstream_core.model import EventContent, Seen
 
 NOBODYS = 1 << 16
 """The index from which on no answer has blocks: a delta there belongs to none, however few are open."""
@@ -32,7 +32,7 @@ class AnthropicCalls(Calls):
         """The call that was stopped last, where no other block was stopped behind it."""
         self._strays = Strays()
 
-    def conclude(self, said: Said) -> None:
+    def conclude(self, said: EventContent) -> None:
         """As `Calls.conclude`. The block that a limit cuts is stopped too, and is no less cut for that."""
         super().conclude(said)
         last = self._stopped_last
@@ -99,7 +99,7 @@ class AnthropicCalls(Calls):
     def _started_again(self, fragment: Fragment) -> OpenCall | None:
         """One block started twice: same index, same id, not stopped in between (ccx#183)."""
         last = self._opened[-1] if self._opened else None
-        if last is None or last.closed or not known(fragment.id):
+        if last is None or last.closed or not nonblank(fragment.id):
             return None
         return last if (last.index, last.id) == (fragment.index, fragment.id) else None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.stages.shape import sse
-from toolstream_core.stages.shape.small_fragments import Scattered
-from toolstream_core.stages.shape.whole_calls import Gathered
+from toolstream_core.stages.shape.small_fragments import SplitFragments
+from toolstream_core.stages.shape.whole_calls import MergedFragments
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from toolstream_core.stages.stage import Stage
 
 
-class WholeCalls(Gathered):
+class WholeCalls(MergedFragments):
     """Each call's input comes in one delta; a call that was cut off does not come."""
 
     place = "index"
 
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
-        """As `Gathered.delta`."""
+        """As `MergedFragments.delta`."""
         del call
         return {**payload, "delta": {**payload["delta"], "partial_json": text}}
 
 
-class TinyFragments(Scattered):
+class TinyFragments(SplitFragments):
     """Arguments come a few characters at a time."""
 
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
-        """As `Scattered.delta`."""
+        """As `SplitFragments.delta`."""
         return {**payload, "delta": {**payload["delta"], "partial_json": text}}
 
 

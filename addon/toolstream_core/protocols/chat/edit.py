@@ -10,7 +10,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.wire.frame import Frame
 
@@ -65,22 +65,22 @@ def entries_of(delta: Json) -> list[Json]:
     return [{"function": legacy}] if isinstance(legacy, dict) else []
 
 
-def pieces(event: Event, heard: Sequence[Heard], seen: set[int]) -> list[Piece] | None:
+def pieces(event: Event, resolved: Sequence[ResolvedFragment], seen: set[int]) -> list[Piece] | None:
     """The entries of an event that is in order; `None` of one that is not, or that has none.
 
     `seen` remembers the calls that have opened, by `id(call)`.
     """
-    if not heard or any(one.fragment.phase is not Phase.MORE for one in heard):
+    if not resolved or any(one.fragment.phase is not Phase.MORE for one in resolved):
         return None
     entries = [
         (choice_number(choice, place), entry)
         for place, choice in enumerate(json_access.items(json_access.get(event.frame.json, "choices")))
         for entry in _listed(json_access.get(choice, "delta", "tool_calls"))
     ]
-    if len(entries) != len(heard) or not all(_in_order(entry) for _, entry in entries):
+    if len(entries) != len(resolved) or not all(_in_order(entry) for _, entry in entries):
         return None
     out: list[Piece] = []
-    for (fragment, call), (number, entry) in zip(heard, entries, strict=True):
+    for (fragment, call), (number, entry) in zip(resolved, entries, strict=True):
         copy = {**entry, "function": dict(entry["function"])}
         out.append(Piece(fragment, call, number, copy, id(call) not in seen))
         seen.add(id(call))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def promoted(one: Promotion) -> list[Frame]:
     """As `WireProtocol.promoted`."""
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    choice = one.event.said.finishes[0].choice
+    choice = one.event.content.finishes[0].choice
     number = one.event.frame.number
     out: list[Frame] = []
     for at, (identity, leaked) in enumerate(one.calls):

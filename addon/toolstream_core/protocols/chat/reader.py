@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -42,11 +42,11 @@ def quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b'"finish_reason":null') == count or len(_FINISH_NULL.findall(raw)) == count
 
 
-def read(frame: Frame) -> Said:
+def read(frame: Frame) -> EventContent:
     """What a frame says, as `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
-        return Said(end=True) if frame.data is not None and frame.data.strip() == _DONE else _unread(frame)
+        return EventContent(end=True) if frame.data is not None and frame.data.strip() == _DONE else _unread(frame)
     fragments: list[Fragment] = []
     finishes: tuple[Finish, ...] = ()
     text = thought = ""
@@ -63,7 +63,9 @@ def read(frame: Frame) -> Said:
         if isinstance(delta, dict):
             text += _content(delta, "content")
             thought += _content(delta, "reasoning_content", "reasoning")
-    return Said(tuple(fragments), finishes, text, _model(payload), error_text(payload, frame.name), thought=thought)
+    return EventContent(
+        tuple(fragments), finishes, text, _model(payload), error_text(payload, frame.name), thought=thought
+    )
 
 
 def _content(delta: dict[str, Json], *keys: str) -> str:
@@ -71,8 +73,8 @@ def _content(delta: dict[str, Json], *keys: str) -> str:
     return next((said for key in keys if isinstance(said := delta.get(key), str)), "")
 
 
-def _unread(frame: Frame) -> Said:
-    return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
+def _unread(frame: Frame) -> EventContent:
+    return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
 
 
 def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase) -> bool:
@@ -83,31 +85,31 @@ def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase)
     if not isinstance(message, dict):
         return False
     entries = json_access.items(message["tool_calls"]) if "tool_calls" in message else []
-    as_wanted = bool(entries) and isinstance(message["tool_calls"], list)
+    well_formed = bool(entries) and isinstance(message["tool_calls"], list)
     if not entries:
         legacy = message.get("function_call")
         if not isinstance(legacy, dict):
             return False
         entries = [{"function": legacy}]
-    fragments.extend(_fragment(entry, number, phase, as_wanted=as_wanted) for entry in entries)
+    fragments.extend(_fragment(entry, number, phase, well_formed=well_formed) for entry in entries)
     return True
 
 
-def _fragment(entry: Json, number: int, phase: Phase, *, as_wanted: bool) -> Fragment:
+def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> Fragment:
     if not isinstance(entry, dict):
-        return Fragment(number, phase=phase, as_wanted=False)
+        return Fragment(number, phase=phase, well_formed=False)
     function = entry.get("function")
     if not isinstance(function, dict):
         function = entry if "name" in entry or "arguments" in entry else {}
-        as_wanted = False
+        well_formed = False
     said = function.get("arguments", ABSENT)
     if not isinstance(said, str):
         other = function.get("parameters", ABSENT) if said is ABSENT else ABSENT
         said, was_text = json_access.argument_piece(said if other is ABSENT else other)
-        as_wanted = as_wanted and was_text and other is ABSENT
+        well_formed = well_formed and was_text and other is ABSENT
     index = entry.get("index", ABSENT)
     if type(index) is not int and index is not ABSENT and index is not None:
-        index, as_wanted = json_access.integer(index), False
+        index, well_formed = json_access.integer(index), False
     return Fragment(
         number,
         index,
@@ -118,7 +120,7 @@ def _fragment(entry: Json, number: int, phase: Phase, *, as_wanted: bool) -> Fra
         json_access.text(entry.get("type", ABSENT)),
         phase,
         Kind.FUNCTION,
-        as_wanted,
+        well_formed,
     )
 
 
@@ -132,7 +134,7 @@ def _model(payload: Json) -> str | None:
     return model if model and isinstance(model, str) else None
 
 
-def answer(payload: Json) -> Said:
+def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
@@ -146,7 +148,9 @@ def answer(payload: Json) -> Said:
             finishes.append(Finish(number, reason))
         if (text := json_access.get(choice, "message", "content")) and isinstance(text, str):
             texts.append(text)
-    return Said(tuple(fragments), tuple(finishes), "".join(texts), _model(payload), error_text(payload, ""), end=True)
+    return EventContent(
+        tuple(fragments), tuple(finishes), "".join(texts), _model(payload), error_text(payload, ""), end=True
+    )
 
 
 def recognise(name: str, payload: Json) -> bool:

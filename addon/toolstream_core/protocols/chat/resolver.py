@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.calls.open_call import OpenCall, known
-from toolstream_core.calls.resolver import Calls, Heard, same_arguments
+from toolstream_core.calls.open_call import OpenCall, nonblank
+from toolstream_core.calls.resolver import Calls, ResolvedFragment, same_arguments
 from toolstream_core.model import Call, Fragment, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import Said
+    from toolstream_core.model import EventContent
 
 # `index`, `id` and `name` are each wrong for some provider, so they are weighed together, per choice:
 #
@@ -77,12 +77,12 @@ class ChatCalls(Calls):
         self._waiting: dict[int, list[OpenCall]] = {}
         """By choice, the calls that a finish found while one of them was half."""
 
-    def hear(self, said: Said, event: int) -> list[Heard]:
-        """As `Calls.hear`; nothing behind `[DONE]` is a part of any call."""
+    def resolve(self, said: EventContent, event: int) -> list[ResolvedFragment]:
+        """As `Calls.resolve`; nothing behind `[DONE]` is a part of any call."""
         if self._ended:
             return []
         self._ended = said.end
-        return super().hear(said, event)
+        return super().resolve(said, event)
 
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
         """As `Calls.take`, with a short way for nearly every fragment: bare arguments for the only call of an index."""
@@ -146,7 +146,7 @@ class ChatCalls(Calls):
 
     def _remember(self, state: _Choice, fragment: Fragment, call: OpenCall) -> None:
         state.last = call
-        if fragment.id and not self.overflowed and (key := known(fragment.id)):
+        if fragment.id and not self.overflowed and (key := nonblank(fragment.id)):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
             state.told_again.add(id(call))
@@ -166,14 +166,14 @@ class ChatCalls(Calls):
         if not is_object(said):
             return not call.arguments.whole
         before = call.arguments
-        return before.amid and not before.restarted_by(said) and not said.startswith(before.text())
+        return before.inside_value and not before.restarted_by(said) and not said.startswith(before.text())
 
     def _by_index(self, state: _Choice, fragment: Fragment, index: int) -> OpenCall | None:
         here = state.by_index.get(index)
         if here is None:
             return _index_churned(state, fragment) or _index_came(state, fragment, index)
         newest = here[-1]
-        key = known(fragment.id)
+        key = nonblank(fragment.id)
         if not key:
             if _announces_next(newest, fragment):
                 return None
@@ -185,7 +185,7 @@ class ChatCalls(Calls):
         return newest if not newest.id or _id_churned(newest, fragment) else None
 
     def _by_id(self, state: _Choice, fragment: Fragment) -> OpenCall | None:
-        key, name, last = known(fragment.id), known(fragment.name), state.last
+        key, name, last = nonblank(fragment.id), nonblank(fragment.name), state.last
         if key and (owner := state.by_id.get(key)) is not None:
             return None if _names_another(owner, fragment) else owner
         if last is None:
@@ -216,7 +216,7 @@ class OllamaCalls(ChatCalls):
             call.over = True
         return call
 
-    hear = Calls.hear
+    resolve = Calls.resolve
     """Clients read every line, whatever an earlier one said."""
 
 
@@ -230,14 +230,14 @@ def _several_open(calls: list[OpenCall]) -> bool:
 
 def _announces_next(newest: OpenCall, fragment: Fragment) -> bool:
     """An id-less entry on a known index that can only be the next call."""
-    if not known(fragment.name) or not newest.arguments.whole:
+    if not nonblank(fragment.name) or not newest.arguments.whole:
         return False
     return _fresh(fragment) or _names_another(newest, fragment)
 
 
 def _says_another(call: OpenCall, fragment: Fragment) -> bool:
     """Whether an entry of one whole message is another call than an earlier entry of the same id."""
-    name, said = known(fragment.name), fragment.arguments
+    name, said = nonblank(fragment.name), fragment.arguments
     if not call.arguments.whole or not isinstance(said, str):
         return False
     return name not in {"", call.name} or not same_arguments(call.arguments.reading()[0], said)
@@ -245,13 +245,13 @@ def _says_another(call: OpenCall, fragment: Fragment) -> bool:
 
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
     """A name that is neither the call's nor a longer form of it, after whole arguments."""
-    name = known(fragment.name)
+    name = nonblank(fragment.name)
     return bool(name and call.name) and call.arguments.whole and not name.startswith(call.name)
 
 
 def _id_churned(newest: OpenCall, fragment: Fragment) -> bool:
     """Another id on a known index that still means the newest call there."""
-    name = known(fragment.name)
+    name = nonblank(fragment.name)
     if newest.arguments.whole:
         return not name and not _fresh(fragment)
     if not name:
@@ -261,15 +261,15 @@ def _id_churned(newest: OpenCall, fragment: Fragment) -> bool:
 
 def _index_churned(state: _Choice, fragment: Fragment) -> OpenCall | None:
     """An id seen under another index, without a name, while its call is unfinished: only the index moved."""
-    owner = state.by_id.get(known(fragment.id))
-    if owner is None or known(fragment.name) or owner.arguments.whole:
+    owner = state.by_id.get(nonblank(fragment.id))
+    if owner is None or nonblank(fragment.name) or owner.arguments.whole:
         return None
     return owner
 
 
 def _index_came(state: _Choice, fragment: Fragment, index: int) -> OpenCall | None:
     """The call that opened without an index, where a continuation has one."""
-    if known(fragment.id) or known(fragment.name) or fragment.phase is not Phase.MORE:
+    if nonblank(fragment.id) or nonblank(fragment.name) or fragment.phase is not Phase.MORE:
         return None
     here = state.all[index] if 0 <= index < len(state.all) else None
     call = here if here is not None and not isinstance(here.index, int) else state.last
@@ -283,10 +283,10 @@ def _told_again(state: _Choice, fragment: Fragment, event: int) -> OpenCall | No
     """The streamed call that an entry of `message.tool_calls` repeats."""
     if state.told_at != event:
         state.told_at, state.told_again = event, set()
-    owner = state.by_id.get(known(fragment.id))
+    owner = state.by_id.get(nonblank(fragment.id))
     if owner is not None and not (id(owner) in state.told_again and _says_another(owner, fragment)):
         return owner
-    key, name = known(fragment.id), known(fragment.name)
+    key, name = nonblank(fragment.id), nonblank(fragment.name)
     if not (key or name) and isinstance(fragment.index, int) and fragment.index in state.by_index:
         return state.by_index[fragment.index][-1]
     for call in state.all:

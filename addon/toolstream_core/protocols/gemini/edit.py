@@ -11,7 +11,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Fragment, Json
 
 type Payload = dict[str, Any]
@@ -50,7 +50,7 @@ class Piece(NamedTuple):
         return {**self.part, self.key: said}
 
 
-def pieces(payload: Json, heard: Sequence[Heard]) -> list[Piece]:
+def pieces(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Piece]:
     """The event's parts that are calls; none where they are not those that were heard."""
     found: list[tuple[Place, str, Payload]] = []
     for at, candidate in enumerate(json_access.items(json_access.get(_inner(payload), "candidates"))):
@@ -59,11 +59,11 @@ def pieces(payload: Json, heard: Sequence[Heard]) -> list[Piece]:
             if key is not None and isinstance(part[key], dict):
                 found.append(((at, within), key, part))
     counts = [_fragments(part[key]) for _, key, part in found]
-    if sum(counts) != len(heard):
+    if sum(counts) != len(resolved):
         return []
     made, first = [], 0
     for (place, key, part), count in zip(found, counts, strict=True):
-        made.append(Piece(place, key, part, heard[first].call, heard[first].fragment))
+        made.append(Piece(place, key, part, resolved[first].call, resolved[first].fragment))
         first += count
     return made
 

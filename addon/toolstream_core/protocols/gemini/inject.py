@@ -9,22 +9,22 @@ from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.protocols.gemini.edit import Payload, Piece, candidate_parts, edited, pieces, split
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.inject import sse
-from toolstream_core.stages.inject.injector import Pick, Plant
+from toolstream_core.stages.inject.injector import Injector, Pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.wire.frame import Frame
 
 type Change = Callable[[Context, Piece], Payload | None]
 """What a part's call becomes; `None` leaves it as it is."""
 
 
-class PartPlant(Plant):
+class PartInjector(Injector):
     """Changes the calls that are picked, each in its part."""
 
     def __init__(self, context: Context, pick: Pick, change: Change) -> None:
@@ -32,10 +32,10 @@ class PartPlant(Plant):
         super().__init__(context, pick)
         self._change = change
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         edits: dict[tuple[int, int], tuple[Payload, ...]] = {}
-        for piece in pieces(event.frame.json, heard):
+        for piece in pieces(event.frame.json, resolved):
             said = self._change(self._context, piece) if self._pick.call(piece.call) else None
             if said is not None:
                 edits[piece.place] = (piece.with_said(said),)
@@ -45,13 +45,13 @@ class PartPlant(Plant):
         return [self._context.writer.rewrite(event.frame, edited(event.frame.json, edits))]
 
 
-class DoubledCall(Plant):
+class DoubledCall(Injector):
     """Each call comes twice under one id."""
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         edits: dict[tuple[int, int], tuple[Payload, ...]] = {}
-        for piece in pieces(event.frame.json, heard):
+        for piece in pieces(event.frame.json, resolved):
             if piece.partial or says_nothing(piece.fragment.arguments) or not self._pick.call(piece.call):
                 continue
             part = piece.with_said({"id": f"call_{piece.call.position}", **piece.said})
@@ -62,13 +62,13 @@ class DoubledCall(Plant):
         return [self._context.writer.rewrite(event.frame, edited(event.frame.json, edits))]
 
 
-class PlaceholderArguments(Plant):
+class PlaceholderArguments(Injector):
     """A part names the call, and one without a name brings the arguments, in an event of its own."""
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload, frame, writer = event.frame.json, event.frame, self._context.writer
-        found = {one.place[1]: one for one in pieces(payload, heard) if self._pick.call(one.call)}
+        found = {one.place[1]: one for one in pieces(payload, resolved) if self._pick.call(one.call)}
         groups: list[list[Json]] = [[]]
         for at, part in enumerate(candidate_parts(payload)):
             piece = found.get(at)
@@ -84,17 +84,17 @@ class PlaceholderArguments(Plant):
         return [writer.rewrite(frame, said[0]), *(writer.make(one, frame.number, frame.name) for one in said[1:])]
 
 
-class InBandError(Plant):
+class InBandError(Injector):
     """The answer is given up where it calls a tool."""
 
     each = True
     _over = False
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         if self._over:
             return [event.frame] if event.frame.data is None else []
-        if not any(self._pick.call(piece.call) for piece in pieces(event.frame.json, heard)):
+        if not any(self._pick.call(piece.call) for piece in pieces(event.frame.json, resolved)):
             return [event.frame]
         self._over = True
         self._pick.acted()
@@ -130,18 +130,18 @@ def _reused_id(context: Context, piece: Piece) -> Payload | None:
     return {**piece.said, "id": earlier} if earlier and piece.said.get("name") else None
 
 
-def _planter(change: Change) -> Planter:
-    return lambda context, pick: PartPlant(context, pick, change)
+def _maker(change: Change) -> InjectorMaker:
+    return lambda context, pick: PartInjector(context, pick, change)
 
 
-INJECTORS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, InjectorMaker]] = {
     "placeholder-arguments": PlaceholderArguments,
     "doubled-call": DoubledCall,
-    "double-encoded-arguments": _planter(_text_arguments),
-    "decorated-name": _planter(_decorated),
-    "missing-name": _planter(_nameless),
-    "odd-id": _planter(_odd_id),
-    "reused-id": _planter(_reused_id),
+    "double-encoded-arguments": _maker(_text_arguments),
+    "decorated-name": _maker(_decorated),
+    "missing-name": _maker(_nameless),
+    "odd-id": _maker(_odd_id),
+    "reused-id": _maker(_reused_id),
     "in-band-error": InBandError,
     **sse.INJECTORS,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -43,19 +43,19 @@ def quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b'"candidates"') == frames
 
 
-def read(frame: Frame) -> Said:
+def read(frame: Frame) -> EventContent:
     """What a frame says, as `WireProtocol.read`."""
     payload = frame.json
     if frame.name == "error" and not isinstance(payload, dict | list):
-        return Said(error=unread_error(frame))
+        return EventContent(error=unread_error(frame))
     return _said(payload, frame.name)
 
 
-def _said(payload: Json, event: str) -> Said:
+def _said(payload: Json, event: str) -> EventContent:
     if isinstance(payload, list) and len(payload) == 1:
         payload = payload[0]
     if not isinstance(payload, dict):
-        return SILENCE
+        return NOTHING
     payload = payload.get("response", payload) if "candidates" not in payload else payload
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
@@ -71,7 +71,7 @@ def _said(payload: Json, event: str) -> Said:
         if reason:
             finishes.append(Finish(number, reason))
     model = json_access.get(payload, "modelVersion")
-    return Said(
+    return EventContent(
         tuple(fragments),
         tuple(finishes),
         "".join(texts),
@@ -111,10 +111,10 @@ def _part(part: Json, number: int) -> Iterator[Fragment]:
             yield fragment._replace(name=ABSENT, id=ABSENT)
         return
     said, was_text = json_access.argument_text(call.get("args", ABSENT))
-    yield fragment._replace(arguments=said, as_wanted=not (was_text and said))
+    yield fragment._replace(arguments=said, well_formed=not (was_text and said))
 
 
-def answer(payload: Json) -> Said:
+def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
     return _said(payload, "")._replace(end=True)
 

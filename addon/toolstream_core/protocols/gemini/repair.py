@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls import known
+from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_object, says_nothing
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
@@ -21,14 +21,14 @@ from toolstream_core.defects.identity import (
 from toolstream_core.protocols.gemini.edit import Payload, Piece, Place, edited, pieces
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
-from toolstream_core.stages.repair.repairer import Mender
-from toolstream_core.stages.repair.sse import SseMender
+from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.sse import SseRepairer
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -57,11 +57,11 @@ MAX_TWINS = 16
 type Edits = dict[Place, tuple[Payload, ...]]
 
 
-class GeminiMender(Mender):
+class GeminiRepairer(Repairer):
     """Judges and mends one Gemini stream."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self._held: Frame | None = None
         """An event whose last call has no arguments."""
@@ -80,13 +80,13 @@ class GeminiMender(Mender):
         """As `Stage.holding`."""
         return self._held is not None
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         frame, number = event.frame, event.frame.number
         if frame.data is None:
             return self._queued(frame)
         self._failed(event)
-        found = pieces(frame.json, heard)
+        found = pieces(frame.json, resolved)
         edits: Edits = {}
         for piece in found:
             self._identity(piece, number)
@@ -95,7 +95,7 @@ class GeminiMender(Mender):
             self._again(piece, edits, number)
         blank = self._joined(found, edits, number)
         out = self._let_go()
-        self._blank = {} if event.said.finishes else blank
+        self._blank = {} if event.content.finishes else blank
         if self._blank and self.on(PLACEHOLDER_ARGUMENTS):
             self._held, self._edits = frame, edits
             return out
@@ -135,34 +135,34 @@ class GeminiMender(Mender):
         return [*self._let_go(), frame]
 
     def _failed(self, event: Event) -> None:
-        said, number = event.said, event.frame.number
+        said, number = event.content, event.frame.number
         if said.error:
-            self.tell(IN_BAND_ERROR, number, f"the provider reports an error: {said.error}")
+            self.report(IN_BAND_ERROR, number, f"the provider reports an error: {said.error}")
             return
         for finish in said.finishes:
             if finish.reason in FAILED:
-                self.tell(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
+                self.report(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
 
     def _identity(self, piece: Piece, number: int) -> None:
-        call, identity = piece.call, known(piece.fragment.id)
+        call, identity = piece.call, nonblank(piece.fragment.id)
         if not call.name:
-            self.tell(MISSING_NAME, number, "the call has no name", call)
+            self.report(MISSING_NAME, number, "the call has no name", call)
         if not identity:
             return
         if self._earlier is None:
             self._earlier = earlier_ids(self._context.exchange.request)
         if identity in self._earlier:
-            self.tell(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
+            self.report(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
         if not _USUAL_ID.fullmatch(identity):
             message = f"the id has {len(identity)} characters, or some that other APIs refuse"
-            self.tell(ODD_ID, number, message, call)
+            self.report(ODD_ID, number, message, call)
 
     def _name(self, piece: Piece, edits: Edits, number: int) -> None:
         """The name of the tool that is offered, in place of one with something around it."""
-        name = known(piece.fragment.name)
+        name = nonblank(piece.fragment.name)
         plain = plain_name(name, self._context.schemas)
         message = f"the name is {name!r}, the tool is {plain}"
-        if plain != name and self.tell(DECORATED_NAME, number, message, piece.call):
+        if plain != name and self.report(DECORATED_NAME, number, message, piece.call):
             _edit(edits, piece, name=plain)
 
     def _arguments(self, piece: Piece, edits: Edits, number: int) -> None:
@@ -170,21 +170,21 @@ class GeminiMender(Mender):
         said = piece.said.get("args")
         text = said if isinstance(said, str) else ""
         message = "the arguments are JSON text where an object belongs"
-        if is_object(text) and self.tell(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call):
+        if is_object(text) and self.report(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call):
             _edit(edits, piece, args=numbers.loads(text))
 
     def _again(self, piece: Piece, edits: Edits, number: int) -> None:
         """A call under the id of an earlier one: that call again, or another, which gets an id of its own."""
-        identity, said = known(piece.fragment.id), piece.fragment.arguments
-        name = known(piece.fragment.name)
+        identity, said = nonblank(piece.fragment.id), piece.fragment.arguments
+        name = nonblank(piece.fragment.name)
         if not identity or not name or piece.partial or not isinstance(said, str) or says_nothing(said):
             return
         before = self._said.setdefault((piece.fragment.choice, identity), [])
         if any(one[0] == name and same_arguments(one[1], said) for one in before):
-            if self.tell(DOUBLED_CALL, number, "the call was said before", piece.call):
+            if self.report(DOUBLED_CALL, number, "the call was said before", piece.call):
                 edits[piece.place] = ()
             return
-        if before and self.tell(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
+        if before and self.report(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
             _edit(edits, piece, id=self._context.ids.make("call_"))
         if len(before) < MAX_TWINS:
             before.append((name, said))
@@ -195,7 +195,7 @@ class GeminiMender(Mender):
         last = {piece.fragment.choice: id(piece.call) for piece in found}
         for piece in found:
             key = id(piece.call)
-            if known(piece.fragment.name):
+            if nonblank(piece.fragment.name):
                 if _may_be_blank(piece) and not self._context.takes_none(piece.call.name):
                     here[key] = _as_edited(piece, edits)
                 continue
@@ -204,8 +204,8 @@ class GeminiMender(Mender):
             if changed is None or piece.partial or says_nothing(piece.fragment.arguments):
                 continue
             message = "a part names the call without arguments, and a nameless one brings them"
-            mend = self.tell(PLACEHOLDER_ARGUMENTS, number, message, piece.call)
-            if mend and (opener or self._held is not None):
+            repair = self.report(PLACEHOLDER_ARGUMENTS, number, message, piece.call)
+            if repair and (opener or self._held is not None):
                 where[changed.place] = (_merged(changed, _as_edited(piece, edits)),)
                 edits[piece.place] = ()
                 fragment = changed.fragment._replace(arguments=piece.fragment.arguments)
@@ -236,4 +236,4 @@ def _merged(opener: Piece, piece: Piece) -> Payload:
     return {**opener.with_said(said), **rest}
 
 
-REPAIRS: Final[tuple[type[Mender], ...]] = (SseMender, GeminiMender)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, GeminiRepairer)

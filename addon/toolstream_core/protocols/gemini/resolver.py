@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import says_nothing
-from toolstream_core.calls.open_call import OpenCall, known
+from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import Call, Fragment, Phase
 from toolstream_core.wire import numbers
@@ -16,7 +16,7 @@ from toolstream_core.wire import numbers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import Said
+    from toolstream_core.model import EventContent
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _MAX_LIST = 100_000
@@ -34,7 +34,7 @@ class GeminiCalls(Calls):
         self._partial: dict[int, Any] = {}
         self._last: dict[int, OpenCall] = {}
 
-    def conclude(self, said: Said) -> None:
+    def conclude(self, said: EventContent) -> None:
         """A part says itself whether it is whole; a finish says nothing of it."""
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
@@ -46,7 +46,7 @@ class GeminiCalls(Calls):
         return call
 
     def _goes_on(self, last: OpenCall, fragment: Fragment) -> bool:
-        name = known(fragment.name)
+        name = nonblank(fragment.name)
         if name:
             return name == last.name and not last.closed
         return not last.closed or says_nothing(fragment.arguments) or self._blank(last)

@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.calls import known
+from toolstream_core.calls import nonblank
 from toolstream_core.protocols.gemini.edit import (
     KEYS,
     Payload,
@@ -25,7 +25,7 @@ from toolstream_core.stages.stage import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 class OneCallPerEvent(Stage):
     """Several calls of one event come in an event each; what finishes the answer stays with the last."""
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         frame, writer = event.frame, self._context.writer
         groups = _groups(candidate_parts(frame.json))
-        if len(groups) == 1 or len(pieces(frame.json, heard)) != len(groups) or frame.trailing:
+        if len(groups) == 1 or len(pieces(frame.json, resolved)) != len(groups) or frame.trailing:
             return [frame]
         first, *rest = split(frame.json, groups)
         return [writer.rewrite(frame, first), *(writer.make(one, frame.number, frame.name) for one in rest)]
@@ -92,15 +92,15 @@ class WholeCalls(Stage):
         """As `Stage.holding`."""
         return bool(self._frames)
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         self._frames.append(event.frame)
         self._edits.append({})
-        for piece in pieces(event.frame.json, heard) if event.frame.data is not None else ():
+        for piece in pieces(event.frame.json, resolved) if event.frame.data is not None else ():
             self._take(piece)
-        for finish in event.said.finishes:
+        for finish in event.content.finishes:
             self._leave_out(finish.choice)
-        if event.said.error:
+        if event.content.error:
             self._leave_out()
         if self._open:
             return ()
@@ -120,7 +120,7 @@ class WholeCalls(Stage):
     def _take(self, piece: Piece) -> None:
         opened, at = self._open.get(id(piece.call)), len(self._frames) - 1
         if opened is None:
-            if not piece.partial or not known(piece.fragment.name):
+            if not piece.partial or not nonblank(piece.fragment.name):
                 return
             opened = self._open[id(piece.call)] = _Open(at, piece)
         else:

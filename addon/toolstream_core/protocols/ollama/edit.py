@@ -9,7 +9,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Fragment, Json
 
 type Payload = dict[str, Any]
@@ -32,12 +32,12 @@ class Entry(NamedTuple):
         return {**self.entry, "function": {**self.entry["function"], **said}}
 
 
-def entries(payload: Json, heard: Sequence[Heard]) -> list[Entry]:
+def entries(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Entry]:
     """The calls of a line; none where they are not those that were heard, or one of them is no object."""
     found = json_access.items(json_access.get(payload, "message", "tool_calls"))
-    if len(found) != len(heard) or not all(isinstance(json_access.get(one, "function"), dict) for one in found):
+    if len(found) != len(resolved) or not all(isinstance(json_access.get(one, "function"), dict) for one in found):
         return []
-    return [Entry(entry, one.call, one.fragment) for entry, one in zip(found, heard, strict=True)]
+    return [Entry(entry, one.call, one.fragment) for entry, one in zip(found, resolved, strict=True)]
 
 
 def with_calls(payload: Json, calls: Sequence[Payload]) -> Payload:

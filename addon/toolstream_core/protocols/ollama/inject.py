@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, with_calls
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.stages.inject.injector import Pick, Plant
+from toolstream_core.stages.inject.injector import Injector, Pick
 from toolstream_core.stages.inject.sse import UnterminatedEvent
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.wire.frame import Frame
 
 type Change = Callable[[Context, Entry], Payload | None]
 """What a call becomes; `None` leaves it as it is."""
 
 
-class CallPlant(Plant):
+class CallInjector(Injector):
     """Changes the calls that are picked."""
 
     def __init__(self, context: Context, pick: Pick, change: Change) -> None:
@@ -32,11 +32,11 @@ class CallPlant(Plant):
         super().__init__(context, pick)
         self._change = change
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload = event.frame.json
         calls, acted = [], False
-        for one in entries(payload, heard):
+        for one in entries(payload, resolved):
             made = self._change(self._context, one) if self._pick.call(one.call) else None
             calls.append(one.entry if made is None else made)
             if made is not None:
@@ -45,18 +45,18 @@ class CallPlant(Plant):
         return [self._context.writer.rewrite(event.frame, with_calls(payload, calls)) if acted else event.frame]
 
 
-class CallsInDone(Plant):
+class CallsInDone(Injector):
     """Calls come in the line that says done."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
+        """As `Injector`."""
         super().__init__(context, pick)
         self._calls: list[Payload] = []
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload, frame = event.frame.json, event.frame
-        mine = [one.entry for one in entries(payload, heard)]
+        mine = [one.entry for one in entries(payload, resolved)]
         if json_access.get(payload, "done") is not True:
             if not mine or not self._pick.stream():
                 return [frame]
@@ -69,17 +69,17 @@ class CallsInDone(Plant):
         return [self._context.writer.rewrite(frame, with_calls(payload, calls))]
 
 
-class InBandError(Plant):
+class InBandError(Injector):
     """An error line comes instead of the first call, and nothing after it."""
 
     each = True
     _over = False
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         if self._over:
             return []
-        if not any(self._pick.call(one.call) for one in entries(event.frame.json, heard)):
+        if not any(self._pick.call(one.call) for one in entries(event.frame.json, resolved)):
             return [event.frame]
         self._over = True
         self._pick.acted()
@@ -112,16 +112,16 @@ def _reused_id(context: Context, one: Entry) -> Payload | None:
     return {**one.entry, "id": earlier} if earlier else None
 
 
-def _planter(change: Change) -> Planter:
-    return lambda context, pick: CallPlant(context, pick, change)
+def _maker(change: Change) -> InjectorMaker:
+    return lambda context, pick: CallInjector(context, pick, change)
 
 
-INJECTORS: Final[dict[str, Planter]] = {
-    "decorated-name": _planter(_decorated),
-    "double-encoded-arguments": _planter(_text_arguments),
-    "missing-name": _planter(_nameless),
-    "odd-id": _planter(_odd_id),
-    "reused-id": _planter(_reused_id),
+INJECTORS: Final[dict[str, InjectorMaker]] = {
+    "decorated-name": _maker(_decorated),
+    "double-encoded-arguments": _maker(_text_arguments),
+    "missing-name": _maker(_nameless),
+    "odd-id": _maker(_odd_id),
+    "reused-id": _maker(_reused_id),
     "in-band-error": InBandError,
     "calls-in-done": CallsInDone,
     "unterminated-event": UnterminatedEvent,

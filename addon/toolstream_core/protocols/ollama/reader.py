@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Phase, Said
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
 from toolstream_core.protocols.in_band_errors import error_text
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -25,24 +25,24 @@ def quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b'"done":false') == frames
 
 
-def read(frame: Frame) -> Said:
+def read(frame: Frame) -> EventContent:
     """What a frame says, as `WireProtocol.read`."""
     return _said(frame.json, Phase.MORE)
 
 
-def answer(payload: Json) -> Said:
+def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
     return _said(payload, Phase.WHOLE)
 
 
-def _said(payload: Json, phase: Phase) -> Said:
+def _said(payload: Json, phase: Phase) -> EventContent:
     if not isinstance(payload, dict):
-        return SILENCE
+        return NOTHING
     done = payload.get("done") is True
     reason = payload.get("done_reason")
     text = json_access.get(payload, "message", "content")
     model = payload.get("model")
-    return Said(
+    return EventContent(
         tuple(
             _fragment(entry, phase) for entry in json_access.items(json_access.get(payload, "message", "tool_calls"))
         ),
@@ -67,7 +67,7 @@ def _fragment(entry: Json, phase: Phase) -> Fragment:
         said,
         json_access.text(json_access.get(entry, "type")),
         phase,
-        as_wanted=not (was_text and said),
+        well_formed=not (was_text and said),
     )
 
 

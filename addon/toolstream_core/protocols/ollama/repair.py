@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls import known
+from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
@@ -14,7 +14,7 @@ from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_I
 from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, out_of_done, with_calls
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
-from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
@@ -22,18 +22,18 @@ from toolstream_core.wire.sse import BOM
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Fragment
     from toolstream_core.stages.context import Context
 
 _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
-class OllamaMender(Mender):
+class OllamaRepairer(Repairer):
     """Judges and mends one Ollama stream."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self._earlier: frozenset[str] | None = None
         self._last: tuple[Frame, list[Frame]] | None = None
@@ -44,14 +44,14 @@ class OllamaMender(Mender):
         """As `Stage.holding`."""
         return self._last is not None
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         frame, number = event.frame, event.frame.number
-        if event.said.error:
-            self.tell(IN_BAND_ERROR, number, f"the provider reports an error: {event.said.error}")
-        for fragment, call in heard:
+        if event.content.error:
+            self.report(IN_BAND_ERROR, number, f"the provider reports an error: {event.content.error}")
+        for fragment, call in resolved:
             self._identity(fragment, call, number)
-        out = self._said(frame, entries(frame.json, heard))
+        out = self._said(frame, entries(frame.json, resolved))
         before = self.release()
         if frame.trailing and frame.data is not None:
             self._last = (frame, out)
@@ -68,7 +68,7 @@ class OllamaMender(Mender):
         if not clean:
             return [frame]
         message = "the last line lacks its line feed"
-        if isinstance(frame.json, dict) and self.tell(UNTERMINATED_EVENT, frame.number, message):
+        if isinstance(frame.json, dict) and self.report(UNTERMINATED_EVENT, frame.number, message):
             out = [*out[:-1], Frame(out[-1].raw + b"\n", frame.number, out[-1].data)]
         self._changed(frame, out)
         return out
@@ -83,43 +83,43 @@ class OllamaMender(Mender):
             self.audit(frame.number, [frame], out)
 
     def _identity(self, fragment: Fragment, call: OpenCall, number: int) -> None:
-        identity = known(fragment.id)
+        identity = nonblank(fragment.id)
         if not call.name:
-            self.tell(MISSING_NAME, number, "the call has no name", call)
+            self.report(MISSING_NAME, number, "the call has no name", call)
         if not identity:
             return
         if self._earlier is None:
             self._earlier = earlier_ids(self._context.exchange.request)
         if identity in self._earlier:
-            self.tell(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
+            self.report(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
         if not _USUAL_ID.fullmatch(identity):
             message = f"the id has {len(identity)} characters, or some that other APIs refuse"
-            self.tell(ODD_ID, number, message, call)
+            self.report(ODD_ID, number, message, call)
 
     def _said(self, frame: Frame, found: list[Entry]) -> list[Frame]:
         """The line with its calls as they have to be: under the tools' names, and before the line that says done."""
-        calls = [self._mended(one, frame.number) for one in found]
+        calls = [self._repaired(one, frame.number) for one in found]
         changed = any(call is not one.entry for call, one in zip(calls, found, strict=True))
         payload, writer = frame.json, self._context.writer
         if found and json_access.get(payload, "done") is True:
             message = "the line that says done carries calls, and readers may stop at that first"
-            if self.tell(CALLS_IN_DONE, frame.number, message, found[0].call):
+            if self.report(CALLS_IN_DONE, frame.number, message, found[0].call):
                 ahead, rest = out_of_done(payload, calls)
                 return _marked(writer.make(ahead, frame.number), writer.rewrite(frame, rest))
         return [writer.rewrite(frame, with_calls(payload, calls)) if changed else frame]
 
-    def _mended(self, one: Entry, number: int) -> Payload:
+    def _repaired(self, one: Entry, number: int) -> Payload:
         """The call under the name of the tool that is offered, its arguments an object."""
         edits: Payload = {}
-        name = known(one.fragment.name)
+        name = nonblank(one.fragment.name)
         plain = plain_name(name, self._context.schemas)
         message = f"the name is {name!r}, the tool is {plain}"
-        if plain != name and self.tell(DECORATED_NAME, number, message, one.call):
+        if plain != name and self.report(DECORATED_NAME, number, message, one.call):
             edits["name"] = plain
         said = one.entry["function"].get("arguments")
         text = said if isinstance(said, str) else ""
         message = "the arguments are JSON text where an object belongs"
-        if is_object(text) and self.tell(DOUBLE_ENCODED_ARGUMENTS, number, message, one.call):
+        if is_object(text) and self.report(DOUBLE_ENCODED_ARGUMENTS, number, message, one.call):
             edits["arguments"] = numbers.loads(text)
         return one.with_function(**edits) if edits else one.entry
 
@@ -135,4 +135,4 @@ def _marked(first: Frame, second: Frame) -> list[Frame]:
     ]
 
 
-REPAIRS: Final[tuple[type[Mender], ...]] = (OllamaMender,)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (OllamaRepairer,)

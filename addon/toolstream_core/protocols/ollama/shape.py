@@ -10,7 +10,7 @@ from toolstream_core.stages.stage import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.wire.frame import Frame
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class OneCallPerEvent(Stage):
     """Several calls of one line come in a line each; whatever else the line says stays with the first."""
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload, frame, writer = event.frame.json, event.frame, self._context.writer
-        calls = [one.entry for one in entries(payload, heard)]
-        if len(calls) <= 1 or event.said.end or frame.trailing:
+        calls = [one.entry for one in entries(payload, resolved)]
+        if len(calls) <= 1 or event.content.end or frame.trailing:
             return [frame]
         more = (writer.make(calls_line(payload, [call]), frame.number) for call in calls[1:])
         return [writer.rewrite(frame, with_calls(payload, calls[:1])), *more]

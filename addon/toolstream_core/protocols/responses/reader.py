@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -43,33 +43,33 @@ def quiet(raw: bytes, frames: int) -> bool:
     return raw.count(b"response.") == raw.count(b"response.output_text.delta") + raw.count(b"response.reasoning")
 
 
-def read(frame: Frame) -> Said:
+def read(frame: Frame) -> EventContent:
     """What a frame says, as `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
-        return Said(error=unread_error(frame)) if frame.name == "error" else SILENCE
+        return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
     kind = payload.get("type", frame.name)
     if not isinstance(kind, str):
-        return SILENCE
+        return NOTHING
     if kind in _DELTAS:
-        return Said((_part(payload, "delta", _DELTAS[kind], Phase.MORE),))
+        return EventContent((_part(payload, "delta", _DELTAS[kind], Phase.MORE),))
     if kind in _DONES:
         key = "arguments" if "arguments" in payload else "input" if "input" in payload else "code"
-        return Said((_part(payload, key, _DONES[kind], Phase.ARGUMENTS),))
+        return EventContent((_part(payload, key, _DONES[kind], Phase.ARGUMENTS),))
     if kind in _ITEMS:
         fragment = _item(payload.get("item"), _place(payload), _ITEMS[kind])
-        return Said((fragment,)) if fragment else SILENCE
+        return EventContent((fragment,)) if fragment else NOTHING
     if kind == "response.output_text.delta":
         text = payload.get("delta")
-        return Said(text=text) if isinstance(text, str) else SILENCE
+        return EventContent(text=text) if isinstance(text, str) else NOTHING
     return _about_response(payload, kind)
 
 
-def _about_response(payload: dict[str, Json], kind: str) -> Said:
+def _about_response(payload: dict[str, Json], kind: str) -> EventContent:
     if kind not in _TERMINAL:
         model = json_access.get(payload, "response", "model")
         error = error_text(payload, kind)
-        return Said(model=model if isinstance(model, str) else None, error=error)
+        return EventContent(model=model if isinstance(model, str) else None, error=error)
     # Some proxies leave the envelope out (sap-ai-core-llm-proxy#35).
     said = answer(payload.get("response", payload))
     if said.finishes:
@@ -79,7 +79,7 @@ def _about_response(payload: dict[str, Json], kind: str) -> Said:
 
 def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:
     as_text = json_access.argument_piece if phase is Phase.MORE else json_access.argument_text
-    said, as_wanted = as_text(payload.get(key, ABSENT))
+    said, well_formed = as_text(payload.get(key, ABSENT))
     return Fragment(
         0,
         _place(payload),
@@ -90,7 +90,7 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
         ABSENT,
         phase,
         kind,
-        as_wanted,
+        well_formed,
     )
 
 
@@ -108,7 +108,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     if not isinstance(kind, str) or not kind.endswith("_call"):
         return None
     as_text = json_access.argument_piece if phase is Phase.OPEN else json_access.argument_text
-    said, as_wanted = as_text(_said_of(item))
+    said, well_formed = as_text(_said_of(item))
     return Fragment(
         0,
         index,
@@ -119,7 +119,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         kind,
         phase,
         _kind_of(kind, item),
-        as_wanted,
+        well_formed,
         phase is not Phase.OPEN and item.get("status") == "incomplete",
     )
 
@@ -143,7 +143,7 @@ def _kind_of(kind: str, item: dict[str, Json]) -> Kind:
     return Kind.CUSTOM if kind in _CLIENT_RUN and not hosted else Kind.SERVER
 
 
-def answer(payload: Json) -> Said:
+def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
@@ -156,7 +156,7 @@ def answer(payload: Json) -> Said:
     status, model = json_access.get(payload, "status"), json_access.get(payload, "model")
     reason = json_access.get(payload, "incomplete_details", "reason")
     finish = f"{status}: {reason}" if isinstance(reason, str) else status
-    return Said(
+    return EventContent(
         tuple(fragments),
         (Finish(0, finish),) if finish and isinstance(finish, str) else (),
         "".join(texts),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import is_object, meaning, unwrapped
-from toolstream_core.calls.open_call import OpenCall, known
+from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls, same_arguments
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase
 from toolstream_core.protocols.responses.open_items import StillOpen, Told
@@ -42,10 +42,10 @@ class ResponsesCalls(Calls):
         call = self._find(fragment, event) or self._open(fragment)
         if self.overflowed:
             return call
-        if (key := known(fragment.id)) and (key, id(call)) not in self._under:
+        if (key := nonblank(fragment.id)) and (key, id(call)) not in self._under:
             self._under.add((key, id(call)))
             self._by_call.setdefault(key, []).append(call)
-        if (key := known(fragment.item_id)) and not (fragment.phase is Phase.MORE and call.item_id):
+        if (key := nonblank(fragment.item_id)) and not (fragment.phase is Phase.MORE and call.item_id):
             self._by_item[key] = call
         if fragment.phase is Phase.WHOLE:
             self._told.add(call, event)
@@ -64,7 +64,7 @@ class ResponsesCalls(Calls):
         """
         if fragment.phase is Phase.OPEN and call.over:
             self._reopen(call)
-        if call.name and fragment.name and not known(fragment.name).startswith(call.name):
+        if call.name and fragment.name and not nonblank(fragment.name).startswith(call.name):
             fragment = fragment._replace(name=ABSENT)
         if call.start_input is not None and fragment.phase is Phase.MORE and fragment.arguments and not call.over:
             if not goes_on(call.start_input, fragment.arguments):
@@ -93,8 +93,8 @@ class ResponsesCalls(Calls):
             call.over = not call.cut
 
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
-        key = known(fragment.id)
-        by_item = self._by_item.get(known(fragment.item_id))
+        key = nonblank(fragment.id)
+        by_item = self._by_item.get(nonblank(fragment.item_id))
         if by_item is not None and key and by_item.id == key and fragment.phase is not Phase.OPEN:
             return None if _closes_another(by_item, fragment) else by_item
         if fragment.phase is Phase.OPEN and by_item is not None and not (by_item.id or by_item.name):
@@ -124,7 +124,7 @@ class ResponsesCalls(Calls):
 
     def _of_id_whole(self, sharing: list[OpenCall], fragment: Fragment, event: int) -> OpenCall | None:
         """The call that is said whole: one that the event has not said yet, or that it says once more."""
-        untold = list(islice(self._told.others(known(fragment.id), sharing, event), MAX_ALIKE))
+        untold = list(islice(self._told.others(nonblank(fragment.id), sharing, event), MAX_ALIKE))
         fitting = next((call for call in untold if not contradicts(call, fragment)), None)
         again = (call for call in islice(reversed(sharing), MAX_ALIKE) if _says_same(call, fragment))
         others = (call for call in untold if not (_says_other(call, fragment) and _elsewhere(call, fragment)))
@@ -142,7 +142,7 @@ class ResponsesCalls(Calls):
         return newest[0]
 
     def _told_again(self, fragment: Fragment, event: int) -> OpenCall | None:
-        by_item = self._by_item.get(known(fragment.item_id))
+        by_item = self._by_item.get(nonblank(fragment.item_id))
         if by_item is not None and not _other_call(by_item, fragment):
             return by_item
         untold = islice(self._told.others("", self._opened, event), MAX_ALIKE)
@@ -151,7 +151,7 @@ class ResponsesCalls(Calls):
 
 def _other_call(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment that fits by item id or index contradicts the call there: another call, whole by now."""
-    key = known(fragment.id)
+    key = nonblank(fragment.id)
     if not key or not call.id or key == call.id:
         return False
     if _names_another(call, fragment):
@@ -162,7 +162,7 @@ def _other_call(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
-    name = known(fragment.name)
+    name = nonblank(fragment.name)
     return bool(name and call.name) and name != call.name
 
 
@@ -234,7 +234,7 @@ def _says_other(call: OpenCall, fragment: Fragment) -> bool:
 
 def _closes_another(owner: OpenCall, fragment: Fragment) -> bool:
     """Whether an item that seemed to be a piece of a whole call turns out to say other arguments than that."""
-    item = known(fragment.item_id)
+    item = nonblank(fragment.item_id)
     return fragment.phase is Phase.CLOSE and item not in {"", owner.item_id} and _says_other(owner, fragment)
 
 
@@ -242,7 +242,7 @@ def _elsewhere(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment is of another item than the one that began the call, as far as ids and indexes say."""
     if isinstance(call.index, int) and isinstance(fragment.index, int) and call.index == fragment.index:
         return False
-    item = known(fragment.item_id)
+    item = nonblank(fragment.item_id)
     if item and call.item_id:
         return item != call.item_id
     return isinstance(call.index, int) and isinstance(fragment.index, int)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind
 from toolstream_core.stages.shape import sse
-from toolstream_core.stages.shape.small_fragments import Scattered
-from toolstream_core.stages.shape.whole_calls import Gathered
+from toolstream_core.stages.shape.small_fragments import SplitFragments
+from toolstream_core.stages.shape.whole_calls import MergedFragments
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
 from toolstream_core.stages.stage import Stage
 from toolstream_core.wire import json_access
@@ -15,8 +15,8 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Json, Said
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, EventContent, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -50,28 +50,30 @@ class Numbers:
         return frame if numbered is payload else context.writer.rewrite(frame, numbered)
 
 
-class WholeCalls(Gathered):
+class WholeCalls(MergedFragments):
     """Each call's arguments come in one delta; a call that was cut off does not come, in the whole response neither."""
 
     place = "output_index"
 
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
-        """As `Gathered.delta`."""
+        """As `MergedFragments.delta`."""
         del call
         return {key: value for key, value in payload.items() if key != "obfuscation"} | {"delta": text}
 
     def status(self, payload: Json) -> str:
-        """As `Gathered.status`."""
+        """As `MergedFragments.status`."""
         return _status(json_access.get(payload, "item"))
 
-    def without(self, payload: dict[str, Json], said: Said, heard: Sequence[Heard]) -> dict[str, Json]:
-        """As `Gathered.without`."""
+    def without(
+        self, payload: dict[str, Json], said: EventContent, resolved: Sequence[ResolvedFragment]
+    ) -> dict[str, Json]:
+        """As `MergedFragments.without`."""
         inside = payload.get("response", payload)
         output = json_access.items(json_access.get(inside, "output"))
-        calls = iter([one.call for one in heard])
+        calls = iter([one.call for one in resolved])
         over = turn_over(said)
         kept = [item for item in output if not _is_call(item) or self._stays(item, next(calls, None), over=over)]
-        if len(kept) == len(output) or len(heard) != sum(map(_is_call, output)):
+        if len(kept) == len(output) or len(resolved) != sum(map(_is_call, output)):
             return payload
         changed = {**inside, "output": kept}
         return {**payload, "response": changed} if "response" in payload else changed
@@ -98,25 +100,25 @@ class SelfContainedDeltas(WholeCalls):
     """Each call's arguments come in one delta, which also carries the call's id and name."""
 
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
-        """As `Gathered.delta`."""
+        """As `MergedFragments.delta`."""
         return super().delta(payload, text, call) | {"call_id": call.id, "name": call.name}
 
 
 class BareDeltas(Stage):
     """Argument deltas carry the item's id alone, neither call_id nor name."""
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload = event.frame.json
         if not isinstance(payload, dict) or payload.get("type") != _DELTA or not {"call_id", "name"} & payload.keys():
             return [event.frame]
         bare = {key: value for key, value in payload.items() if key not in {"call_id", "name"}}
-        if heard and "item_id" not in bare and heard[0].call.item_id:
-            bare["item_id"] = heard[0].call.item_id
+        if resolved and "item_id" not in bare and resolved[0].call.item_id:
+            bare["item_id"] = resolved[0].call.item_id
         return [self._context.writer.rewrite(event.frame, bare)]
 
 
-class TinyFragments(Scattered):
+class TinyFragments(SplitFragments):
     """Arguments come a few characters at a time."""
 
     def __init__(self, context: Context) -> None:
@@ -131,13 +133,13 @@ class TinyFragments(Scattered):
         return self._counting
 
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
-        """As `Scattered.delta`."""
+        """As `SplitFragments.delta`."""
         self._counting = self._counting or "sequence_number" in payload
         bare = {key: value for key, value in payload.items() if key != "obfuscation"}
         return self._numbers.of({**bare, "delta": text})
 
     def other(self, frame: Frame) -> Frame:
-        """As `Scattered.other`; events are counted on."""
+        """As `SplitFragments.other`; events are counted on."""
         return self._numbers.frame(frame, self._context)
 
 
@@ -156,10 +158,10 @@ class Sequential(Stage):
         """As `Stage.holding`."""
         return bool(self._waiting)
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        call = heard[0].call if len(heard) == 1 else None
-        if event.said.end or event.said.error or event.said.finishes:
+        call = resolved[0].call if len(resolved) == 1 else None
+        if event.content.end or event.content.error or event.content.finishes:
             return [*self.release(), self._numbered(event.frame)]
         if call is None:
             return [self._numbered(event.frame)]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Passed
+    from toolstream_core.model import SkippedRun
 
 
 class Pick(Protocol):
@@ -30,7 +30,7 @@ class Pick(Protocol):
         ...
 
 
-class Plant(Stage):
+class Injector(Stage):
     """Causes one defect in a healthy stream."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
@@ -39,7 +39,7 @@ class Plant(Stage):
         self._pick = pick
 
 
-class SteadyPlant(Plant):
+class StatelessInjector(Injector):
     """Does something to the fragments of calls."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool) -> None:
@@ -49,16 +49,16 @@ class SteadyPlant(Plant):
         self.acts = False
         """Whether it changed the event that it was given last."""
 
-    def minds(self, call: OpenCall) -> bool:
-        """As `Stage.minds`."""
-        return not (self._steady and call.arguments.amid)
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Stage.needs_every_event`."""
+        return not (self._steady and call.arguments.inside_value)
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
-        """As `Stage.went_by`."""
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        """As `Stage.on_skipped`."""
         del call
         if self.acts:
             self._pick.acted(passed.events)
 
 
-type Planter = Callable[[Context, Pick], Stage]
+type InjectorMaker = Callable[[Context, Pick], Stage]
 """What a row's plant is in the tables: makes the stage for one stream."""

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.stages.inject.injector import Pick, Plant
+from toolstream_core.stages.inject.injector import Injector, Pick
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.write import ArrayWriter, EventStreamWriter, SseWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
 
 
-class _BeforeCalls(Plant):
+class _BeforeCalls(Injector):
     """Puts a block before each event with a call."""
 
     block = b""
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        if not heard or not isinstance(self._context.writer, SseWriter) or not self._pick.stream():
+        if not resolved or not isinstance(self._context.writer, SseWriter) or not self._pick.stream():
             return [event.frame]
         self._pick.acted()
         data = self.block.rpartition(b"data:")[2].strip()
@@ -44,13 +44,13 @@ class EmptyData(_BeforeCalls):
     block = b"event: keepalive\ndata:\n\n"
 
 
-class UnterminatedEvent(Plant):
+class UnterminatedEvent(Injector):
     """The last event lacks what ends it: its blank line, or its line feed."""
 
     each = True
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
+        """As `Injector`."""
         super().__init__(context, pick)
         self._last: Frame | None = None
 
@@ -59,9 +59,9 @@ class UnterminatedEvent(Plant):
         """As `Stage.holding`."""
         return self._last is not None
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        del heard
+        del resolved
         if isinstance(self._context.writer, ArrayWriter | EventStreamWriter) or not self._pick.stream():
             return [event.frame]
         before = self.release()
@@ -83,7 +83,7 @@ class UnterminatedEvent(Plant):
         return [] if last is None else [last]
 
 
-INJECTORS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, InjectorMaker]] = {
     "comment-as-data": CommentAsData,
     "empty-data": EmptyData,
     "unterminated-event": UnterminatedEvent,

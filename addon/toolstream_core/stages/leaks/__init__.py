@@ -1,5 +1,5 @@
 """Calls that are written as text: the syntaxes, and the reader that finds them. Knows no protocol."""
 
-from toolstream_core.stages.leaks.scanner import Leaked, Scanner, marks
+from toolstream_core.stages.leaks.scanner import Leaked, Scanner, may_leak
 
-__all__ = ["Leaked", "Scanner", "marks"]
+__all__ = ["Leaked", "Scanner", "may_leak"]

@@ -60,7 +60,7 @@ class Leaked(NamedTuple):
     """JSON text of an object."""
 
 
-def marks(raw: bytes) -> bool:
+def may_leak(raw: bytes) -> bool:
     """Whether frames may hold the beginning of a markup, or a fence, so that their text has to be looked at."""
     find = raw.find
     return (

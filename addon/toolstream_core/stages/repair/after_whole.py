@@ -54,7 +54,7 @@ class Behind:
         """Whether text without brackets is told nothing new: garbage has been."""
         return self._free or (bool(self._begun) and self._begun not in {"{", self._mark})
 
-    def went_by(self, text: str) -> str:
+    def on_skipped(self, text: str) -> str:
         """Take such text, which came in several fragments; what went on of it, had it to be mended."""
         return self.take(text, lambda row, message: bool(self._kept))  # noqa: ARG005
 

@@ -37,7 +37,7 @@ MAX_SPELT = 1024 * 1024
 _PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
 
 
-class Spelling:
+class ArgumentRepair:
     """Takes the fragments of one call in order."""
 
     __slots__ = (
@@ -124,7 +124,7 @@ class Spelling:
         )
 
     @property
-    def amid(self) -> bool:
+    def inside_value(self) -> bool:
         """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
         if self.waiting or self._halves.kept or self._on(INVALID_ARGUMENTS):
             return False
@@ -138,13 +138,13 @@ class Spelling:
         """Whether no fragment waits any more, whatever comes."""
         return not self.waiting and (self._behind is not None or self._cumulative is not None or self._free)
 
-    def went_by(self, text: str, last: str) -> str:
+    def on_skipped(self, text: str, last: str) -> str:
         """Take fragments without brackets, joined; `last` is the last of them. What went on, had it to be mended."""
         self._size += len(text)
         if self._behind is not None:
-            return self._behind.went_by(text)
+            return self._behind.on_skipped(text)
         if self._quoted is not None:
-            return self._quoted.went_by(text, last)
+            return self._quoted.on_skipped(text, last)
         if not self._free:
             self._text.add_plain(text, last)
         return text
@@ -218,11 +218,11 @@ class Spelling:
         self._waiting = None
         if not begins_object(piece):
             return Told(self._finished(self._next(piece, Told(""), judge, may_wait=False), judge))
-        mend = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
-        if mend:
+        repair = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
+        if repair:
             waiting.text = ""
         self._begin()
-        self.replaced = self.replaced or mend
+        self.replaced = self.replaced or repair
         self._text.add(piece)
         self._size = len(piece)
         return self._first(piece, judge, may_wait=may_wait)
@@ -253,15 +253,15 @@ class Spelling:
 
     def _grown(self, piece: str, before: str, judge: Judge) -> str:
         """The fragment carries all so far; the client has `before`."""
-        mend = judge(CUMULATIVE_ARGUMENTS, "a delta carries all arguments so far instead of the next ones")
+        repair = judge(CUMULATIVE_ARGUMENTS, "a delta carries all arguments so far instead of the next ones")
         if piece.startswith(before):
             self._cumulative = piece
             if piece.endswith("}") and is_object(piece):
                 self._behind = Behind(piece)
-            return piece[len(before) :] if mend else piece
-        again = not mend or before.startswith(piece)
+            return piece[len(before) :] if repair else piece
+        again = not repair or before.startswith(piece)
         self._cumulative = before if again else before + piece
-        return "" if mend and again else piece
+        return "" if repair and again else piece
 
     def _ended_inside(self, piece: str, judge: Judge) -> str:
         """The usual fragment: goes on, up to where the arguments end."""
@@ -283,14 +283,14 @@ class Spelling:
                 self._quoted, self._free = None, True
             return gone
         self._quoted, self._behind = None, Behind(gone.raw)
-        if may_wait and gone.mend and not gone.tail and _PLACEHOLDER.fullmatch(gone.value):
+        if may_wait and gone.repair and not gone.tail and _PLACEHOLDER.fullmatch(gone.value):
             self._head, self._waiting = gone.raw, told
         behind = self._behind.take(gone.tail, judge) if gone.tail else ""
-        return gone.value + behind if gone.mend else piece[: len(piece) - len(gone.tail)] + behind
+        return gone.value + behind if gone.repair else piece[: len(piece) - len(gone.tail)] + behind
 
     def _finished(self, text: str, judge: Judge) -> str:
         """Last touches on the text itself: no half characters, and, where asked for, valid escapes."""
         if self._on(INVALID_ARGUMENTS):
             self._escapes = self._escapes or Escapes()
-            text = self._escapes.mended(text, judge)
-        return self._halves.mended(text, judge, amid=self._behind is None)
+            text = self._escapes.changed(text, judge)
+        return self._halves.changed(text, judge, inside_value=self._behind is None)

@@ -29,7 +29,7 @@ class Escapes:
         self._slash = False
         """Whether the last fragment ended behind a backslash."""
 
-    def mended(self, text: str, judge: Judge) -> str:
+    def changed(self, text: str, judge: Judge) -> str:
         """The next piece of the text, as JSON wants it; every piece has to come by here."""
         out: list[str] = []
         at = 0

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.leak import LEAKED_TWICE
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
 from toolstream_core.stages.promotion import Promotion
-from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 # run twice. Only a tool that the request offers is called, and the text stays where it is.
 
 
-class LeakMender(Mender):
+class LeakedCallRepairer(Repairer):
     """Watches the text and the thoughts of one stream. Stands before the protocol's own mender."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self._text = Scanner(context.schemas)
         self._thought = Scanner(context.schemas)
@@ -42,29 +42,29 @@ class LeakMender(Mender):
         """As `Stage.holding`: text may go on with a markup."""
         return self._text.open or self._thought.pending
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        frame, said = event.frame, event.said
+        frame, said = event.frame, event.content
         if frame.data is None:
             return (frame,)
-        self._made.update(one.call.name for one in heard)
-        self._place(event, heard)
+        self._made.update(one.call.name for one in resolved)
+        self._place(event, resolved)
         if said.text and not said.end:
-            self._tell_all(self._text.add(said.text), event)
+            self._report_all(self._text.add(said.text), event)
         if said.thought:
-            self._tell_all(self._thought.add(said.thought), event)
+            self._report_all(self._thought.add(said.thought), event)
         if said.end or (said.finishes and any(finish.reason for finish in said.finishes)):
             return self._finished(event)
         return (frame,)
 
-    def minds(self, call: OpenCall) -> bool:
-        """As `Stage.minds`: arguments are no text of the answer's."""
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Stage.needs_every_event`: arguments are no text of the answer's."""
         del call
         return False
 
-    def takes_any(self, call: OpenCall) -> bool:
-        """As `Stage.takes_any`."""
-        return not self.minds(call)
+    def accepts_any(self, call: OpenCall) -> bool:
+        """As `Stage.accepts_any`."""
+        return not self.needs_every_event(call)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
@@ -76,31 +76,31 @@ class LeakMender(Mender):
         if self._over:
             return (event.frame,)
         self._over = True
-        self._tell_all([*self._text.end(), *self._thought.end()], event)
+        self._report_all([*self._text.end(), *self._thought.end()], event)
         twice = [one for one in self._found if one.name in self._made]
         if twice:
             message = f"{twice[0].name} is called in text and made as a call too"
-            self.tell(LEAKED_TWICE, event.frame.number, message)
+            self.report(LEAKED_TWICE, event.frame.number, message)
         wanted = [one for one in self._found if one.name in self._context.schemas and one not in twice]
         wanted = [one for one in wanted if self.on(one.row)]
         promote = self._context.promote
-        if not wanted or promote is None or not event.said.finishes:
+        if not wanted or promote is None or not event.content.finishes:
             return (event.frame,)
         for one in wanted:
-            self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
+            self.report(one.row, event.frame.number, f"a call of {one.name} is text")
         calls = [(self._context.ids.make(self._context.id_prefix), one) for one in wanted]
         out = promote(Promotion(event, calls, self._top + 1, self._context.writer))
         self.audit(event.frame.number, [event.frame], out)
         return out
 
-    def _tell_all(self, found: list[Leaked], event: Event) -> None:
+    def _report_all(self, found: list[Leaked], event: Event) -> None:
         for one in found:
             self._found.append(one)
-            self.tell(one.row, event.frame.number, f"a call of {one.name} is text")
+            self.report(one.row, event.frame.number, f"a call of {one.name} is text")
 
-    def _place(self, event: Event, heard: Sequence[Heard]) -> None:
+    def _place(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         """Remember the highest place of a call, content block or output item."""
-        for fragment, call in heard:
+        for fragment, call in resolved:
             self._calls.add(id(call))
             place = fragment.index if isinstance(fragment.index, int) else -1
             self._top = max(self._top, place, len(self._calls) - 1)

@@ -29,7 +29,7 @@ class Inner(NamedTuple):
     value: str
     tail: str
     """What followed it in the same fragment."""
-    mend: bool
+    repair: bool
 
 
 class Quoted:
@@ -68,7 +68,7 @@ class Quoted:
         """Whether text in which nothing ends is told nothing new."""
         return self._sure and not self._text.in_escape
 
-    def went_by(self, text: str, last: str) -> str:
+    def on_skipped(self, text: str, last: str) -> str:
         """Take such text, which came in several fragments; what went on of it, had it to be mended."""
         self._pieces.append(text)
         self._text.add_plain(text, last)
@@ -91,8 +91,8 @@ class Quoted:
         value, end = _string(joined)
         if value is None or not is_object(value):
             return None
-        mend = judge(DOUBLE_ENCODED_ARGUMENTS, "the arguments are JSON within a JSON string")
-        return Inner(joined[:end], value, joined[end:], mend)
+        repair = judge(DOUBLE_ENCODED_ARGUMENTS, "the arguments are JSON within a JSON string")
+        return Inner(joined[:end], value, joined[end:], repair)
 
 
 def begins_object(piece: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import Mended
+from toolstream_core.model import Change
 from toolstream_core.stages.stage import Stage
 from toolstream_core.wire.frame import joined
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-class Mender(Stage):
+class Repairer(Stage):
     """Tells what is wrong with a stream, and mends what it was asked to mend.
 
-    One code path for check and repair: `tell` says whether the defect's repair is on, so nothing is rewritten
+    One code path for check and repair: `report` says whether the defect's repair is on, so nothing is rewritten
     that is no finding. A frame that needs nothing goes on as the same object.
     """
 
@@ -36,7 +36,7 @@ class Mender(Stage):
         self._after: list[Frame] = []
         """Events since one that may still change, and what has gone on for them."""
 
-    def tell(
+    def report(
         self,
         row: Row,
         event: int,
@@ -50,9 +50,9 @@ class Mender(Stage):
         if key not in self._told:
             self._told.add(key)
             self._context.found(row.found(event, message, call.position if call else None, severity=severity))
-        return self.mends(row)
+        return self.repairs_row(row)
 
-    def mends(self, row: Row) -> bool:
+    def repairs_row(self, row: Row) -> bool:
         """Whether a row's repair is on, where the defect itself is told when the answer is over."""
         if row.code not in self._context.repairs:
             return False
@@ -87,4 +87,4 @@ class Mender(Stage):
         """Keep what the rewriting of an event was for; called once for each rewritten event."""
         names = self._reasons = tuple(self._why) or self._reasons
         self._why = []
-        self._context.mended(Mended(names, event, joined(before), joined(after)))
+        self._context.changed(Change(names, event, joined(before), joined(after)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
-from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
@@ -13,8 +13,8 @@ from toolstream_core.wire.write import SseWriter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Said
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, EventContent
     from toolstream_core.stages.context import Context
 
 # A keep-alive as data is no JSON, on which the clients that parse every event's data stop. As a comment it still
@@ -27,11 +27,11 @@ _FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
 """What a line of an event begins with; comments with nothing."""
 
 
-class SseMender(Mender):
+class SseRepairer(Repairer):
     """Judges and mends the blocks of one event stream. Stands before the protocol's own mender."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`; does nothing where the stream is framed otherwise (Gemini's JSON arrays)."""
+        """As `Repairer`; does nothing where the stream is framed otherwise (Gemini's JSON arrays)."""
         super().__init__(context)
         self._sse = isinstance(context.writer, SseWriter)
         self._last: Frame | None = None
@@ -45,7 +45,7 @@ class SseMender(Mender):
         """As `Stage.holding`."""
         return self._last is not None
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         frame = event.frame
         if frame.data is None or not self._sse:
@@ -53,20 +53,20 @@ class SseMender(Mender):
         self._newline = _newline(frame.raw) or self._newline
         if frame.trailing:
             before = self.release()
-            self._last, self._spoils = frame, any(one.call.arguments.spilled for one in heard)
+            self._last, self._spoils = frame, any(one.call.arguments.spilled for one in resolved)
             return before
-        if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.said):
+        if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.content):
             return [*self.release(), self._commented(frame)]
         return [*self.release(), frame]
 
-    def minds(self, call: OpenCall) -> bool:
-        """As `Stage.minds`."""
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Stage.needs_every_event`."""
         del call
         return self._last is not None
 
-    def takes_any(self, call: OpenCall) -> bool:
-        """As `Stage.takes_any`."""
-        return not self.minds(call)
+    def accepts_any(self, call: OpenCall) -> bool:
+        """As `Stage.accepts_any`."""
+        return not self.needs_every_event(call)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`: the last event gets its blank line; half an event stays half."""
@@ -75,12 +75,12 @@ class SseMender(Mender):
             return ()
         whole = _whole(last)
         message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
-        if not whole or not clean or not self.tell(UNTERMINATED_EVENT, last.number, message) or self._spoils:
+        if not whole or not clean or not self.report(UNTERMINATED_EVENT, last.number, message) or self._spoils:
             return [last]
         ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + self._newline
-        mended = Frame(ended + self._newline, last.number, last.data, last.name, last.last_id)
-        self.audit(last.number, [last], [mended])
-        return [mended]
+        changed = Frame(ended + self._newline, last.number, last.data, last.name, last.last_id)
+        self.audit(last.number, [last], [changed])
+        return [changed]
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`."""
@@ -90,10 +90,10 @@ class SseMender(Mender):
     def _commented(self, frame: Frame) -> Frame:
         """The block as a comment, in Gemini as a blank line; id and retry lines stay, for reconnecting goes by them."""
         if (frame.data or b"").strip():
-            mend = self.tell(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
+            repair = self.report(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
         else:
-            mend = self.tell(EMPTY_DATA, frame.number, "the event's data is empty")
-        if not mend:
+            repair = self.report(EMPTY_DATA, frame.number, "the event's data is empty")
+        if not repair:
             return frame
         newline = self._newline
         lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
@@ -110,7 +110,7 @@ def _whole(frame: Frame) -> bool:
     return said and fields.count(b"event") < 2 and _FIELDS.issuperset(fields)  # noqa: PLR2004
 
 
-def _silent(said: Said) -> bool:
+def _silent(said: EventContent) -> bool:
     return not (said.fragments or said.finishes or said.error or said.end)
 
 

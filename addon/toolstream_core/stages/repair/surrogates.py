@@ -19,10 +19,10 @@ class Surrogates:
         """Nothing is kept."""
         self.kept = ""
 
-    def mended(self, text: str, judge: Judge, *, amid: bool) -> str:
-        """The next fragment with what was kept; `amid`: the arguments go on behind it, so that its end may be half."""
+    def changed(self, text: str, judge: Judge, *, inside_value: bool) -> str:
+        """The next fragment with what was kept; `inside_value`: arguments go on behind it, so its end may be half."""
         text = self.let_go() + text
-        half = amid and bool(text) and "\ud800" <= text[-1] <= "\udbff"
+        half = inside_value and bool(text) and "\ud800" <= text[-1] <= "\udbff"
         if half and judge(SPLIT_SURROGATE, "a delta ends with half of a surrogate pair"):
             text, self.kept = text[:-1], text[-1]
         return text

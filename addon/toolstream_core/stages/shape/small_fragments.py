@@ -10,7 +10,7 @@ from toolstream_core.stages.stage import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.wire.frame import Frame
 
@@ -30,13 +30,13 @@ def tiny(text: str) -> Iterator[str]:
         at = end
 
 
-class Scattered(Stage):
+class SplitFragments(Stage):
     """Says each argument delta in tiny ones."""
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload = event.frame.json
-        fragment = heard[0].fragment if len(heard) == 1 and heard[0].call.kind is Kind.FUNCTION else None
+        fragment = resolved[0].fragment if len(resolved) == 1 and resolved[0].call.kind is Kind.FUNCTION else None
         said = fragment.arguments if fragment is not None and fragment.phase is Phase.MORE else None
         if not isinstance(said, str) or len(said) <= TINY or not isinstance(payload, dict):
             return [self.other(event.frame)]

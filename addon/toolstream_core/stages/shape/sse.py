@@ -13,7 +13,7 @@ from toolstream_core.wire.write import SseWriter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
 
@@ -33,9 +33,9 @@ class _Framing(Stage):
         self.begun = False
         """Whether a block has gone on: a byte order mark can stand before the first only."""
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        del heard
+        del resolved
         frame = event.frame
         if not self._sse or frame.oversize:
             self.begun = True

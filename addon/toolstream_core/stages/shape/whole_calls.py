@@ -12,8 +12,8 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Json, Said
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, EventContent, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -30,7 +30,7 @@ class _Waiting(NamedTuple):
     """Whether it brings arguments."""
 
 
-class Gathered(Stage):
+class MergedFragments(Stage):
     """Holds the events of a call, and what follows them, until the call is whole; its arguments come in one delta.
 
     The events of a call that never becomes whole do not go on, nor does one that closed it before it was. The places
@@ -61,19 +61,19 @@ class Gathered(Stage):
         """As `Stage.holding`: what is left out moves the places of all that follow."""
         return bool(self._waiting or self._gaps)
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        said = event.said
+        said = event.content
         if said.finishes or said.end or said.error:
             self._decide(over=turn_over(said))
-            return [*self._gone(), *self._terminal(event, heard)]
+            return [*self._gone(), *self._terminal(event, resolved)]
         if self._closed and self._moves_on(event):
             self._settled.update(self._closed)
             self._closed.clear()
-        call = heard[0].call if len(heard) == 1 and heard[0].call.kind is not Kind.SERVER else None
-        phase = heard[0].fragment.phase if call is not None else None
+        call = resolved[0].call if len(resolved) == 1 and resolved[0].call.kind is not Kind.SERVER else None
+        phase = resolved[0].fragment.phase if call is not None else None
         if call is not None and phase is not None:
-            self._hear(event, call, phase)
+            self._resolve(event, call, phase)
         self._waiting.append(_Waiting(event, call, phase is Phase.MORE))
         self._held += len(event.frame.raw)
         if self._held > MAX_HELD:
@@ -101,16 +101,18 @@ class Gathered(Stage):
         del payload
         return ""
 
-    def without(self, payload: dict[str, Json], said: Said, heard: Sequence[Heard]) -> dict[str, Json]:
+    def without(
+        self, payload: dict[str, Json], said: EventContent, resolved: Sequence[ResolvedFragment]
+    ) -> dict[str, Json]:
         """The event that ends the answer, without the calls that are left out."""
-        del said, heard
+        del said, resolved
         return payload
 
     def is_left_out(self, call: OpenCall) -> bool:
         """Whether a call did not go on."""
         return id(call) in self._left_out
 
-    def _hear(self, event: Event, call: OpenCall, phase: Phase) -> None:
+    def _resolve(self, event: Event, call: OpenCall, phase: Phase) -> None:
         """Decide on a call, as far as that can be done now."""
         key = id(call)
         if phase is Phase.OPEN:
@@ -180,7 +182,7 @@ class Gathered(Stage):
     def _in_one(self, call: OpenCall) -> Iterator[Frame]:
         """The one delta of a call, in the place of its first."""
         events = [one.event for one in self._take_out(call, deltas=True)]
-        texts = [fragment.arguments for event in events for fragment in event.said.fragments]
+        texts = [fragment.arguments for event in events for fragment in event.content.fragments]
         payload = events[0].frame.json
         if not isinstance(payload, dict):
             yield from (self._moved(event.frame) for event in events)
@@ -188,10 +190,10 @@ class Gathered(Stage):
         text = "".join(text for text in texts if isinstance(text, str))
         yield self._moved(self._context.writer.rewrite(events[0].frame, self.delta(payload, text, call)))
 
-    def _terminal(self, event: Event, heard: Sequence[Heard]) -> Iterator[Frame]:
+    def _terminal(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[Frame]:
         frame = event.frame
         payload = frame.json
-        changed = self.without(payload, event.said, heard) if isinstance(payload, dict) else payload
+        changed = self.without(payload, event.content, resolved) if isinstance(payload, dict) else payload
         yield self._moved(frame if changed is payload else self._context.writer.rewrite(frame, changed))
 
     def _moved(self, frame: Frame) -> Frame:

@@ -9,10 +9,10 @@ from toolstream_core.model import Kind
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Said
+    from toolstream_core.model import EventContent
 
 
-def turn_over(said: Said, choice: int | None = None) -> bool:
+def turn_over(said: EventContent, choice: int | None = None) -> bool:
     """Whether an event says that the turn (of a choice) is over by itself, so that no call of it is cut off."""
     reasons = [finish.reason for finish in said.finishes if choice is None or finish.choice == choice]
     return (any(reasons) or said.end) and said.error is None and not any(map(is_cut, reasons))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.driven import mended, planted
+from tests.laws.driven import changed, injected
 from tests.laws.healthy import Healthy, streams
 
 NAMES = {"fragments", "fragments of two", "interleaved"}
@@ -14,10 +14,10 @@ CHAT = [one for one in streams() if one.dialect == "openai-chat" and one.name in
 @pytest.mark.parametrize("healthy", CHAT, ids=str)
 def test_half_a_call_is_no_finished_one(healthy: Healthy) -> None:
     """The finish that says calls were made says `length`; where more of the call comes behind it, it stays."""
-    cut = planted(healthy.body, healthy.exchange, "cut-off-call")
+    cut = injected(healthy.body, healthy.exchange, "cut-off-call")
     assert cut.record.finish == ["tool_calls"]
-    honest = mended(cut.out, healthy.exchange)
+    honest = changed(cut.out, healthy.exchange)
     assert b'"finish_reason":"length"' in honest.out.replace(b": ", b":")
     assert b'"tool_calls"}' not in honest.out.replace(b'reason": ', b'reason":').split(b'"finish_reason":"length"')[-1]
-    early = planted(healthy.body, healthy.exchange, "early-finish")
-    assert b"length" not in mended(early.out, healthy.exchange).out
+    early = injected(healthy.body, healthy.exchange, "early-finish")
+    assert b"length" not in changed(early.out, healthy.exchange).out

@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz import readers
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Log, drive
-from tests.laws.driven import mended, run, seen, sse
+from tests.laws.driven import changed, run, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item, numbered
 from toolstream_core.defects.table import named
 from toolstream_core.model import Exchange
@@ -34,14 +34,14 @@ def changes(body: bytes, broken: str | None = None) -> list[tuple[str, ...]]:
     log = Log()
     case = Case("openai-responses", body, path=EXCHANGE.path, broken=broken)
     drive(case, Settings(SAFE), [body], log)
-    return [one.rows for one in log.mends]
+    return [one.rows for one in log.repairs_row]
 
 
 @pytest.mark.parametrize("broken", [None, "reset"])
 @pytest.mark.parametrize("said", [WHOLE, '{"a"', "x"])
 def test_what_an_item_was_added_with_is_said_where_nothing_follows(said: str, broken: str | None) -> None:
     """Whole or half, in a delta."""
-    went = mended(sse(CREATED, added(said)), EXCHANGE, broken=broken)
+    went = changed(sse(CREATED, added(said)), EXCHANGE, broken=broken)
     assert plain(went.out) == [("f", json.loads(said) if said == WHOLE else said)]
     assert seen(went.out, EXCHANGE).record.calls[0].arguments == said
 
@@ -49,7 +49,7 @@ def test_what_an_item_was_added_with_is_said_where_nothing_follows(said: str, br
 @pytest.mark.parametrize("kind", ["incomplete", "failed"])
 def test_it_is_said_before_an_end_that_is_none(kind: str) -> None:
     """The response says nothing of the call."""
-    went = mended(sse(CREATED, added(WHOLE), completed(kind=kind)), EXCHANGE)
+    went = changed(sse(CREATED, added(WHOLE), completed(kind=kind)), EXCHANGE)
     assert plain(went.out) == [("f", {"a": 1})]
 
 
@@ -57,7 +57,7 @@ def test_a_part_that_an_item_was_added_with_goes_before_its_deltas() -> None:
     """A whole one is said by them once more."""
     for first, second in (('{"a"', ":1}"), (WHOLE, WHOLE)):
         body = sse(CREATED, added(first), delta(second), done(WHOLE), closed(WHOLE), completed(item(WHOLE)))
-        went = mended(body, EXCHANGE)
+        went = changed(body, EXCHANGE)
         assert seen(went.out, EXCHANGE).told == []
         assert "".join(one["delta"] for one in _events(went.out) if "delta" in one) == WHOLE
 
@@ -82,15 +82,15 @@ def test_an_item_that_says_the_begin_of_the_call_again(
 ) -> None:
     """It has the arguments so far, not the next ones."""
     again = added(place=1, call_id="call_0")
-    went = mended(sse(CREATED, *head, closed('{"des'), again, *rest, *end), EXCHANGE)
+    went = changed(sse(CREATED, *head, closed('{"des'), again, *rest, *end), EXCHANGE)
     assert plain(went.out) == [("f", {"des": 1})]
     assert seen(went.out, EXCHANGE).calls == [("f", {"des": 1})]
-    assert mended(went.out, EXCHANGE).out == went.out
+    assert changed(went.out, EXCHANGE).out == went.out
 
 
 def test_two_calls_of_one_id_that_say_nothing_yet_stay_two() -> None:
     """Nobody knows whether they would say the same."""
-    went = mended(sse(CREATED, added(), added(place=1, call_id="call_0")), EXCHANGE)
+    went = changed(sse(CREATED, added(), added(place=1, call_id="call_0")), EXCHANGE)
     assert len(seen(went.out, EXCHANGE).record.calls) == 2
     assert "doubled-call" not in went.told
 
@@ -99,13 +99,13 @@ def test_a_call_goes_on_where_another_item_of_it_is_added() -> None:
     """It is not whole by what closed the first one, which said nothing."""
     body = sse(CREATED, closed(""), added(place=1, call_id="call_0"))
     assert [one.complete for one in seen(body, EXCHANGE).record.calls] == [False]
-    assert [one.complete for one in seen(mended(body, EXCHANGE).out, EXCHANGE).record.calls] == [False]
+    assert [one.complete for one in seen(changed(body, EXCHANGE).out, EXCHANGE).record.calls] == [False]
 
 
 def test_arguments_that_only_the_response_says_are_not_made_up_before() -> None:
     """The event that closes the call has none."""
     body = sse(CREATED, closed(""), completed(item(WHOLE)))
-    went = mended(body, EXCHANGE)
+    went = changed(body, EXCHANGE)
     assert "{}" not in [one.get("delta") for one in _events(went.out)]
     assert plain(went.out) == plain(body) == [("f", {"a": 1})]
 
@@ -116,12 +116,12 @@ def test_a_delta_that_was_lost_within_a_string_makes_no_other_call(head: list[Pa
     meant = '{"path":"~/a"}'
     body = sse(CREATED, *head, delta('{"path":"'), delta('a"}'), done(meant), closed(meant), completed(item(meant)))
     assert seen(body, EXCHANGE).calls == [("f", {"path": "~/a"})]
-    assert plain(mended(body, EXCHANGE).out) == [("f", {"path": "~/a"})]
+    assert plain(changed(body, EXCHANGE).out) == [("f", {"path": "~/a"})]
 
 
 def test_garbage_in_the_event_that_closes_a_call_does_not_stand_against_its_deltas() -> None:
     """They said a whole object."""
-    went = mended(sse(CREATED, added(), delta(WHOLE), closed("\ue000" + WHOLE), completed(item(WHOLE))), EXCHANGE)
+    went = changed(sse(CREATED, added(), delta(WHOLE), closed("\ue000" + WHOLE), completed(item(WHOLE))), EXCHANGE)
     assert "short-closing" in went.told
     assert plain(went.out) == [("f", {"a": 1})]
     assert seen(went.out, EXCHANGE).told == []
@@ -129,7 +129,7 @@ def test_garbage_in_the_event_that_closes_a_call_does_not_stand_against_its_delt
 
 def test_an_item_that_is_closed_again_with_less_is_not_closed_twice() -> None:
     """It says nothing new."""
-    went = mended(sse(CREATED, *call(WHOLE), closed('{"a'), completed(item(WHOLE))), EXCHANGE)
+    went = changed(sse(CREATED, *call(WHOLE), closed('{"a'), completed(item(WHOLE))), EXCHANGE)
     assert {"short-closing", "repeated-stop"} <= set(went.told)
     assert went.out == sse(CREATED, *call(WHOLE), completed(item(WHOLE)))
 
@@ -138,7 +138,7 @@ def test_items_of_one_id_are_told_apart_where_one_is_said_anew() -> None:
     """The response has a call of its own under an item id that was streamed."""
     other = item('{"b":2}', id="fc_0", call_id="call_9", name="g")
     body = sse(CREATED, added(), delta(WHOLE), completed(other))
-    went = mended(body, EXCHANGE)
+    went = changed(body, EXCHANGE)
     assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1}), ("g", {"b": 2})]
     assert plain(went.out) == [("f", {"a": 1}), ("g", {"b": 2})]
 
@@ -147,21 +147,21 @@ def test_no_item_is_put_at_the_place_of_one_that_nobody_knows_yet() -> None:
     """Its arguments would be those of the other."""
     nowhere = {key: value for key, value in added(place=1).items() if key != "output_index"}
     body = sse(CREATED, done('{"b":2}'), nowhere, delta(WHOLE, 1) | {"output_index": 1})
-    assert ("f", {"a": 1}) in plain(mended(body, EXCHANGE, broken="reset").out)
+    assert ("f", {"a": 1}) in plain(changed(body, EXCHANGE, broken="reset").out)
 
 
 def test_what_waits_goes_before_another_item_at_its_place() -> None:
     """Else it would be that one's."""
     foreign = delta('{"b":2}') | {"item_id": "fc_9"}
     body = sse(CREATED, foreign, added(id="fc_7", call_id="call_7"))
-    assert mended(body, EXCHANGE).out == body
+    assert changed(body, EXCHANGE).out == body
 
 
 def test_an_item_without_an_id_gets_one_and_it_is_told() -> None:
     """Events of it carry one."""
     event = added()
     del event["item"]["id"]
-    went = mended(sse(CREATED, event, delta('{"a"')), EXCHANGE, broken="reset")
+    went = changed(sse(CREATED, event, delta('{"a"')), EXCHANGE, broken="reset")
     assert went.told[0] == "rotating-item-id"
     first, second = _events(went.out)[1:]
     assert first["item"]["id"] == second["item_id"]
@@ -178,7 +178,7 @@ KEPT = {
 @pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
 def test_what_waited_and_went_on_as_it_came_is_no_change(body: bytes) -> None:
     """Its bytes are the same, in the same place."""
-    assert mended(body, EXCHANGE, broken="reset").out == body
+    assert changed(body, EXCHANGE, broken="reset").out == body
     assert changes(body, "reset") == []
 
 
@@ -187,7 +187,7 @@ def test_what_waited_and_went_on_behind_others_is_one() -> None:
     other = {"type": "response.in_progress", "response": {}}
     for first, name in ((done(WHOLE), "missing-start"), (added(name=""), "missing-name")):
         body = sse(CREATED, first, other)
-        went = mended(body, EXCHANGE, broken="reset")
+        went = changed(body, EXCHANGE, broken="reset")
         assert went.out == sse(CREATED, other, first)
         assert name in went.told
         assert changes(body, "reset") == [(name,)]
@@ -220,14 +220,14 @@ def test_two_calls_of_one_id_at_the_same_time_are_two() -> None:
     body = sse(CREATED, added(), delta('{"a"'), added(place=1, **second), closed(WHOLE), closed('{"a":2}', 1, **second))
     meant = [("f", {"a": 1}), ("f", {"a": 2})]
     assert seen(body, EXCHANGE).calls == meant
-    went = mended(body, EXCHANGE)
+    went = changed(body, EXCHANGE)
     assert seen(went.out, EXCHANGE).calls == plain(went.out) == meant
 
 
 def test_a_call_that_the_response_says_twice_in_two_spellings_is_one() -> None:
     """One of them is encoded twice."""
     output = [item(json.dumps(WHOLE)), item('{"a": 1}', 1, call_id="call_0")]
-    went = mended(sse(CREATED, completed(*output)), EXCHANGE)
+    went = changed(sse(CREATED, completed(*output)), EXCHANGE)
     assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
     assert went.out.count(b'"response.output_item.added"') == 1
 
@@ -235,8 +235,8 @@ def test_a_call_that_the_response_says_twice_in_two_spellings_is_one() -> None:
 def test_an_item_that_is_added_again_with_the_next_part() -> None:
     """What it was added with is said, all of it."""
     body = sse(CREATED, added('{"a":'), added("1}"))
-    assert plain(mended(body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
-    again = mended(sse(CREATED, added('{"a":'), added('{"a":'), delta("1}")), EXCHANGE, broken="reset")
+    assert plain(changed(body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
+    again = changed(sse(CREATED, added('{"a":'), added('{"a":'), delta("1}")), EXCHANGE, broken="reset")
     assert plain(again.out) == [("f", {"a": 1})]
 
 
@@ -244,14 +244,14 @@ def test_what_an_event_says_whole_stands_against_garbage_behind_it() -> None:
     """Also where deltas said another object, of which some were lost."""
     meant = '{"path":"x"}'
     body = sse(CREATED, added(), delta('{"'), delta('":"x"}'), done(meant), closed('{"path":"\\-"}'), completed())
-    assert plain(mended(body, EXCHANGE).out) == [("f", {"path": "x"})]
+    assert plain(changed(body, EXCHANGE).out) == [("f", {"path": "x"})]
 
 
 def test_a_piece_comes_when_the_call_had_been_closed() -> None:
     """The event that closes it has gone on already; the call is closed once more when it is whole."""
     other = {"type": "response.in_progress", "response": {}}
     piece = [added(place=2, call_id="call_0"), delta('{"b":1}', 2), closed('{"b":1}', 2, call_id="call_0")]
-    went = mended(sse(CREATED, closed(""), other, *piece), EXCHANGE)
+    went = changed(sse(CREATED, closed(""), other, *piece), EXCHANGE)
     assert seen(went.out, EXCHANGE).calls == plain(went.out) == [("f", {"b": 1})]
 
 
@@ -259,7 +259,7 @@ def test_an_event_that_its_name_alone_tells_waits_as_others_do() -> None:
     """A delta without a type comes before its item."""
     late = json.dumps({key: value for key, value in delta('{"a"').items() if key != "type"})
     body = f"event: response.function_call_arguments.delta\ndata: {late}\n\n".encode() + sse(added(), delta(":1}"))
-    assert plain(mended(sse(CREATED) + body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
+    assert plain(changed(sse(CREATED) + body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
 
 
 def test_calls_that_only_the_response_tells_apart() -> None:
@@ -268,7 +268,7 @@ def test_calls_that_only_the_response_tells_apart() -> None:
     body = sse(CREATED, added(place=1, call_id="call_0"), delta('{"a":2}', 1), completed(*output))
     meant = [("f", {"a": 1}), ("f", {"a": 2})]
     assert sorted(seen(body, EXCHANGE).calls, key=str) == meant
-    went = mended(body, EXCHANGE)
+    went = changed(body, EXCHANGE)
     assert sorted(seen(went.out, EXCHANGE).calls, key=str) == sorted(plain(went.out), key=str) == meant
 
 
@@ -276,7 +276,7 @@ def test_a_call_whose_first_event_closes_it_may_be_an_earlier_one_again() -> Non
     """Deltas of it came before; none of its events goes on."""
     again = [delta('{"a": 1}', 1), closed('{"a": 1}', 1, call_id="call_0")]
     for events in ([*call(WHOLE), *again], [*again[:1], *call(WHOLE), *again[1:]]):
-        went = mended(sse(CREATED, *events, completed(item(WHOLE))), EXCHANGE)
+        went = changed(sse(CREATED, *events, completed(item(WHOLE))), EXCHANGE)
         assert "doubled-call" in went.told
         assert went.out == sse(CREATED, *call(WHOLE), completed(item(WHOLE)))
 
@@ -286,7 +286,7 @@ def test_a_header_belongs_to_what_came_before_it_under_its_item_id() -> None:
     events = [added(place=1, call_id="call_0"), delta(WHOLE), added()]
     body = sse(CREATED, *events)
     assert [(one.name, one.arguments) for one in seen(body, EXCHANGE).record.calls] == [("f", ""), ("f", WHOLE)]
-    went = mended(body, EXCHANGE, broken="reset")
+    went = changed(body, EXCHANGE, broken="reset")
     assert plain(went.out) == [("f", ""), ("f", {"a": 1})]
     assert went.out.count(b'"delta":') == 1
 
@@ -294,7 +294,7 @@ def test_a_header_belongs_to_what_came_before_it_under_its_item_id() -> None:
 def test_a_late_name_where_the_header_is_not_the_first_event() -> None:
     """Each event goes on as what it is."""
     body = sse(CREATED, delta(""), added(name=""), done(WHOLE), closed(WHOLE), completed(item(WHOLE)))
-    went = mended(body, EXCHANGE)
+    went = changed(body, EXCHANGE)
     assert seen(went.out, EXCHANGE).told == []
     assert plain(went.out) == [("f", {"a": 1})]
 
@@ -303,7 +303,7 @@ def test_a_delta_that_could_be_of_two_calls_is_not_made_one_of_either() -> None:
     """It says neither place nor item."""
     nobodys = {"type": "response.function_call_arguments.delta", "delta": WHOLE}
     body = sse(CREATED, added(), added(place=1), nobodys, delta('{"a":2}', 1))
-    assert mended(body, EXCHANGE, broken="reset").out == body
+    assert changed(body, EXCHANGE, broken="reset").out == body
 
 
 def test_a_name_is_not_joined_to_another() -> None:
@@ -317,16 +317,16 @@ def test_a_name_is_not_joined_to_another() -> None:
 def test_what_an_item_was_added_with_is_dropped_where_its_deltas_say_others(head: str) -> None:
     """They do not go on with it."""
     body = sse(CREATED, added(head), delta(WHOLE))
-    assert plain(mended(body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
+    assert plain(changed(body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
     inner = sse(CREATED, added('{"a":'), delta('{"b":1}'), delta("}"))
-    assert plain(mended(inner, EXCHANGE, broken="reset").out) == [("f", {"a": {"b": 1}})]
+    assert plain(changed(inner, EXCHANGE, broken="reset").out) == [("f", {"a": {"b": 1}})]
 
 
 def test_an_event_that_says_no_place_goes_before_an_item_that_is_added() -> None:
     """Else it would be of that item."""
     nobodys = {"type": "response.function_call_arguments.done", "arguments": "{}"}
     body = sse(CREATED, nobodys, added())
-    assert mended(body, EXCHANGE, broken="reset").out == body
+    assert changed(body, EXCHANGE, broken="reset").out == body
     assert changes(body, "reset") == []
 
 
@@ -335,14 +335,14 @@ def test_events_of_two_items_that_wait_come_out_in_order_or_are_told() -> None:
     two = [added(name=""), added(place=1, name=""), delta("{", 1)]
     assert changes(sse(CREATED, *two), "reset") == []
     body = sse(CREATED, *two, delta("{"))
-    assert mended(body, EXCHANGE, broken="reset").out != body
+    assert changed(body, EXCHANGE, broken="reset").out != body
     assert changes(body, "reset") == [("missing-name",)]
 
 
 def test_arguments_of_a_second_header_are_told() -> None:
     """They are not in the first."""
     body = sse(CREATED, added(), added(WHOLE))
-    went = mended(body, EXCHANGE, broken="reset")
+    went = changed(body, EXCHANGE, broken="reset")
     assert {"prefilled-arguments", "repeated-start"} <= set(went.told)
     assert plain(went.out) == [("f", {"a": 1})]
 
@@ -361,7 +361,7 @@ def test_a_header_with_arguments_counts_only_where_no_delta_says_them(events: li
     """In whatever order they come."""
     body = sse(CREATED, *events)
     assert seen(body, EXCHANGE).calls == [("f", {"a": 1})]
-    went = mended(body, EXCHANGE)
+    went = changed(body, EXCHANGE)
     assert seen(went.out, EXCHANGE).calls == plain(went.out) == [("f", {"a": 1})]
 
 
@@ -373,13 +373,13 @@ def test_two_items_of_one_id_and_place() -> None:
     body = sse(CREATED, *heads, *ends)
     meant = [("f", {"a": 1}), ("f", {"a": 2})]
     assert seen(body, EXCHANGE).calls == meant
-    assert seen(mended(body, EXCHANGE).out, EXCHANGE).calls == meant
+    assert seen(changed(body, EXCHANGE).out, EXCHANGE).calls == meant
 
 
 @pytest.mark.parametrize("said", [[[]], 7, "[]"])
 def test_what_is_no_object_in_the_response_does_not_stand_against_one(said: object) -> None:
     """The call was streamed whole."""
-    went = mended(sse(CREATED, *call(WHOLE), completed({**item(), "arguments": said})), EXCHANGE)
+    went = changed(sse(CREATED, *call(WHOLE), completed({**item(), "arguments": said})), EXCHANGE)
     assert plain(went.out) == [("f", {"a": 1})]
 
 
@@ -390,5 +390,5 @@ def test_an_event_of_an_item_whose_id_is_anothers_too_keeps_its_own() -> None:
     body = sse(CREATED, *events)
     said = [(one.name, one.arguments) for one in seen(body, EXCHANGE).record.calls]
     assert said == [("f", "x"), ("g", '{"b"')]
-    went = mended(body, EXCHANGE, broken="reset")
+    went = changed(body, EXCHANGE, broken="reset")
     assert [(one.name, one.arguments) for one in seen(went.out, EXCHANGE).record.calls] == said

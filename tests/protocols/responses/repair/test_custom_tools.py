@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.driven import mended, planted, run, seen, sse
+from tests.laws.driven import changed, injected, run, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, item, numbered
 from toolstream_core.model import Exchange, Kind
 from toolstream_core.protocols.responses.repair.custom_tools import unwrapped
@@ -73,7 +73,7 @@ def test_the_call_is_said_as_its_tool_takes_it(events: list[Payload], output: li
         return
     body = sse(*numbered(0, CREATED, *events, completed(*output)))
     assert NAME in seen(body, EXCHANGE).told
-    went = mended(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
+    went = changed(body, EXCHANGE, NAME, "missing-start", "unstreamed-calls", "empty-output", "unclosed-call")
     assert b"function_call" not in went.out
     again = seen(went.out, EXCHANGE)
     assert again.told == []
@@ -87,7 +87,7 @@ def test_the_call_is_said_as_its_tool_takes_it(events: list[Payload], output: li
 def test_safe_repairs_leave_it() -> None:
     """What a provider says that function calls do not know may be refused in the next request."""
     body = sse(CREATED, *patched(ARGUMENTS), completed(item(ARGUMENTS, name="apply_patch")))
-    went = mended(body, EXCHANGE)
+    went = changed(body, EXCHANGE)
     assert went.out == body
     assert went.told == [NAME]
 
@@ -96,24 +96,24 @@ def test_safe_repairs_leave_it() -> None:
 def test_what_is_not_plain_goes_on_as_it_came(arguments: str) -> None:
     """Behind nothing else, and whole."""
     body = sse(CREATED, *patched(arguments), completed(item(arguments, name="apply_patch")))
-    assert mended(body, EXCHANGE, NAME).out == body
+    assert changed(body, EXCHANGE, NAME).out == body
 
 
 @pytest.mark.parametrize("broken", [None, "reset"])
 def test_half_a_call_goes_on_as_it_came(broken: str | None) -> None:
     """Where the body ends before it does."""
     body = sse(CREATED, added(name="apply_patch"), delta('{"input":"*** B'))
-    assert mended(body, EXCHANGE, NAME, broken=broken).out == body
+    assert changed(body, EXCHANGE, NAME, broken=broken).out == body
     incomplete = sse(
         CREATED, added(name="apply_patch"), closed('{"input":"a"}', name="apply_patch", status="incomplete")
     )
-    assert mended(incomplete, EXCHANGE, NAME).out == incomplete
+    assert changed(incomplete, EXCHANGE, NAME).out == incomplete
 
 
 def test_a_custom_tool_that_is_called_lawfully_passes() -> None:
     """And is read as what it is."""
     body = sse(*lawful("*** Begin", " Patch"))
-    went = mended(body, EXCHANGE)
+    went = changed(body, EXCHANGE)
     assert went.out == body
     assert went.told == []
     (one,) = went.record.calls
@@ -124,12 +124,12 @@ def test_a_custom_tool_that_is_called_lawfully_passes() -> None:
 def test_the_plant_is_undone_by_its_repair(pieces: tuple[str, ...]) -> None:
     """Each delta's text is escaped by itself."""
     body = sse(*numbered(0, *lawful(*pieces)))
-    broken = planted(body, EXCHANGE, NAME)
+    broken = injected(body, EXCHANGE, NAME)
     assert broken.record.faults[0].changes > 0
     assert b"custom_tool_call" not in broken.out
     assert seen(broken.out, EXCHANGE).told == [NAME]
     assert seen(broken.out, EXCHANGE).calls == [("apply_patch", {"input": "".join(pieces)})]
-    fixed = seen(mended(broken.out, EXCHANGE, NAME).out, EXCHANGE)
+    fixed = seen(changed(broken.out, EXCHANGE, NAME).out, EXCHANGE)
     assert fixed.record.calls[0].arguments == "".join(pieces)
     assert fixed.told == []
 
@@ -137,7 +137,7 @@ def test_the_plant_is_undone_by_its_repair(pieces: tuple[str, ...]) -> None:
 def test_the_plant_leaves_functions_alone() -> None:
     """There is nothing for it to act on."""
     body = sse(CREATED, *call('{"a":1}'), completed(item('{"a":1}')))
-    left = planted(body, EXCHANGE, NAME)
+    left = injected(body, EXCHANGE, NAME)
     assert left.out == body
     assert left.record.faults[0].changes == 0
     assert run(body, EXCHANGE, NOTHING).told == []

@@ -5,28 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.model import Kind, Phase
-from toolstream_core.stages.inject.injector import Pick, SteadyPlant
+from toolstream_core.stages.inject.injector import Pick, StatelessInjector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, Any]
-type Edit = Callable[[BlockPlant, Payload, str, OpenCall], Iterable[Payload] | None]
+type Edit = Callable[[BlockInjector, Payload, str, OpenCall], Iterable[Payload] | None]
 """What an event of a picked call becomes, given its type; `None` leaves it as it is."""
 
 START, DELTA, STOP = "content_block_start", "content_block_delta", "content_block_stop"
 
 
-class BlockPlant(SteadyPlant):
+class BlockInjector(StatelessInjector):
     """Changes the events of the calls that are picked."""
 
     def __init__(self, context: Context, pick: Pick, edit: Edit, *, steady: bool = False) -> None:
-        """`edit` is what is done to each event; `steady`: as in `SteadyPlant`."""
+        """`edit` is what is done to each event; `steady`: as in `StatelessInjector`."""
         super().__init__(context, pick, steady=steady)
         self._edit = edit
         self.calls: list[OpenCall] = []
@@ -40,11 +40,11 @@ class BlockPlant(SteadyPlant):
         """What is known of the stream."""
         return self._context
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload, self.acts = event.frame.json, False
         kind = payload.get("type") if isinstance(payload, dict) else None
-        one = heard[0] if heard and heard[0].call.kind is Kind.FUNCTION else None
+        one = resolved[0] if resolved and resolved[0].call.kind is Kind.FUNCTION else None
         if one is None or kind not in {START, DELTA, STOP} or not isinstance(payload, dict):
             late, self.late = self.late, []
             return [*(self._make(event, each) for each in late), event.frame]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.anthropic.inject.base import DELTA, START, STOP, Payload
 from toolstream_core.protocols.anthropic.inject.block import said, value, with_text
-from toolstream_core.stages.inject.injector import Pick, Plant
+from toolstream_core.stages.inject.injector import Injector, Pick
 from toolstream_core.stages.inject.markup import MARKUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -23,23 +23,23 @@ _PIECE = 7
 """Characters of one delta."""
 
 
-class MessagePlant(Plant):
+class MessageInjector(Injector):
     """Changes the events around the blocks."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
+        """As `Injector`."""
         super().__init__(context, pick)
         self.calls: list[OpenCall] = []
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        for fragment, call in heard:
+        for fragment, call in resolved:
             if fragment.phase is Phase.OPEN and call.kind is Kind.FUNCTION:
                 self.calls.append(call)
         payload = event.frame.json
         if not isinstance(payload, dict) or not self._pick.stream():
             return [event.frame]
-        frames = list(self.changed(event, payload, heard[0].call if heard else None))
+        frames = list(self.changed(event, payload, resolved[0].call if resolved else None))
         if len(frames) != 1 or frames[0] is not event.frame:
             self._pick.acted()
         return frames
@@ -57,35 +57,35 @@ class MessagePlant(Plant):
         return self._context.writer.make(payload, event.frame.number, str(payload["type"]))
 
 
-class MissingEventName(MessagePlant):
+class MissingEventName(MessageInjector):
     """Events have no event line."""
 
     each = True
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         del call
         if not event.frame.name:
             return [event.frame]
         return [self._context.writer.rewrite(event.frame, payload, "")]
 
 
-class NullUsage(MessagePlant):
+class NullUsage(MessageInjector):
     """Usage is null."""
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         del call
         if payload.get("type") == "message_delta":
             return [self.rewrite(event, {**payload, "usage": None})]
         return [event.frame]
 
 
-class _Reason(MessagePlant):
+class _Reason(MessageInjector):
     """Changes the event that says the stop reason."""
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         del call
         if payload.get("type") != "message_delta" or not self.calls or not isinstance(payload.get("delta"), dict):
             return [event.frame]
@@ -120,22 +120,22 @@ class MissingFinish(_Reason):
         return []
 
 
-class MissingDone(MessagePlant):
+class MissingDone(MessageInjector):
     """`message_stop` does not come."""
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         del call
         return [] if payload.get("type") == "message_stop" else [event.frame]
 
 
-class RestartedStream(MessagePlant):
+class RestartedStream(MessageInjector):
     """A second message begins behind the first call."""
 
     _start: Payload | None = None
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         if payload.get("type") == "message_start":
             self._start = payload
         if payload.get("type") != STOP or call is None or self._start is None:
@@ -144,21 +144,21 @@ class RestartedStream(MessagePlant):
         return [event.frame, self.make(event, start)]
 
 
-class MissingCalls(MessagePlant):
+class MissingCalls(MessageInjector):
     """No block is a call; the stop reason is as it was."""
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         return [] if call is not None and call.kind is Kind.FUNCTION else [event.frame]
 
 
-class TruncatedStream(MessagePlant):
+class TruncatedStream(MessageInjector):
     """The body ends, in good order, inside the first call's arguments."""
 
     _over = False
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         if self._over:
             return []
         if call is None or not call.arguments.whole or not said(payload):
@@ -171,7 +171,7 @@ class InBandError(TruncatedStream):
     """An error event comes instead of the rest of the first call."""
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         before = self._over
         frames = list(super().changed(event, payload, call))
         if before or not self._over:
@@ -180,13 +180,13 @@ class InBandError(TruncatedStream):
         return [*frames, self.make(event, error)]
 
 
-class UnparsableData(MessagePlant):
+class UnparsableData(MessageInjector):
     """The first event with arguments lacks its last byte."""
 
     _done = False
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         del call
         if self._done or not said(payload):
             return [event.frame]
@@ -203,7 +203,7 @@ class Leaked(MissingCalls):
         self._row = row
 
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessagePlant.changed`."""
+        """As `MessageInjector.changed`."""
         delta = payload.get("delta")
         if payload.get("type") != "message_delta" or not self.calls or not isinstance(delta, dict):
             return super().changed(event, payload, call)

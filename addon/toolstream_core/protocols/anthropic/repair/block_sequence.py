@@ -10,7 +10,7 @@ from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.anthropic.repair.finish import Endings
 from toolstream_core.protocols.anthropic.repair.held import Inside, Placeholder, Unsure, Waiting
-from toolstream_core.protocols.anthropic.repair.output import EventsMender, Payload, index_of, is_text, set_apart
+from toolstream_core.protocols.anthropic.repair.output import EventRepairer, Payload, index_of, is_text, set_apart
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.wire import json_access
 
@@ -35,11 +35,11 @@ _OF_A_STOP: Final = frozenset({"type", "index"})
 """All that an event says that stops a block."""
 
 
-class BlocksMender(EventsMender):
+class BlockRepairer(EventRepairer):
     """Judges and mends content blocks; which of them have to wait is decided in the class made on it."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self.last: Block | None = None
         """The block that started last."""
@@ -104,11 +104,11 @@ class BlocksMender(EventsMender):
         expected, self._started = self._started, self._started + 1
         counted = type(index) in {int, float} and index == expected
         if not counted and index_of({"index": index}) in self._by_index:
-            self.tell(REUSED_INDEX, self.number, f"index {index} is that of an earlier block", block.call)
+            self.report(REUSED_INDEX, self.number, f"index {index} is that of an earlier block", block.call)
         elif not counted:
-            self.tell(OFFSET_INDEX, self.number, f"the index is {index} where {expected} comes next", block.call)
-        mend = block.place != expected or self.on(OFFSET_INDEX) or self.on(REUSED_INDEX)
-        block.moved = mend and not (counted and block.place == expected)
+            self.report(OFFSET_INDEX, self.number, f"the index is {index} where {expected} comes next", block.call)
+        repair = block.place != expected or self.on(OFFSET_INDEX) or self.on(REUSED_INDEX)
+        block.moved = repair and not (counted and block.place == expected)
         self._moved = self._moved or block.moved
 
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
@@ -123,7 +123,7 @@ class BlocksMender(EventsMender):
         elif (
             block.is_call
             and is_text(payload)
-            and self.tell(FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call)
+            and self.report(FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call)
         ):
             block.texts.append(Inside(event.frame, payload))
         else:
@@ -180,9 +180,9 @@ class BlocksMender(EventsMender):
         block.late = block.late or bool(not block.closed_early and json_access.get(payload, "delta", "partial_json"))
         again = block.closed_early or block.claimed
         if again and block.is_call and isinstance(json_access.get(payload, "delta", "partial_json"), str):
-            mended = block.delta(payload)
+            repaired = block.delta(payload)
             rest = "".join(block.rest())
-            if mended is not changed and not rest and not json_access.get(mended, "delta", "partial_json"):
+            if repaired is not changed and not rest and not json_access.get(repaired, "delta", "partial_json"):
                 return
             block.late = block.late or bool(json_access.get(payload, "delta", "partial_json"))
         self._pass(event.frame, payload, changed)
@@ -223,11 +223,11 @@ class BlocksMender(EventsMender):
         bare = payload.get("type") == "content_block_stop" and payload.keys() <= _OF_A_STOP
         if block is None:
             message = f"no block {payload.get('index')} was started"
-            gone = self.tell(UNKNOWN_BLOCK, self.number, message) and self.count > 0 and bare
+            gone = self.report(UNKNOWN_BLOCK, self.number, message) and self.count > 0 and bare
         elif not block.open:
             overlapped = block.closed_early
             block.closed_early = False
-            gone = (overlapped or self.tell(REPEATED_STOP, self.number, "the block stops twice", block.call)) and bare
+            gone = (overlapped or self.report(REPEATED_STOP, self.number, "the block stops twice", block.call)) and bare
         elif self._waiting and block.is_call and not block.whole:
             block.stop_owed = True
             return
@@ -253,7 +253,7 @@ class BlocksMender(EventsMender):
             message = "no content_block_stop came for the call"
             if not (block.is_call and block.whole) or failed:
                 self.flush(block)
-            elif self.tell(UNCLOSED_CALL, self.number, message, block.call):
+            elif self.report(UNCLOSED_CALL, self.number, message, block.call):
                 self.close(block)
 
     def flush(self, block: Block) -> None:

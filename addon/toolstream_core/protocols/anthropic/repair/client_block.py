@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import known
+from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_object, meaning, says_nothing
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
 from toolstream_core.defects.framing import MISSING_INPUT
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.anthropic.repair.identity import identify
 from toolstream_core.protocols.anthropic.repair.output import index_of
-from toolstream_core.stages.repair.arguments import Spelling
+from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json, Seen
-    from toolstream_core.protocols.anthropic.repair.block_sequence import BlocksMender as AnthropicMender
+    from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer as AnthropicRepairer
     from toolstream_core.protocols.anthropic.repair.held import Inside
     from toolstream_core.stages.repair.emitted import Told
 
@@ -41,10 +41,10 @@ class Block:
     """Whether others are of another type: clients read only one of the two, so these go on as they came."""
 
     def __init__(
-        self, mender: AnthropicMender, content: Payload, call: OpenCall | None, index: Json, place: int
+        self, repairer: AnthropicRepairer, content: Payload, call: OpenCall | None, index: Json, place: int
     ) -> None:
         """`index` is the wire's."""
-        self._mender = mender
+        self._repairer = repairer
         self.content = content
         self.call = call
         self.index = index
@@ -61,10 +61,10 @@ class Block:
         self.texts: list[Inside] = []
         """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
-        self.given_id = known(content.get("id")) if self.is_call else ""
+        self.given_id = nonblank(content.get("id")) if self.is_call else ""
         """The id that the provider gave it."""
-        self.name = known(content.get("name"))
-        self._spelling = Spelling(mender.on)
+        self.name = nonblank(content.get("name"))
+        self._spelling = ArgumentRepair(repairer.on)
         self._respelt = False
         """Whether the client was told anything else of its arguments than what came."""
         self.told: Told | None = None
@@ -77,7 +77,7 @@ class Block:
     def begin_anew(self) -> None:
         """Its start goes on once more: clients forget what came of its arguments."""
         self._anew, self.given, self.prefilled = True, False, None
-        self._spelling = Spelling(self._mender.on)
+        self._spelling = ArgumentRepair(self._repairer.on)
 
     @property
     def begun(self) -> bool:
@@ -89,7 +89,7 @@ class Block:
         """Whether nothing is missing of it but its stop; of what is no call nobody can tell."""
         if self.call is None or self._anew:
             return self.call is None or self._spelling.whole
-        may_be_empty = self._mender.context.may_be_empty(self.call.name)
+        may_be_empty = self._repairer.context.may_be_empty(self.call.name)
         return self._spelling.whole or self.call.whole(may_be_empty=may_be_empty)
 
     @property
@@ -107,7 +107,7 @@ class Block:
             return call.closed or call.whole()
         said = call.arguments.reading()[0]
         if says_nothing(said) and not call.over:
-            return self._mender.context.takes_none(call.name)
+            return self._repairer.context.takes_none(call.name)
         return said.lstrip().startswith("{") and is_object(said)
 
     @property
@@ -138,14 +138,14 @@ class Block:
         mistyped = self._mixed or self._type not in (ABSENT, "input_json_delta")  # which not every client reads
         if self.call is None or self.name != name or self.late or mistyped:
             return False
-        if not self.call.whole(may_be_empty=self._mender.context.may_be_empty(name)):
+        if not self.call.whole(may_be_empty=self._repairer.context.may_be_empty(name)):
             return False
         arguments = self.call.arguments
         return (arguments.meaning if arguments.whole else meaning(self.call.meant()[0])) == means
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
-        return self._mender.tell(row, self._mender.number, message, self.call)
+        return self._repairer.report(row, self._repairer.number, message, self.call)
 
     def moved_to_place(self, payload: Payload) -> Payload:
         """An event of it under the index that the client knows."""
@@ -155,7 +155,7 @@ class Block:
         """The start event as the client is to get it."""
         content = dict(self.content)
         if self.is_call:
-            self._made_id = identify(self, self._mender, content)
+            self._made_id = identify(self, self._repairer, content)
             self._empty(content)
         if content == self.content and not self.moved:
             return payload
@@ -203,25 +203,25 @@ class Block:
 
     def take(self, text: str) -> str:
         """What the client is to be told for the next piece of its arguments, unless that still waits."""
-        may_wait = self.call is not None and not self._mender.context.takes_none(self.call.name)
+        may_wait = self.call is not None and not self._repairer.context.takes_none(self.call.name)
         self.told = self._spelling.take(text, self.judge, may_wait=may_wait)
         self.given = self.given or bool(self.told.text.strip())
         self._respelt = self._respelt or self.told.text != text
         return self.told.text
 
     @property
-    def takes_any(self) -> bool:
+    def accepts_any(self) -> bool:
         """Whether pieces of its arguments may go by unseen, and be taken later."""
         return self.is_call and self._spelling.decided and not self.stop_owed and not self._mixed
 
     @property
-    def amid(self) -> bool:
+    def inside_value(self) -> bool:
         """Whether plain text in the midst of its arguments goes on as it is."""
-        return self.is_call and self._spelling.amid and not self._mixed
+        return self.is_call and self._spelling.inside_value and not self._mixed
 
-    def went_by(self, text: str, last: str) -> None:
-        """Take fragments that went on as they are; as `Spelling.went_by`."""
-        went = self._spelling.went_by(text, last)
+    def on_skipped(self, text: str, last: str) -> None:
+        """Take fragments that went on as they are; as `ArgumentRepair.on_skipped`."""
+        went = self._spelling.on_skipped(text, last)
         self.given = self.given or bool(went)
 
     def said(self, arguments: str) -> Payload:
@@ -247,7 +247,7 @@ class Block:
         if self.prefilled is not None:
             return [self.prefilled]
         nothing = self.call.arguments.empty and self.call.start_input is None
-        if nothing and not self._mender.context.may_be_empty(self.call.name):
+        if nothing and not self._repairer.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
         return []
 

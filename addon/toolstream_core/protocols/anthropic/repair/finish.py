@@ -19,7 +19,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.anthropic.repair.block_sequence import BlocksMender as AnthropicMender
+    from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer as AnthropicRepairer
     from toolstream_core.wire.frame import Frame
 
 _OURS: Final = {
@@ -42,9 +42,9 @@ type Payload = dict[str, Json]
 class Endings:
     """The end of one message."""
 
-    def __init__(self, mender: AnthropicMender) -> None:
+    def __init__(self, repairer: AnthropicRepairer) -> None:
         """For one stream."""
-        self._mender = mender
+        self._repairer = repairer
         self.failed = False
         """Whether the provider reported an error."""
         self._reason: str | None = None
@@ -55,16 +55,16 @@ class Endings:
     def ending(self, payload: Payload, kind: str) -> Payload | None:
         """`message_delta` or `message_stop` as the client is to get it, what it lacks put; `None` where it has it."""
         if self._over and kind == "message_stop":
-            gone = self._mender.tell(REPEATED_STOP, self._mender.number, "the message stops twice")
-            gone = gone and self._blocks == self._mender.count
+            gone = self._repairer.report(REPEATED_STOP, self._repairer.number, "the message stops twice")
+            gone = gone and self._blocks == self._repairer.count
             return None if gone and payload.get("type") == kind and payload.keys() <= _OF_A_STOP else payload
         said = json_access.get(payload, "delta", "stop_reason")
         reason = said if isinstance(said, str) and said else self._reason
         if reason or kind == "message_stop":
-            self._mender.let_go()
-            self._mender.close_whole(failed=self.failed)
+            self._repairer.let_go()
+            self._repairer.close_whole(failed=self.failed)
         if kind == "message_stop":
-            self._over, self._blocks = True, self._mender.count
+            self._over, self._blocks = True, self._repairer.count
             if self._reason is None:
                 self._finish("message_stop comes without a stop reason")
             return payload
@@ -72,58 +72,58 @@ class Endings:
 
     def at_end(self, cut: Frame | None, *, clean: bool) -> Frame | None:
         """The body has ended: what it lacks is put. `cut` is a last frame that nothing follows; given back, or gone."""
-        mender = self._mender
+        repairer = self._repairer
         gone = cut is None or self._reason is not None or was_end(cut)
-        put = gone and clean and not (self._over or self.failed) and mender.runnable and self._put()
+        put = gone and clean and not (self._over or self.failed) and repairer.runnable and self._put()
         if not put:
-            for block in mender.open.values():
-                mender.flush(block)
+            for block in repairer.open.values():
+                repairer.flush(block)
         return None if put else cut
 
     def _put(self) -> bool:
         """Put the end of a message whose calls are whole; whether that was done."""
-        mender = self._mender
+        repairer = self._repairer
         if self._reason is None:
-            mender.close_whole(failed=False)
+            repairer.close_whole(failed=False)
             put = self._finish("the stream ended without a stop reason")
         else:
             message = "the stream ended without message_stop"
-            put = mender.tell(MISSING_DONE, mender.number, message, severity=WARNING)
+            put = repairer.report(MISSING_DONE, repairer.number, message, severity=WARNING)
         if put:
-            mender.put({"type": "message_stop"})
+            repairer.put({"type": "message_stop"})
         return put
 
     def _finish(self, message: str) -> bool:
         """Put a stop reason where none came and calls are whole; whether that was done."""
-        mender = self._mender
-        if self.failed or not mender.runnable:
+        repairer = self._repairer
+        if self.failed or not repairer.runnable:
             return False
-        if not mender.tell(MISSING_FINISH, mender.number, message):
+        if not repairer.report(MISSING_FINISH, repairer.number, message):
             return False
         self._reason = "tool_use"
         delta = {"stop_reason": "tool_use", "stop_sequence": None}
-        mender.put({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}})
+        repairer.put({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}})
         return True
 
     def _delta(self, payload: Payload) -> Payload:
-        mender, changed = self._mender, payload
+        repairer, changed = self._repairer, payload
         delta = payload.get("delta")
         reason = delta.get("stop_reason") if isinstance(delta, dict) else None
         reason = reason if isinstance(reason, str) else ""
         self._reason = reason or self._reason
         meant = _OURS.get(reason)
-        made = "end_turn" in {reason, meant} and mender.runnable
+        made = "end_turn" in {reason, meant} and repairer.runnable
         if meant is not None:
             meant = "tool_use" if made and meant == "end_turn" else meant
-            if mender.tell(FOREIGN_FINISH, mender.number, f"the stop reason is {reason}"):
+            if repairer.report(FOREIGN_FINISH, repairer.number, f"the stop reason is {reason}"):
                 self._reason = meant
                 changed = {**changed, "delta": {**changed["delta"], "stop_reason": meant}}
         message = "stop reason end_turn although tools are used"
-        if made and reason == "end_turn" and mender.tell(WRONG_FINISH, mender.number, message, severity=WARNING):
+        if made and reason == "end_turn" and repairer.report(WRONG_FINISH, repairer.number, message, severity=WARNING):
             changed = {**changed, "delta": {**changed["delta"], "stop_reason": "tool_use"}}
-        if "tool_use" in {reason, meant} and not mender.calls:
-            mender.tell(MISSING_CALLS, mender.number, "the stop reason says tool_use and no tool_use block came")
+        if "tool_use" in {reason, meant} and not repairer.calls:
+            repairer.report(MISSING_CALLS, repairer.number, "the stop reason says tool_use and no tool_use block came")
         bare = not isinstance(payload.get("usage"), dict)
-        if bare and mender.tell(NULL_USAGE, mender.number, "message_delta has no usage"):
+        if bare and repairer.report(NULL_USAGE, repairer.number, "message_delta has no usage"):
             changed = {**changed, "usage": {"output_tokens": 0}}
         return changed

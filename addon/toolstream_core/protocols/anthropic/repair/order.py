@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 # stopped; so does a block that may only say an earlier call again, and whatever starts behind one that waits.
 
 
-class OrderMender(StraysMender):
+class OrderRepairer(StraysMender):
     """Lets blocks go on one after the other."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self._doubled: Queue | None = None
         """The last block that was dropped, since it said an earlier call again."""
@@ -55,7 +55,7 @@ class OrderMender(StraysMender):
 
         Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
         """
-        gone = self.tell(REPEATED_START, self.number, "the block starts again", block.call)
+        gone = self.report(REPEATED_START, self.number, "the block starts again", block.call)
         if block.call is not None and is_begun(block.call) and not adds(block.content, payload):
             if gone:
                 return
@@ -122,8 +122,8 @@ class OrderMender(StraysMender):
         if not all(waited is queue.start or waited.fills(call) for waited in queue.events):
             return False
         if block.texts:
-            self.tell(FOREIGN_DELTA, self.number, "text comes in a block that is a call", call)
-        if not self.tell(DOUBLED_CALL, self.number, "the call was said before", call):
+            self.report(FOREIGN_DELTA, self.number, "text comes in a block that is a call", call)
+        if not self.report(DOUBLED_CALL, self.number, "the call was said before", call):
             return False
         self._doubled = queue
         return True

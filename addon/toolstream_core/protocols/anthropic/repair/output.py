@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.protocols.anthropic.resolver import NOBODYS
-from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ NAMED: Final = frozenset(
 type Payload = dict[str, Json]
 
 
-class EventsMender(Mender):
+class EventRepairer(Repairer):
     """Lets events go on, each with its name and its end."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self.context = context
         self.number = 0
@@ -70,7 +70,7 @@ class EventsMender(Mender):
         """Let an event go on, as it is where nothing in it changes."""
         kind = payload.get("type")
         nameless = not frame.name and isinstance(kind, str) and kind in NAMED and b"data:" in frame.raw
-        if nameless and self.tell(MISSING_EVENT_NAME, frame.number, "the event has no event line"):
+        if nameless and self.report(MISSING_EVENT_NAME, frame.number, "the event has no event line"):
             self.put({**changed}, frame)
         elif changed is payload:
             self._go(frame)

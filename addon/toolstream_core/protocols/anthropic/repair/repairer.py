@@ -9,14 +9,14 @@ from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNSURE
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
-from toolstream_core.protocols.anthropic.repair.order import OrderMender
+from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
 from toolstream_core.protocols.anthropic.repair.output import NAMED, Payload, index_of, is_begun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Json, Passed
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, Json, SkippedRun
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -26,11 +26,11 @@ MAX_WAITING = 4096
 """Events of blocks that wait before all are let go."""
 
 
-class AnthropicMender(OrderMender):
+class AnthropicRepairer(OrderRepairer):
     """Judges and mends one Messages stream."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self._head: Payload | None = None
         """The event that started the message."""
@@ -46,15 +46,15 @@ class AnthropicMender(OrderMender):
         waits = bool(self._waiting) or bool(self._strays) or self._tail is not None
         return waits or self._moved or bool(self.last and self.last.open)
 
-    def minds(self, call: OpenCall) -> bool:
-        """As `Stage.minds`."""
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Stage.needs_every_event`."""
         block = self.last
         if block is None or block.call is not call or self._waits:
             return True
-        return self._restarted or not (block.open and block.amid)
+        return self._restarted or not (block.open and block.inside_value)
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
-        """As `Stage.went_by`."""
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        """As `Stage.on_skipped`."""
         del call
         for number, piece in enumerate(passed.pieces, passed.first):
             self.number = number
@@ -62,18 +62,18 @@ class AnthropicMender(OrderMender):
                 self.last.take(piece)
         self.number = passed.first + passed.events - 1
         if self.last is not None and passed.text:
-            self.last.went_by(passed.text, passed.last)
+            self.last.on_skipped(passed.text, passed.last)
 
-    def takes_any(self, call: OpenCall) -> bool:
-        """As `Stage.takes_any`."""
+    def accepts_any(self, call: OpenCall) -> bool:
+        """As `Stage.accepts_any`."""
         block = self.last
         if block is None or block.call is not call or self._waits:
             return False
-        return self.context.judging and not self._restarted and block.open and block.takes_any
+        return self.context.judging and not self._restarted and block.open and block.accepts_any
 
     @property
-    def minds_text(self) -> bool:
-        """As `Stage.minds_text`: text of the block that is open, or was, goes on where nothing waits or moves."""
+    def needs_text(self) -> bool:
+        """As `Stage.needs_text`: text of the block that is open, or was, goes on where nothing waits or moves."""
         return self._moved or self._waits
 
     @property
@@ -81,9 +81,9 @@ class AnthropicMender(OrderMender):
         """Whether any event waits."""
         return bool(self._waiting) or bool(self._strays) or self._placeholder is not None
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        frame, call = event.frame, heard[0].call if heard else None
+        frame, call = event.frame, resolved[0].call if resolved else None
         if frame.trailing and frame.raw.strip() and not self._restarted:
             self._tail = (event, call)
             return ()
@@ -147,12 +147,12 @@ class AnthropicMender(OrderMender):
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
         kind = _kind(event)
-        if kind in _ENDS_DELTA or event.said.error:
+        if kind in _ENDS_DELTA or event.content.error:
             self._settled()
-        if event.said.error:
+        if event.content.error:
             self._ending.failed = True
             self.close_whole(failed=True)
-            self.tell(IN_BAND_ERROR, self.number, f"the provider reports an error: {event.said.error}")
+            self.report(IN_BAND_ERROR, self.number, f"the provider reports an error: {event.content.error}")
         if not isinstance(payload, dict) or (self._placeholder is not None and kind not in NAMED - {"ping"}):
             self._behind(event.frame)
         elif kind == "content_block_start":
@@ -181,7 +181,7 @@ class AnthropicMender(OrderMender):
         changed = payload
         if kind == "message_start":
             if self._head == payload and not self.count:
-                if self.tell(REPEATED_START, self.number, "the message starts again"):
+                if self.report(REPEATED_START, self.number, "the message starts again"):
                     return
             elif self._head is not None:
                 self._restart()
@@ -196,7 +196,7 @@ class AnthropicMender(OrderMender):
 
     def _restart(self) -> None:
         """From here on nothing is mended: whose the events are nobody can tell."""
-        self.tell(RESTARTED_STREAM, self.number, "a second message starts within the stream")
+        self.report(RESTARTED_STREAM, self.number, "a second message starts within the stream")
         self.let_go()
         for block in self.open.values():
             self.flush(block)
@@ -205,7 +205,7 @@ class AnthropicMender(OrderMender):
     def _with_usage(self, payload: Payload) -> Payload:
         message = payload.get("message")
         bare = isinstance(message, dict) and not isinstance(message.get("usage"), dict)
-        if not bare or not self.tell(NULL_USAGE, self.number, "message_start has no usage"):
+        if not bare or not self.report(NULL_USAGE, self.number, "message_start has no usage"):
             return payload
         return {**payload, "message": {**payload["message"], "usage": {"input_tokens": 0, "output_tokens": 0}}}
 
@@ -216,13 +216,13 @@ class AnthropicMender(OrderMender):
             return
         queue = self._waiting.of(index_of(payload))
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
-            if self.tell(REPEATED_START, self.number, "the block starts again", call) and is_begun(call):
+            if self.report(REPEATED_START, self.number, "the block starts again", call) and is_begun(call):
                 return
             self._waiting.add(queue, Waited(event, payload, call, stops=False))
             return
         block = self._block(payload, call)
         if before is not None and before.open:
-            self.tell(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
+            self.report(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
             if before.finished and not self._waiting and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
                 self.close(before)
             elif self.on(OVERLAPPING_BLOCKS):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.strays import MAX_STRAYS
 from toolstream_core.defects.identity import UNKNOWN_BLOCK
-from toolstream_core.protocols.anthropic.repair.block_sequence import BlocksMender
+from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.output import Payload, index_of
 from toolstream_core.wire import json_access
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 # the call's, and they go on as they came.
 
 
-class StraysMender(BlocksMender):
+class StraysMender(BlockRepairer):
     """Lets deltas of unknown blocks go on."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self._strays: list[Waited] = []
 
@@ -36,13 +36,13 @@ class StraysMender(BlocksMender):
         return [one.event.frame for one in self._strays]
 
     def _nobodys(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        """As `BlocksMender._nobodys`; text goes by unread where nothing is held, so nothing is told of it there."""
+        """As `BlockRepairer._nobodys`; text goes by unread where nothing is held, so nothing is told of it there."""
         if json_access.get(payload, "delta", "type") in ("text_delta", "thinking_delta") and not self.holding:
             self._pass(event.frame, payload, payload)
             return
         message = f"no block {payload.get('index')} was started"
-        mend = self.tell(UNKNOWN_BLOCK, self.number, message, call)
-        if not mend or call is None or not call.guessed or id(call) not in self._by_call:
+        repair = self.report(UNKNOWN_BLOCK, self.number, message, call)
+        if not repair or call is None or not call.guessed or id(call) not in self._by_call:
             self._stray(event, payload, call=call)
             return
         self._strays.append(Waited(event, payload, call, stops=False))
@@ -50,19 +50,19 @@ class StraysMender(BlocksMender):
             self._claim()
 
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        """As `BlocksMender._delta`; a delta of the call's own index decides on those that wait."""
+        """As `BlockRepairer._delta`; a delta of the call's own index decides on those that wait."""
         held = self._strays[0].call if self._strays else None
         if held is not None and call is held and self._block_of(index_of(payload), call) is not None:
             self._claim()
         super()._delta(event, payload, call)
 
     def _stop(self, event: Event, payload: Payload) -> None:
-        """As `BlocksMender._stop`."""
+        """As `BlockRepairer._stop`."""
         self._claim()
         super()._stop(event, payload)
 
     def _settled(self) -> None:
-        """As `BlocksMender._settled`."""
+        """As `BlockRepairer._settled`."""
         super()._settled()
         self._claim()
 

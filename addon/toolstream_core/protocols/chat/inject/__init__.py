@@ -8,9 +8,9 @@ from toolstream_core.protocols.chat.inject import arguments, finish, identity, s
 from toolstream_core.stages.inject import sse
 
 if TYPE_CHECKING:
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
 
-INJECTORS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, InjectorMaker]] = {
     **identity.INJECTORS,
     **arguments.INJECTORS,
     **structure.INJECTORS,

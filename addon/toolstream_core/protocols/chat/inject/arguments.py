@@ -6,69 +6,69 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.chat.edit import Piece, continuation, entry_chunk, pieces, with_entries
-from toolstream_core.protocols.chat.inject.entry import EntryPlant, planter
-from toolstream_core.stages.inject.injector import Plant
+from toolstream_core.protocols.chat.inject.entry import EntryInjector, maker
+from toolstream_core.stages.inject.injector import Injector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import Pick, Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker, Pick
     from toolstream_core.wire.frame import Frame
 
 
-def _empty(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
-    if not plant.context.may_be_empty(piece.call.name) or piece.arguments.strip() != "{}":
+def _empty(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
+    if not injector.context.may_be_empty(piece.call.name) or piece.arguments.strip() != "{}":
         return None
     if not piece.opening and piece.call.arguments.text().strip() != "{}":
         return None
     return _said(piece, "")
 
 
-def _lost(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
-    del plant
+def _lost(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
+    del injector
     return _said(piece, "") if piece.arguments else None
 
 
-def _null(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
-    del plant
+def _null(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
+    del injector
     return _said(piece, None) if piece.opening and not piece.arguments else None
 
 
-def _object(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _object(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """Once they are whole, the arguments come as an object; their fragments are left out."""
-    del plant
+    del injector
     if not piece.arguments:
         return None
     value = _value(piece)
     return _said(piece, value) if isinstance(value, dict) else _left_out(piece)
 
 
-def _cumulative(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _cumulative(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     if not piece.arguments:
         return None
-    before = plant.kept.get(id(piece.call), "")
-    plant.kept[id(piece.call)] = so_far = before + piece.arguments
+    before = injector.kept.get(id(piece.call), "")
+    injector.kept[id(piece.call)] = so_far = before + piece.arguments
     return _said(piece, so_far) if before else None
 
 
-def _replayed(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _replayed(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """Behind the last fragment comes the whole call again."""
     call = piece.call
-    if not call.arguments.whole or id(call) in plant.kept or not piece.arguments:
+    if not call.arguments.whole or id(call) in injector.kept or not piece.arguments:
         return None
-    plant.kept[id(call)] = "said again"
+    injector.kept[id(call)] = "said again"
     again = continuation(piece.fragment.index, call.arguments.reading()[0])
     again["function"]["name"] = call.name
     identity = {"id": call.id, "type": "function"} if call.id else {}
     return [piece.entry, {**_place(piece), **identity, "function": again["function"]}]
 
 
-def _placeholder(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _placeholder(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """`{}` stands in the header, and the arguments follow."""
-    if not piece.opening or plant.context.takes_none(piece.call.name):
+    if not piece.opening or injector.context.takes_none(piece.call.name):
         return None
     arguments = piece.arguments
     if arguments.strip() == "{}":
@@ -77,39 +77,39 @@ def _placeholder(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
     return [piece.entry, *([continuation(piece.fragment.index, arguments)] if arguments else [])]
 
 
-def _double_encoded(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _double_encoded(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """Each fragment as it stands within a JSON string; the quotes come with the first and the last."""
     if not piece.arguments:
         return None
-    begun = id(piece.call) in plant.kept
-    plant.kept[id(piece.call)] = "begun"
+    begun = id(piece.call) in injector.kept
+    injector.kept[id(piece.call)] = "begun"
     text = json.dumps(piece.arguments, ensure_ascii=False)[1:-1]
     closing = '"' if piece.call.arguments.whole else ""
     return _said(piece, f"{'' if begun else chr(34)}{text}{closing}")
 
 
-def _invalid(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _invalid(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """A line feed stands unescaped in a string: one that was there, or at the end of a value."""
-    if id(piece.call) in plant.kept or ("\\n" not in piece.arguments and '"}' not in piece.arguments):
+    if id(piece.call) in injector.kept or ("\\n" not in piece.arguments and '"}' not in piece.arguments):
         return None
-    plant.kept[id(piece.call)] = "done"
+    injector.kept[id(piece.call)] = "done"
     if "\\n" in piece.arguments:
         return _said(piece, piece.arguments.replace("\\n", "\n", 1))
     return _said(piece, piece.arguments.replace('"}', '\n"}', 1))
 
 
-def _garbage(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _garbage(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """Special tokens come behind the arguments, and the next delta goes on with them."""
-    if not piece.call.arguments.whole or not piece.arguments or id(piece.call) in plant.kept:
+    if not piece.call.arguments.whole or not piece.arguments or id(piece.call) in injector.kept:
         return None
-    plant.kept[id(piece.call)] = "done"
+    injector.kept[id(piece.call)] = "done"
     piece.function["arguments"] = f"{piece.arguments}<|tool"
     return [piece.entry, continuation(piece.fragment.index, "_call_end|>")]
 
 
-def _misnamed(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _misnamed(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """Once they are whole, the arguments come as an object under `parameters`."""
-    del plant
+    del injector
     if not piece.arguments:
         return None
     value = _value(piece)
@@ -120,9 +120,9 @@ def _misnamed(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
     return [piece.entry]
 
 
-def _split_surrogate(piece: Piece, plant: EntryPlant) -> Iterable[Json] | None:
+def _split_surrogate(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """The first character outside the basic plane is cut in two."""
-    del plant
+    del injector
     text = piece.arguments
     at = next((place for place, character in enumerate(text) if character > "\uffff"), -1)
     if at < 0:
@@ -155,18 +155,18 @@ def _place(piece: Piece) -> dict[str, Json]:
     return {"index": piece.entry["index"]} if "index" in piece.entry else {}
 
 
-class MergedCalls(Plant):
+class MergedCalls(Injector):
     """The second call's arguments come behind the first one's, and the second call does not."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
+        """As `Injector`."""
         super().__init__(context, pick)
         self._seen: set[int] = set()
         self._order: list[int] = []
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        found = pieces(event, heard, self._seen)
+        found = pieces(event, resolved, self._seen)
         if found is None or not self._pick.stream():
             return [event.frame]
         said: list[tuple[int, Json]] = []
@@ -188,18 +188,18 @@ class MergedCalls(Plant):
         return [*extra, writer.rewrite(event.frame, with_entries(payload, said[-1:]))]
 
 
-INJECTORS: Final[dict[str, Planter]] = {
-    "empty-arguments": planter(_empty),
-    "lost-arguments": planter(_lost),
-    "null-arguments": planter(_null),
-    "object-arguments": planter(_object),
-    "cumulative-arguments": planter(_cumulative),
-    "replayed-arguments": planter(_replayed),
-    "placeholder-arguments": planter(_placeholder),
-    "double-encoded-arguments": planter(_double_encoded),
+INJECTORS: Final[dict[str, InjectorMaker]] = {
+    "empty-arguments": maker(_empty),
+    "lost-arguments": maker(_lost),
+    "null-arguments": maker(_null),
+    "object-arguments": maker(_object),
+    "cumulative-arguments": maker(_cumulative),
+    "replayed-arguments": maker(_replayed),
+    "placeholder-arguments": maker(_placeholder),
+    "double-encoded-arguments": maker(_double_encoded),
     "merged-calls": MergedCalls,
-    "invalid-arguments": planter(_invalid),
-    "trailing-garbage": planter(_garbage),
-    "misnamed-arguments": planter(_misnamed),
-    "split-surrogate": planter(_split_surrogate),
+    "invalid-arguments": maker(_invalid),
+    "trailing-garbage": maker(_garbage),
+    "misnamed-arguments": maker(_misnamed),
+    "split-surrogate": maker(_split_surrogate),
 }

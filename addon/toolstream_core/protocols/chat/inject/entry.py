@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.chat.edit import Piece, entry_chunk, pieces, says_nothing, with_entries
-from toolstream_core.stages.inject.injector import Pick, Planter, SteadyPlant
+from toolstream_core.stages.inject.injector import InjectorMaker, Pick, StatelessInjector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
-type Edit = Callable[[Piece, EntryPlant], Iterable[Json] | None]
+type Edit = Callable[[Piece, EntryInjector], Iterable[Json] | None]
 """What an entry becomes: entries, each an event's; `None` leaves it as it is."""
 
 
-class EntryPlant(SteadyPlant):
+class EntryInjector(StatelessInjector):
     """Changes entries of the calls that are picked."""
 
     def __init__(self, context: Context, pick: Pick, edit: Edit, *, steady: bool = False) -> None:
-        """`edit` is what is done to each entry; `steady`: as in `SteadyPlant`."""
+        """`edit` is what is done to each entry; `steady`: as in `StatelessInjector`."""
         super().__init__(context, pick, steady=steady)
         self._edit = edit
         self._seen: set[int] = set()
@@ -37,9 +37,9 @@ class EntryPlant(SteadyPlant):
         """What is known of the stream."""
         return self._context
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        found = pieces(event, heard, self._seen)
+        found = pieces(event, resolved, self._seen)
         self.acts = False
         if found is None:
             return [event.frame]
@@ -68,6 +68,6 @@ class EntryPlant(SteadyPlant):
             yield writer.rewrite(event.frame, rest)
 
 
-def planter(edit: Edit, *, steady: bool = False) -> Planter:
-    """The plant that does `edit`; `steady`: as in `SteadyPlant`."""
-    return lambda context, pick: EntryPlant(context, pick, edit, steady=steady)
+def maker(edit: Edit, *, steady: bool = False) -> InjectorMaker:
+    """The plant that does `edit`; `steady`: as in `StatelessInjector`."""
+    return lambda context, pick: EntryInjector(context, pick, edit, steady=steady)

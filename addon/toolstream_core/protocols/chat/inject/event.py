@@ -5,31 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.chat.edit import Piece, pieces
-from toolstream_core.stages.inject.injector import Plant
+from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.inject.injector import Pick
     from toolstream_core.wire.frame import Frame
 
 
-class EventPlant(Plant):
+class EventInjector(Injector):
     """Changes events of streams that are picked."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
+        """As `Injector`."""
         super().__init__(context, pick)
         self._seen: set[int] = set()
         self.calls: list[OpenCall] = []
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        found = pieces(event, heard, self._seen) or []
+        found = pieces(event, resolved, self._seen) or []
         self.calls.extend(piece.call for piece in found if piece.opening)
         if not self._pick.stream():
             return [event.frame]
@@ -65,12 +65,12 @@ def every(payload: Json, **fields: Json) -> Json:
     }
 
 
-class FinishPlant(EventPlant):
+class FinishInjector(EventInjector):
     """Changes the event that says the finish reason."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         del found
-        reasons = [finish.reason for finish in event.said.finishes if finish.reason]
+        reasons = [finish.reason for finish in event.content.finishes if finish.reason]
         if not reasons or not self.calls:
             return [event.frame]
         return self._finish(event, reasons[0])

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.chat.edit import Piece, chunk, says_nothing, with_entries
-from toolstream_core.protocols.chat.inject.event import EventPlant, FinishPlant, every, finishing
+from toolstream_core.protocols.chat.inject.event import EventInjector, FinishInjector, every, finishing
 from toolstream_core.stages.inject.markup import MARKUP
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import Pick, Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker, Pick
     from toolstream_core.wire.frame import Frame
 
 
-class WrongFinish(FinishPlant):
+class WrongFinish(FinishInjector):
     """The finish reason is `stop`."""
 
     def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
@@ -29,55 +29,55 @@ class WrongFinish(FinishPlant):
         return [self._rewrite(event, finishing(event.frame.json, finish_reason="stop"))]
 
 
-class ForeignFinish(FinishPlant):
+class ForeignFinish(FinishInjector):
     """The finish reason is Anthropic's."""
 
     def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
         return [self._rewrite(event, finishing(event.frame.json, finish_reason="tool_use"))]
 
 
-class RepeatedFinish(FinishPlant):
+class RepeatedFinish(FinishInjector):
     """Behind the finish comes another one, `stop`."""
 
     def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
-        number = event.said.finishes[0].choice
+        number = event.content.finishes[0].choice
         return [event.frame, self._make(event, chunk(event.frame.json, number, {}, "stop"))]
 
 
-class MissingFinish(FinishPlant):
+class MissingFinish(FinishInjector):
     """No event says a finish reason."""
 
     def _finish(self, event: Event, reason: str) -> Iterable[Frame]:
         return [self._rewrite(event, finishing(event.frame.json, finish_reason=None))]
 
 
-class EmptyFinish(EventPlant):
+class EmptyFinish(EventInjector):
     """Events with entries have the finish reason `""`."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not found or any(finish.reason for finish in event.said.finishes):
+        if not found or any(finish.reason for finish in event.content.finishes):
             return [event.frame]
         return [self._rewrite(event, every(event.frame.json, finish_reason=""))]
 
 
-class EarlyFinish(EventPlant):
+class EarlyFinish(EventInjector):
     """Every event with entries says the finish reason."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not found or any(finish.reason for finish in event.said.finishes):
+        if not found or any(finish.reason for finish in event.content.finishes):
             return [event.frame]
         return [self._rewrite(event, every(event.frame.json, finish_reason="tool_calls"))]
 
 
-class MissingDone(EventPlant):
+class MissingDone(EventInjector):
     """`[DONE]` does not come."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         del found
-        return [] if event.said.end and event.frame.data is not None else [event.frame]
+        return [] if event.content.end and event.frame.data is not None else [event.frame]
 
 
-class DataAfterEnd(EventPlant):
+class DataAfterEnd(EventInjector):
     """A chunk with usage comes behind `[DONE]`."""
 
     _last: Json = None
@@ -86,13 +86,13 @@ class DataAfterEnd(EventPlant):
         del found
         if isinstance(event.frame.json, dict):
             self._last = event.frame.json
-        if not event.said.end or not isinstance(self._last, dict):
+        if not event.content.end or not isinstance(self._last, dict):
             return [event.frame]
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         return [event.frame, self._make(event, {**chunk(self._last, 0, {}), "choices": [], "usage": usage})]
 
 
-class MissingCalls(EventPlant):
+class MissingCalls(EventInjector):
     """No event carries a call; the finish reason is as it was."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -106,14 +106,14 @@ class UnstreamedCalls(MissingCalls):
     """Calls come only in the `message` beside the finish reason."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not any(finish.reason for finish in event.said.finishes) or not self.calls:
+        if not any(finish.reason for finish in event.content.finishes) or not self.calls:
             return super()._changed(event, found)
         payload = with_entries(event.frame.json, [])
         message = {"role": "assistant", "content": None, "tool_calls": [_whole(call) for call in self.calls]}
         return [self._rewrite(event, finishing(payload, message=message))]
 
 
-class CutOffCall(EventPlant):
+class CutOffCall(EventInjector):
     """The last fragment of each call's arguments is left out; the finish reason is as it was."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -125,7 +125,7 @@ class CutOffCall(EventPlant):
         return [self._rewrite(event, with_entries(event.frame.json, [(one.choice, one.entry) for one in found]))]
 
 
-class TruncatedStream(EventPlant):
+class TruncatedStream(EventInjector):
     """The body ends, in good order, inside the first call's arguments."""
 
     _over = False
@@ -147,7 +147,7 @@ class InBandError(TruncatedStream):
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if self._over:
-            return [event.frame] if event.said.end else []
+            return [event.frame] if event.content.end else []
         begun = any(piece.call.arguments.whole and piece.arguments for piece in found)
         frames = list(super()._changed(event, found))
         if not begun:
@@ -160,7 +160,7 @@ _TOKEN = re.compile(r"\s?\w+|\s|[^\w\s]{1,2}")
 """About what a model says at once."""
 
 
-class UnparsableData(EventPlant):
+class UnparsableData(EventInjector):
     """The first event with a call lacks its last byte."""
 
     _done = False
@@ -181,7 +181,7 @@ class Leaked(MissingCalls):
         self._row = row
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        finish = [one for one in event.said.finishes if one.reason]
+        finish = [one for one in event.content.finishes if one.reason]
         if not finish or not self.calls:
             return super()._changed(event, found)
         payload = with_entries(event.frame.json, [])
@@ -202,11 +202,11 @@ class LeakedTwice(Leaked):
     """Calls are made, and come as text too."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
+        """As `Injector`."""
         super().__init__(context, pick, "leaked-hermes")
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        finish = [one for one in event.said.finishes if one.reason]
+        finish = [one for one in event.content.finishes if one.reason]
         if not finish or not self.calls:
             return [event.frame]
         return [*self._texts(event, finish[0].choice), event.frame]
@@ -224,11 +224,11 @@ def _whole(call: OpenCall) -> Json:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _leaked(row: str) -> Planter:
+def _leaked(row: str) -> InjectorMaker:
     return lambda context, pick: Leaked(context, pick, row)
 
 
-INJECTORS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, InjectorMaker]] = {
     "unparsable-data": UnparsableData,
     "data-after-end": DataAfterEnd,
     "truncated-stream": TruncatedStream,

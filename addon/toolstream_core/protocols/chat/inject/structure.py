@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.chat.edit import Piece, chunk, continuation, says_nothing, with_entries
-from toolstream_core.protocols.chat.inject.event import EventPlant, finishing
+from toolstream_core.protocols.chat.inject.event import EventInjector, finishing
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolstream_core.model import Event, Json
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.wire.frame import Frame
 
 
-class MissingDelta(EventPlant):
+class MissingDelta(EventInjector):
     """A chunk whose choice has no delta comes before the first call."""
 
     _done = False
@@ -30,17 +30,17 @@ class MissingDelta(EventPlant):
         return [self._make(event, payload), event.frame]
 
 
-class ChangingStreamId(EventPlant):
+class ChangingStreamId(EventInjector):
     """Each chunk has an id of its own."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         payload: Json = event.frame.json
-        if not (found or event.said.finishes) or not json_access.get(payload, "id"):
+        if not (found or event.content.finishes) or not json_access.get(payload, "id"):
             return [event.frame]
         return [self._rewrite(event, {**payload, "id": f"{payload['id']}-{event.frame.number}"})]
 
 
-class ToolCallsObject(EventPlant):
+class ToolCallsObject(EventInjector):
     """`tool_calls` is the entry itself, or the entries by number."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -55,11 +55,11 @@ class ToolCallsObject(EventPlant):
         return [self._rewrite(event, {**payload, "choices": choices})]
 
 
-class LegacyFunctionCall(EventPlant):
+class LegacyFunctionCall(EventInjector):
     """The first call comes as `function_call`, and the others do not come."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if any(finish.reason == "tool_calls" for finish in event.said.finishes) and not found:
+        if any(finish.reason == "tool_calls" for finish in event.content.finishes) and not found:
             return [self._rewrite(event, finishing(event.frame.json, finish_reason="function_call"))]
         mine = [piece for piece in found if piece.call is self.calls[0]]
         if not found:
@@ -70,16 +70,16 @@ class LegacyFunctionCall(EventPlant):
             function["arguments"] = "".join(piece.arguments for piece in mine)
             for choice in payload["choices"]:
                 choice["delta"]["function_call"] = function
-        finished = any(finish.reason for finish in event.said.finishes)
+        finished = any(finish.reason for finish in event.content.finishes)
         payload = finishing(payload, finish_reason="function_call") if finished else payload
         return [] if not mine and says_nothing(payload) else [self._rewrite(event, payload)]
 
 
-class SplitChoices(EventPlant):
+class SplitChoices(EventInjector):
     """Calls come in a second choice, which has a finish of its own."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        finish = [one for one in event.said.finishes if one.reason]
+        finish = [one for one in event.content.finishes if one.reason]
         if not found:
             if not finish or not self.calls:
                 return [event.frame]
@@ -91,7 +91,7 @@ class SplitChoices(EventPlant):
         return [self._make(event, chunk(event.frame.json, 1, entries, reason)), *own]
 
 
-class RepeatedIndex(EventPlant):
+class RepeatedIndex(EventInjector):
     """A header and its arguments are two entries of one event."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -107,7 +107,7 @@ class RepeatedIndex(EventPlant):
         return [self._rewrite(event, with_entries(event.frame.json, said))]
 
 
-INJECTORS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, InjectorMaker]] = {
     "missing-delta": MissingDelta,
     "changing-stream-id": ChangingStreamId,
     "tool-calls-object": ToolCallsObject,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.chat.repair.repairer import ChatMender
-from toolstream_core.stages.repair.sse import SseMender
+from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
+from toolstream_core.stages.repair.sse import SseRepairer
 
 if TYPE_CHECKING:
-    from toolstream_core.stages.repair.repairer import Mender
+    from toolstream_core.stages.repair.repairer import Repairer
 
-REPAIRS: Final[tuple[type[Mender], ...]] = (SseMender, ChatMender)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, ChatRepairer)

@@ -11,32 +11,32 @@ from toolstream_core.protocols.chat.repair import placeholders
 from toolstream_core.stages.repair.emitted import Told
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Fragment, Passed
-    from toolstream_core.protocols.chat.repair.client_call import KnownCall
+    from toolstream_core.model import Fragment, SkippedRun
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.other_forms import Form
-    from toolstream_core.protocols.chat.repair.repairer import ChatMender
+    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
 
 
 class Arguments:
     """The arguments of one stream's calls."""
 
-    def __init__(self, mender: ChatMender) -> None:
+    def __init__(self, repairer: ChatRepairer) -> None:
         """For one stream."""
-        self._mender = mender
+        self._repairer = repairer
 
-    def take(self, fragment: Fragment, known: KnownCall, form: Form) -> Told:
+    def take(self, fragment: Fragment, known: ClientCall, form: Form) -> Told:
         """What a fragment's arguments become, and what they say of the call and of others."""
         if known.is_apart(fragment, form):
             return Told("")
         waited = known.spelling.placeholder
         told = self._spelled(fragment, known)
-        placeholders.heard(fragment, known, waited=waited)
-        known.heard(fragment)
+        placeholders.resolved(fragment, known, waited=waited)
+        known.resolved(fragment)
         if not (known.told or known.doubled) and known.call.id and self._may_be_twins:
             known.choice.twins.compare(known)
         return told
 
-    def bare(self, said: str, known: KnownCall) -> Told:
+    def bare(self, said: str, known: ClientCall) -> Told:
         """What bare argument text becomes."""
         told = known.spelling.take(said, known.judge, may_wait=self._may_wait(known))
         if said.strip() == "null" and known.says_null:
@@ -45,20 +45,20 @@ class Arguments:
             known.choice.keeping[id(known)] = known
         return told
 
-    def went_by(self, known: KnownCall, passed: Passed) -> None:
+    def on_skipped(self, known: ClientCall, passed: SkippedRun) -> None:
         """Take the arguments of events that went by."""
         known.choice.unfinished.touch(known)
         if passed.text:
-            known.spelling.went_by(passed.text, passed.last)
+            known.spelling.on_skipped(passed.text, passed.last)
         for number, piece in enumerate(passed.pieces, passed.first):
             known.event = number
             known.said = bool(self.bare(piece, known).text) or known.said
 
     @property
     def _may_be_twins(self) -> bool:
-        return self._mender.on(DOUBLED_CALL) or self._mender.on(DUPLICATE_ID)
+        return self._repairer.on(DOUBLED_CALL) or self._repairer.on(DUPLICATE_ID)
 
-    def _spelled(self, fragment: Fragment, known: KnownCall) -> Told:
+    def _spelled(self, fragment: Fragment, known: ClientCall) -> Told:
         said = fragment.arguments
         if fragment.phase is Phase.WHOLE:
             return self._in_message(fragment, known)
@@ -67,7 +67,7 @@ class Arguments:
             return Told("")
         return self.bare(said, known)
 
-    def _in_message(self, fragment: Fragment, known: KnownCall) -> Told:
+    def _in_message(self, fragment: Fragment, known: ClientCall) -> Told:
         """What an entry of `message` adds to what those before it said; nothing where deltas say the call."""
         size = known.call.arguments.size
         added, known.message_size = size - known.message_size, size
@@ -76,15 +76,15 @@ class Arguments:
             return Told("")
         return self.bare(said if len(said) == added else known.call.arguments.text()[-added:], known)
 
-    def _null(self, told: Told, known: KnownCall) -> None:
+    def _null(self, told: Told, known: ClientCall) -> None:
         """`null` is no arguments: nothing of it goes on, unless it stands for what follows."""
         if known.spelling.placeholder:
             known.null = told
         elif known.judge(NULL_ARGUMENTS, "the arguments are null"):
             told.text = ""
 
-    def _may_wait(self, known: KnownCall) -> bool:
+    def _may_wait(self, known: ClientCall) -> bool:
         """Whether a fragment of the call may wait for the next one: one that may be a placeholder, or cumulative."""
-        if known.settled or self._mender.context.takes_none(known.tool):
+        if known.settled or self._repairer.context.takes_none(known.tool):
             return False
-        return self._mender.on(PLACEHOLDER_ARGUMENTS) or self._mender.on(CUMULATIVE_ARGUMENTS)
+        return self._repairer.on(PLACEHOLDER_ARGUMENTS) or self._repairer.on(CUMULATIVE_ARGUMENTS)

@@ -10,14 +10,14 @@ from toolstream_core.defects.arguments import NULL_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.chat.repair.other_forms import Form, Forms
-from toolstream_core.stages.repair.arguments import Spelling
+from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.stages.repair.names import may_grow, plain_name
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment
-    from toolstream_core.protocols.chat.repair.repairer import ChatMender
+    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
     from toolstream_core.protocols.chat.repair.state import Choice
     from toolstream_core.stages.repair.emitted import Told
 
@@ -25,7 +25,7 @@ _MAX_NULL = 64
 """Characters of `null` with white space around it."""
 
 
-class KnownCall:
+class ClientCall:
     """What the client has been told of one call."""
 
     __slots__ = (
@@ -33,17 +33,17 @@ class KnownCall:
         "choice",
         "event",
         "forms",
-        "heard_as",
         "id",
         "index",
         "late",
         "may_repeat",
-        "mender",
         "message_size",
         "name",
         "name_open",
         "null",
         "order",
+        "repairer",
+        "resolved_as",
         "said",
         "settled",
         "spelling",
@@ -53,17 +53,17 @@ class KnownCall:
         "wire_index",
     )
 
-    def __init__(self, mender: ChatMender, choice: Choice, call: OpenCall) -> None:
+    def __init__(self, repairer: ChatRepairer, choice: Choice, call: OpenCall) -> None:
         """A call of which nothing has been told."""
-        self.mender = mender
+        self.repairer = repairer
         self.choice = choice
         self.call = call
         self.order = len(choice.known)
         """Its place among the calls of its choice."""
         self.event = 0
-        self.heard_as = ("", "")
+        self.resolved_as = ("", "")
         """Its id and name, as far as they have come."""
-        self.spelling = Spelling(mender.on)
+        self.spelling = ArgumentRepair(repairer.on)
         self.forms = Forms()
         self.streamed = False
         """Whether deltas say it, be it that a message says it too."""
@@ -82,23 +82,23 @@ class KnownCall:
         """Whether the name may still grow."""
         self.null: Told | None = None
         """A first `null` that waits."""
-        self.twin: KnownCall | None = None
+        self.twin: ClientCall | None = None
         """The earlier call that it says again."""
 
     def is_apart(self, fragment: Fragment, form: Form) -> bool:
         """Whether a fragment's arguments are to stay as they came; those before it may be, so that it begins anew."""
         if self.forms.take(fragment, form):
-            self.spelling = Spelling(self.mender.on)
+            self.spelling = ArgumentRepair(self.repairer.on)
         return self.forms.mixed and form is not Form.PLAIN
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
-        return self.mender.tell(row, self.event, message, self.call)
+        return self.repairer.report(row, self.event, message, self.call)
 
     @property
     def tool(self) -> str:
         """The tool that it calls, as the request names it."""
-        return plain_name(self.call.name, self.mender.context.schemas)
+        return plain_name(self.call.name, self.repairer.context.schemas)
 
     @property
     def doubled(self) -> bool:
@@ -124,7 +124,7 @@ class KnownCall:
         if self.nothing:
             return True
         if self.call.arguments.empty or self.says_null:
-            return self.mender.context.may_be_empty(self.tool)
+            return self.repairer.context.may_be_empty(self.tool)
         return self.spelling.whole or self.call.whole()
 
     @property
@@ -138,7 +138,7 @@ class KnownCall:
         said, whole = self.call.arguments.reading(may_be_empty=False)
         if not (self.call.name and whole and said.lstrip().startswith("{")) or self._spoilt:
             return False
-        return said.strip() != "{}" or self.mender.context.takes_none(self.tool)
+        return said.strip() != "{}" or self.repairer.context.takes_none(self.tool)
 
     @property
     def sound(self) -> bool:
@@ -150,7 +150,7 @@ class KnownCall:
         said, is_json = self.call.arguments.reading(may_be_empty=False)
         if not said.lstrip().startswith("{") or self._spoilt:
             return ""
-        if is_json or not (self.spelling.whole and self.mender.on(TRAILING_GARBAGE)):
+        if is_json or not (self.spelling.whole and self.repairer.on(TRAILING_GARBAGE)):
             return said if is_json else ""
         try:
             end = json.JSONDecoder().raw_decode(said.lstrip())[1]
@@ -168,7 +168,7 @@ class KnownCall:
     def says_null(self) -> bool:
         """Whether its arguments are `null` so far, which stands for none."""
         arguments = self.call.arguments
-        none = arguments.empty or arguments.ended or arguments.amid or arguments.size > _MAX_NULL
+        none = arguments.empty or arguments.ended or arguments.inside_value or arguments.size > _MAX_NULL
         return not none and arguments.text().strip() == "null"
 
     @property
@@ -181,10 +181,10 @@ class KnownCall:
         if self.told:
             return False
         if not self.call.name:
-            return self.mender.on(LATE_NAME)
+            return self.repairer.on(LATE_NAME)
         if self.name_open:
-            return self.mender.on(SPLIT_NAME)
-        return not self.call.id and self.call.arguments.empty and self.mender.on(LATE_ID)
+            return self.repairer.on(SPLIT_NAME)
+        return not self.call.id and self.call.arguments.empty and self.repairer.on(LATE_ID)
 
     def goes_on_with(self, fragment: Fragment) -> bool:
         """Whether a fragment is bare arguments, as the client expects the next ones."""
@@ -193,7 +193,7 @@ class KnownCall:
             and fragment.id is ABSENT
             and fragment.name is ABSENT
             and fragment.index == self.index == self.wire_index
-            and fragment.as_wanted
+            and fragment.well_formed
             and fragment.phase is Phase.MORE
             and fragment.choice == self.choice.number
             and type(fragment.arguments) is str
@@ -214,11 +214,11 @@ class KnownCall:
             null.text = ""
         self.spelling.settle(self.judge)
 
-    def heard(self, fragment: Fragment) -> None:
+    def resolved(self, fragment: Fragment) -> None:
         """Look at the next fragment's name: whether the call's name is whole."""
         if self.told:
             return
-        context, name = self.mender.context, self.call.name
+        context, name = self.repairer.context, self.call.name
         if not fragment.name or not self.call.arguments.empty or name in context.schemas:
             self.name_open = False
         elif context.schemas:

@@ -19,8 +19,8 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.chat.repair.client_call import KnownCall
-    from toolstream_core.protocols.chat.repair.repairer import ChatMender
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
     from toolstream_core.protocols.chat.repair.state import Part, Waiting
     from toolstream_core.wire.frame import Frame
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class Entries:
     """The entries of one stream."""
 
-    def __init__(self, mender: ChatMender) -> None:
+    def __init__(self, repairer: ChatRepairer) -> None:
         """For one stream."""
-        self._mender = mender
+        self._repairer = repairer
 
     def edits(self, part: Part, waiting: Waiting) -> Edits | None:
         """How the entry has to change to be understood; `None` where it is to go."""
@@ -39,10 +39,12 @@ class Entries:
         if fragment.phase is Phase.WHOLE or part.stays:
             return {}
         if known.doubled:
-            return None if self._mender.tell(DOUBLED_CALL, number, "the call was said before", known.call) else {}
+            return None if self._repairer.report(DOUBLED_CALL, number, "the call was said before", known.call) else {}
         if known.nothing and not known.told:
-            return None if self._mender.tell(MISSING_ID, number, "an entry has neither id, name nor arguments") else {}
-        raw = self._entry(waiting, part) if not fragment.as_wanted else {}
+            return (
+                None if self._repairer.report(MISSING_ID, number, "an entry has neither id, name nor arguments") else {}
+            )
+        raw = self._entry(waiting, part) if not fragment.well_formed else {}
         index = raw.get("index", ABSENT)
         told, before = known.told, (known.id, known.name)
         edits = continuing(known, fragment, index) if told else opening(known, fragment, index)
@@ -99,7 +101,7 @@ class Entries:
     def unstreamed(self, waiting: Waiting) -> list[Frame]:
         """Calls that only a message says, whole or piece by piece, as deltas before it."""
         out: list[Frame] = []
-        self._mender.remember(waiting)
+        self._repairer.remember(waiting)
         for part in waiting.parts:
             known = part.known
             if part.fragment.phase is not Phase.WHOLE or known.streamed or known.nothing or known.doubled:
@@ -110,53 +112,55 @@ class Entries:
                 known.index = known.choice.free_index
                 known.choice.take(known.index, known)
             message = "the call comes in a message only"
-            if not self._mender.tell(UNSTREAMED_CALLS, number, message, known.call):
+            if not self._repairer.report(UNSTREAMED_CALLS, number, message, known.call):
                 continue
-            waiting.moved[part.fragment.choice] = not self._mender.may_have_text
+            waiting.moved[part.fragment.choice] = not self._repairer.may_have_text
             if opens or part.told.text:
                 entry = self._said(part) if opens else continuation(known.index, part.told.text)
-                out.append(self._mender.delta(known.choice.number, {"tool_calls": [entry]}, number=number))
+                out.append(self._repairer.delta(known.choice.number, {"tool_calls": [entry]}, number=number))
         return out
 
     def _said(self, part: Part) -> dict[str, Json]:
         """The header of a call that a message says."""
-        known, context = part.known, self._mender.context
+        known, context = part.known, self._repairer.context
         known.id = self._own_id(known)
         known.name = plain_name(known.call.name, context.schemas)
         known.said = known.said or bool(part.told.text)
         function = {"name": known.name, "arguments": part.told.text}
         return {"index": known.index, "id": known.id, "type": "function", "function": function}
 
-    def _own_id(self, known: KnownCall) -> str:
+    def _own_id(self, known: ClientCall) -> str:
         """The call's id; one that is made up where it has none, or another call's."""
         call, ids = known.call, known.choice.ids
         if not call.id or (call.id in ids and known.judge(DUPLICATE_ID, f"id {call.id} is that of another call")):
-            return self._mender.context.ids.make("call_")
+            return self._repairer.context.ids.make("call_")
         ids.setdefault(call.id, known)
         return call.id
 
     def structure(self, waiting: Waiting) -> bool:
         """Whether the entries stand in a wrong place or form, and that is to be mended."""
-        mend, number = False, waiting.frame.number
-        if len(waiting.parts) == 1 and waiting.parts[0].fragment.as_wanted:
+        repair, number = False, waiting.frame.number
+        if len(waiting.parts) == 1 and waiting.parts[0].fragment.well_formed:
             return False
         seen: set[int] = set()
         for part in waiting.parts:
             if id(part.known) in seen and part.fragment.phase is Phase.MORE:
                 message = "one event has two entries for the call"
-                mend = self._mender.tell(REPEATED_INDEX, number, message, part.known.call) or mend
+                repair = self._repairer.report(REPEATED_INDEX, number, message, part.known.call) or repair
             seen.add(id(part.known))
-        if all(part.fragment.as_wanted for part in waiting.parts):
-            return mend
+        if all(part.fragment.well_formed for part in waiting.parts):
+            return repair
         if all(part.stays for part in waiting.parts):
-            return mend
+            return repair
         for choice in json_access.items(json_access.get(waiting.frame.json, "choices")):
             calls = json_access.get(choice, "delta", "tool_calls")
             if isinstance(calls, dict) and calls:
-                mend = self._mender.tell(TOOL_CALLS_OBJECT, number, "tool_calls is an object") or mend
+                repair = self._repairer.report(TOOL_CALLS_OBJECT, number, "tool_calls is an object") or repair
             elif not json_access.items(calls) and isinstance(json_access.get(choice, "delta", "function_call"), dict):
-                mend = self._mender.tell(LEGACY_FUNCTION_CALL, number, "the call comes as function_call") or mend
-        return mend
+                repair = (
+                    self._repairer.report(LEGACY_FUNCTION_CALL, number, "the call comes as function_call") or repair
+                )
+        return repair
 
     def lacks_delta(self, frame: Frame) -> bool:
         """Whether a choice of the event has no delta."""
@@ -166,7 +170,7 @@ class Entries:
         """Whether it lacks its delta; a message may be all of an answer of which nothing was streamed."""
         if not isinstance(choice, dict) or isinstance(choice.get("delta"), dict):
             return False
-        return "message" not in choice or bool(self._mender.head)
+        return "message" not in choice or bool(self._repairer.head)
 
     def rewritten(
         self, waiting: Waiting, edits: list[tuple[Part, Edits | None]], finishes: dict[int, str | None], *, pin: bool
@@ -187,12 +191,12 @@ class Entries:
                 rewritten = {**rewritten, "delta": {}, "finish_reason": rewritten.get("finish_reason")}
             if number in finishes:
                 rewritten["finish_reason"] = finishes[number]
-            if self._mender.folded(number):
+            if self._repairer.folded(number):
                 rewritten["index"] = 0
             choices.append(rewritten)
         payload["choices"] = choices
         if pin:
-            payload["id"] = self._mender.head["id"]
+            payload["id"] = self._repairer.head["id"]
         return payload
 
     def _choice_rewritten(self, choice: dict[str, Json], edits: dict[int, Edits | None]) -> dict[str, Json]:
@@ -206,7 +210,7 @@ class Entries:
                 entries.append(edited(entry, edit) if isinstance(entry, dict) else entry)
         delta = dict(delta)
         legacy = "function_call" in delta and not json_access.items(delta.get("tool_calls"))
-        if legacy and self._mender.on(LEGACY_FUNCTION_CALL):
+        if legacy and self._repairer.on(LEGACY_FUNCTION_CALL):
             del delta["function_call"]
         if entries:
             delta["tool_calls"] = self._coalesced(entries)
@@ -218,7 +222,7 @@ class Entries:
 
     def _coalesced(self, entries: list[Json]) -> list[Json]:
         """Entries of one index as one."""
-        if not self._mender.on(REPEATED_INDEX):
+        if not self._repairer.on(REPEATED_INDEX):
             return entries
         by_index: dict[Json, dict[str, Json]] = {}
         out: list[Json] = []

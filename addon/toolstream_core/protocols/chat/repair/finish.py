@@ -23,9 +23,9 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.model import Event, Finish, Json, Said
-    from toolstream_core.protocols.chat.repair.client_call import KnownCall
-    from toolstream_core.protocols.chat.repair.repairer import ChatMender
+    from toolstream_core.model import Event, EventContent, Finish, Json
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
     from toolstream_core.protocols.chat.repair.state import Choice, Part, Waiting
     from toolstream_core.wire.frame import Frame
 
@@ -60,43 +60,43 @@ _WAIT: Final = (CUT_OFF_CALL, EARLY_FINISH, EMPTY_ARGUMENTS)
 class Endings:
     """The finishes of one stream's choices."""
 
-    def __init__(self, mender: ChatMender) -> None:
+    def __init__(self, repairer: ChatRepairer) -> None:
         """For one stream."""
-        self._mender = mender
+        self._repairer = repairer
         self.last = 0
         """Number of the last event that said anything."""
         self.finished = False
         """Whether any choice has finished, so that text which follows is looked at."""
-        self._lost: list[tuple[KnownCall, int]] = []
+        self._lost: list[tuple[ClientCall, int]] = []
         """Calls that a finish found without the arguments they need, and its event: more may follow it."""
 
-    def heard(self, event: Event, known: KnownCall) -> None:
+    def resolved(self, event: Event, known: ClientCall) -> None:
         """A fragment came: the turn was not over then, whatever an earlier finish said."""
         self.last = event.frame.number
         known.choice.unfinished.touch(known)
         if id(known) in known.choice.shortened:
-            self._mender.tell(CUT_OFF_CALL, self.last, "the answer's end was said amid the arguments", known.call)
+            self._repairer.report(CUT_OFF_CALL, self.last, "the answer's end was said amid the arguments", known.call)
         if known.choice.finish is not None:
             known.choice.resumed = True
             message = f"a fragment comes after finish reason {known.choice.finish}"
-            self._mender.tell(EARLY_FINISH, known.choice.finish_event, message)
+            self._repairer.report(EARLY_FINISH, known.choice.finish_event, message)
 
-    def spoke(self, said: Said, frame: Frame) -> None:
+    def spoke(self, said: EventContent, frame: Frame) -> None:
         """Where text came, the choice that it belongs to was not over, whatever an earlier finish said."""
-        for choice in self._mender.choices.values() if said.text and self.finished else ():
+        for choice in self._repairer.choices.values() if said.text and self.finished else ():
             if choice.finish is not None and says_text(frame, choice.number):
                 message = f"more of the answer follows finish reason {choice.finish}"
-                self._mender.tell(EARLY_FINISH, choice.finish_event, message)
+                self._repairer.report(EARLY_FINISH, choice.finish_event, message)
 
     def arrives(self, waiting: Waiting) -> None:
         """An event that may say finishes has come: note where calls lack a part, settle the others."""
         if not waiting.said.finishes:
             return
-        waits = any(self._mender.on(row) for row in _WAIT)
+        waits = any(self._repairer.on(row) for row in _WAIT)
         for finish in waiting.said.finishes:
             if not finish.reason:
                 continue
-            choice = self._mender.choice(finish.choice)
+            choice = self._repairer.choice(finish.choice)
             made = OURS.get(finish.reason, finish.reason) in _MADE
             if waits and made and (choice.finish not in _MADE or choice.resumed) and choice.unfinished:
                 waiting.early.add(choice)
@@ -106,11 +106,11 @@ class Endings:
     def must_wait(self, queue: Sequence[Waiting]) -> bool:
         """Whether the first event's finish, or total, waits to see whether more of the answer follows."""
         first = queue[0]
-        if self._mender.ending or self.following(queue) is not None:
+        if self._repairer.ending or self.following(queue) is not None:
             return False
         if not any(finish.reason for finish in first.said.finishes):
             return self.is_early_total(first.frame)
-        return bool(first.early) or self._mender.on(EARLY_FINISH)
+        return bool(first.early) or self._repairer.on(EARLY_FINISH)
 
     def following(self, queue: Sequence[Waiting]) -> Waiting | None:
         """What of the answer comes behind the first event; behind a finish, another one tells nothing."""
@@ -121,14 +121,14 @@ class Endings:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
         if json_access.get(frame.json, "choices") != [] or not isinstance(json_access.get(frame.json, "usage"), dict):
             return False
-        lacking = any(choice.known and choice.finish is None for choice in self._mender.choices.values())
-        return lacking and self._mender.on(MISSING_FINISH)
+        lacking = any(choice.known and choice.finish is None for choice in self._repairer.choices.values())
+        return lacking and self._repairer.on(MISSING_FINISH)
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What has to be said before a finish: arguments that were kept back, `{}` for calls without any."""
         out: list[Frame] = []
         for finish in waiting.said.finishes:
-            choice = self._mender.choice(finish.choice)
+            choice = self._repairer.choice(finish.choice)
             if finish.reason and not _goes_on(choice, following):
                 choice.settle()
                 out.extend(self.kept_back(choice, waiting.frame.number, waiting))
@@ -139,7 +139,7 @@ class Endings:
     def _talks_on(self, following: Waiting | None) -> bool:
         """Whether text of the only choice follows its finish, or an error: so may arguments of a call without any."""
         said = following.said if following else None
-        if said is None or said.end or len(self._mender.choices) > 1:
+        if said is None or said.end or len(self._repairer.choices) > 1:
             return bool(said and said.error)
         return bool(said.error or said.text.strip() or said.thought.strip())
 
@@ -154,7 +154,7 @@ class Endings:
 
     def leaves(self, finish: Finish, number: int, changes: dict[int, str | None]) -> None:
         """A finish leaves for the client."""
-        choice = self._mender.choice(finish.choice)
+        choice = self._repairer.choice(finish.choice)
         choice.said.add(finish.reason)
         value = changes.get(finish.choice, finish.reason)
         if value and (choice.finish is None or choice.resumed):
@@ -163,7 +163,7 @@ class Endings:
 
     def is_nothing(self, waiting: Waiting, changes: dict[int, str | None], payload: dict[str, Json]) -> bool:
         """Whether an event said nothing but a finish that the client has; some take no chunk behind that."""
-        again = [number for number, value in changes.items() if value is None and self._mender.choice(number).finish]
+        again = [number for number, value in changes.items() if value is None and self._repairer.choice(number).finish]
         if not again or waiting.parts or payload.get("usage"):
             return False
         choices = json_access.items(payload.get("choices"))
@@ -172,7 +172,7 @@ class Endings:
 
     def honest(self, choice: Choice, reason: str) -> str:
         """The reason, or `length` where it says that calls were made and one is half."""
-        if reason in _MADE and choice.unfinished.any_half and self._mender.mends(CUT_OFF_CALL):
+        if reason in _MADE and choice.unfinished.any_half and self._repairer.repairs_row(CUT_OFF_CALL):
             reason, choice.shortened = "length", choice.unfinished.half
         return reason
 
@@ -194,7 +194,7 @@ class Endings:
     def arguments(self, choice: Choice, number: int, waiting: Waiting | None) -> list[Frame]:
         """`{}` for calls of which nothing was said but who they are."""
         out: list[Frame] = []
-        if self._mender.failed or (waiting and waiting.said.error) or any(map(is_cut, choice.said)):
+        if self._repairer.failed or (waiting and waiting.said.error) or any(map(is_cut, choice.said)):
             return out
         for known in choice.unfinished.silent():
             if not known.call.name or not self._owes(known, number):
@@ -206,18 +206,18 @@ class Endings:
                 out.append(self._more(known, "{}", number))
         return out
 
-    def _owes(self, known: KnownCall, number: int) -> bool:
+    def _owes(self, known: ClientCall, number: int) -> bool:
         """Whether the client is to be given the `{}` that nobody said."""
-        mender, call = self._mender, known.call
+        repairer, call = self._repairer, known.call
         if known.spelling.owes:
             return True
-        if not (call.arguments.empty or known.says_null) or known.choice.unfinished.any_half or mender.astray:
+        if not (call.arguments.empty or known.says_null) or known.choice.unfinished.any_half or repairer.astray:
             return False
-        if not mender.context.may_be_empty(known.tool):
+        if not repairer.context.may_be_empty(known.tool):
             self._lost.append((known, number))
             known.choice.unfinished.lost(known)
             return False
-        return mender.tell(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call)
+        return repairer.report(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call)
 
     def tell_lost(self) -> None:
         """The stream is over: tell the calls whose arguments never came."""
@@ -225,16 +225,16 @@ class Endings:
             call = known.call
             if call.arguments.empty or known.says_null:
                 message = f"{call.name} has required parameters and got no arguments"
-                self._mender.tell(LOST_ARGUMENTS, number, message, call)
+                self._repairer.report(LOST_ARGUMENTS, number, message, call)
 
-    def _more(self, known: KnownCall, text: str, number: int) -> Frame:
+    def _more(self, known: ClientCall, text: str, number: int) -> Frame:
         entry = {"index": known.index, "function": {"arguments": text}}
-        return self._mender.delta(known.choice.number, {"tool_calls": [entry]}, number=number)
+        return self._repairer.delta(known.choice.number, {"tool_calls": [entry]}, number=number)
 
     def _value(self, finish: Finish, waiting: Waiting, following: Waiting | None) -> str | None:
-        mender, choice, number = self._mender, self._mender.choice(finish.choice), waiting.frame.number
+        repairer, choice, number = self._repairer, self._repairer.choice(finish.choice), waiting.frame.number
         if not finish.reason:
-            return None if mender.tell(EMPTY_FINISH, number, 'the finish reason is ""') else finish.reason
+            return None if repairer.report(EMPTY_FINISH, number, 'the finish reason is ""') else finish.reason
         goes_on = _goes_on(choice, following)
         kept, choice.held = choice.held, None
         if choice.finish is not None and goes_on:
@@ -243,28 +243,28 @@ class Endings:
         if choice.finish is not None:
             return self._again(choice, finish.reason, value, number)
         if kept is not None:
-            mender.because(EARLY_FINISH)
+            repairer.because(EARLY_FINISH)
         if goes_on or (following is not None and says_text(following.frame, finish.choice)):
-            mend = mender.tell(EARLY_FINISH, number, f"more of the answer follows finish reason {finish.reason}")
-            if mend or (goes_on and choice in waiting.early and mender.on(CUT_OFF_CALL)):
-                mender.because(EARLY_FINISH)
+            repair = repairer.report(EARLY_FINISH, number, f"more of the answer follows finish reason {finish.reason}")
+            if repair or (goes_on and choice in waiting.early and repairer.on(CUT_OFF_CALL)):
+                repairer.because(EARLY_FINISH)
                 choice.held, choice.held_event = value, number
                 return None
         return value if goes_on else self.honest(choice, value)
 
     def _meant(self, choice: Choice, reason: str, number: int) -> str:
         """The reason in this protocol's words, and as it has to be where calls were made."""
-        mender, value = self._mender, reason
+        repairer, value = self._repairer, reason
         if (
             reason in OURS
-            and not (reason == "function_call" and mender.speaks_legacy)
-            and mender.tell(FOREIGN_FINISH, number, f"the finish reason is {reason}")
+            and not (reason == "function_call" and repairer.speaks_legacy)
+            and repairer.report(FOREIGN_FINISH, number, f"the finish reason is {reason}")
         ):
             value = OURS[reason]
         settled = choice.finish is not None and not choice.resumed
         if value != _STOP or settled or not choice.whole:
             return value
-        wrong = mender.tell(WRONG_FINISH, number, "finish reason stop although calls were made")
+        wrong = repairer.report(WRONG_FINISH, number, "finish reason stop although calls were made")
         return CALLS if wrong else value
 
     def _again(self, choice: Choice, reason: str, value: str, number: int) -> str | None:
@@ -282,11 +282,11 @@ class Endings:
     def _repeated(self, choice: Choice, reason: str, value: str, number: int) -> str | None:
         severity = NOTE if reason in choice.said or reason == choice.finish else WARNING
         message = f"finish reason {reason} after {choice.finish}"
-        mend = self._mender.tell(REPEATED_FINISH, number, message, severity=severity)
-        return value if choice.loose or not mend else None
+        repair = self._repairer.report(REPEATED_FINISH, number, message, severity=severity)
+        return value if choice.loose or not repair else None
 
 
-def _parts(known: KnownCall, waiting: Waiting | None) -> list[Part]:
+def _parts(known: ClientCall, waiting: Waiting | None) -> list[Part]:
     """A call's deltas in an event that has not gone on."""
     parts = waiting.parts if waiting else []
     return [part for part in parts if part.known is known and part.fragment.phase is Phase.MORE]

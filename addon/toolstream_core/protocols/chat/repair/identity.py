@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls import known as says
+from toolstream_core.calls import nonblank as says
 from toolstream_core.defects.identity import (
     CHANGING_ID,
     CHANGING_INDEX,
@@ -37,14 +37,14 @@ from toolstream_core.stages.repair.names import plain_name
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment, Json
-    from toolstream_core.protocols.chat.repair.client_call import KnownCall
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
 
 _LATE_ID: Final = "the id comes after the call's first fragment"
 _LATE_NAME: Final = "the name comes after the call's first fragment"
 _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
-def opening(known: KnownCall, fragment: Fragment, raw: Json) -> Edits:
+def opening(known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
     """The edits that make the entry a header; the client has none before it."""
     edits: Edits = {}
     known.told = True
@@ -58,7 +58,7 @@ def opening(known: KnownCall, fragment: Fragment, raw: Json) -> Edits:
     return edits
 
 
-def continuing(known: KnownCall, fragment: Fragment, raw: Json) -> Edits:
+def continuing(known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
     """The edits that make the entry a continuation."""
     edits: Edits = {}
     _go_on_index(known, fragment, raw, edits)
@@ -75,75 +75,75 @@ def continuing(known: KnownCall, fragment: Fragment, raw: Json) -> Edits:
     return edits
 
 
-def _open_index(known: KnownCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
+def _open_index(known: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
     wire, place = fragment.index, known.choice.free_index
     known.wire_index = wire
     known.index = wire if isinstance(wire, int) else place
-    mend = False
+    repair = False
     if wire is ABSENT or (wire is None and raw is None):
         clear = bool(says(fragment.id)) or len(known.choice.known) == 1
         message = "the call opens without an index"
-        mend = _tell_index(known, MISSING_INDEX, message, severity_note=clear)
+        repair = _tell_index(known, MISSING_INDEX, message, severity_note=clear)
     elif not isinstance(wire, int) or wire < 0 or type(raw) not in {int, type(ABSENT)}:
         whole = type(raw) in {int, type(ABSENT)}
-        mend = _tell_index(known, ODD_INDEX, f"the index is {wire if whole else raw!r}", severity_note=whole)
+        repair = _tell_index(known, ODD_INDEX, f"the index is {wire if whole else raw!r}", severity_note=whole)
     elif wire in known.choice.taken:
-        mend = known.judge(REUSED_INDEX, f"index {wire} is that of an earlier call")
+        repair = known.judge(REUSED_INDEX, f"index {wire} is that of an earlier call")
     elif wire != place:
-        mend = known.judge(OFFSET_INDEX, f"the index is {wire} where {place} comes next")
-    if mend:
+        repair = known.judge(OFFSET_INDEX, f"the index is {wire} where {place} comes next")
+    if repair:
         known.index = edits["index"] = place
     known.choice.take(known.index, known)
 
 
-def _tell_index(known: KnownCall, row: Row, message: str, *, severity_note: bool) -> bool:
+def _tell_index(known: ClientCall, row: Row, message: str, *, severity_note: bool) -> bool:
     """As `judge`; milder where nothing is left to guess."""
     severity = NOTE if severity_note else None
-    return known.mender.tell(row, known.event, message, known.call, severity=severity)
+    return known.repairer.report(row, known.event, message, known.call, severity=severity)
 
 
-def _open_id(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
+def _open_id(known: ClientCall, fragment: Fragment, edits: Edits) -> None:
     call, said = known.call, says(fragment.id)
     known.id = call.id
     if not call.id:
         severity = NOTE if fragment.id == "" else None
         message = "the call opens without an id"
-        if known.mender.tell(MISSING_ID, known.event, message, call, severity=severity):
-            known.id = edits["id"] = known.mender.context.ids.make("call_")
+        if known.repairer.report(MISSING_ID, known.event, message, call, severity=severity):
+            known.id = edits["id"] = known.repairer.context.ids.make("call_")
     elif call.id in known.choice.ids and known.choice.ids[call.id] is not known:
         if known.judge(DUPLICATE_ID, f"id {call.id} is that of another call"):
-            known.id = edits["id"] = known.mender.context.ids.make("call_")
+            known.id = edits["id"] = known.repairer.context.ids.make("call_")
     elif not said and known.judge(LATE_ID, _LATE_ID):
         edits["id"] = call.id
         known.late.add("id")
     if known.id and "id" not in edits and said != known.id:
         edits["id"] = known.id
-    if call.id in known.mender.earlier_ids:
+    if call.id in known.repairer.earlier_ids:
         known.judge(REUSED_ID, f"id {call.id} was that of a call of an earlier turn")
     if call.id and not _USUAL_ID.fullmatch(call.id):
         known.judge(ODD_ID, f"the id has {len(call.id)} characters, or some that other APIs refuse")
     known.choice.ids.setdefault(known.id, known)
 
 
-def _open_name(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
+def _open_name(known: ClientCall, fragment: Fragment, edits: Edits) -> None:
     name, said = known.call.name, says(fragment.name)
     if not name:
         known.judge(MISSING_NAME, "the call has no name")
         return
     if not said:
-        mend = known.judge(LATE_NAME, _LATE_NAME)
-        known.late.update({"name"} if mend else ())
+        repair = known.judge(LATE_NAME, _LATE_NAME)
+        known.late.update({"name"} if repair else ())
     else:
-        mend = said != name and known.judge(SPLIT_NAME, "the name is spread over several fragments")
-    if mend:
+        repair = said != name and known.judge(SPLIT_NAME, "the name is spread over several fragments")
+    if repair:
         edits["name"] = name
-    known.name = name if mend else said
-    plain = plain_name(name, known.mender.context.schemas)
+    known.name = name if repair else said
+    plain = plain_name(name, known.repairer.context.schemas)
     if plain != name and known.judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}"):
         edits["name"] = plain
 
 
-def _go_on_index(known: KnownCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
+def _go_on_index(known: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
     wire = fragment.index
     if wire is ABSENT or (wire is None and raw is None):
         if _tell_index(known, MISSING_INDEX, "a continuation has no index", severity_note=not known.call.guessed):
@@ -158,7 +158,7 @@ def _go_on_index(known: KnownCall, fragment: Fragment, raw: Json, edits: Edits) 
         edits["index"] = known.index
 
 
-def _go_on_id(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
+def _go_on_id(known: ClientCall, fragment: Fragment, edits: Edits) -> None:
     said = fragment.id
     if said is ABSENT:
         return
@@ -182,16 +182,16 @@ def _go_on_id(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
         _comes_late(known, key)
 
 
-def _comes_late(known: KnownCall, identity: str) -> None:
+def _comes_late(known: ClientCall, identity: str) -> None:
     """An id that comes when the client has a made-up one already; no other call may have it."""
-    context = known.mender.context
+    context = known.repairer.context
     if identity != known.call.id or not context.ids.made(known.id):
         return
     if known.choice.ids.setdefault(identity, known) is known:
         context.ids.stands_for(known.id, identity, plain_name(known.call.name, context.schemas))
 
 
-def _go_on_name(known: KnownCall, fragment: Fragment, edits: Edits) -> None:
+def _go_on_name(known: ClientCall, fragment: Fragment, edits: Edits) -> None:
     said = fragment.name
     if said is ABSENT:
         return

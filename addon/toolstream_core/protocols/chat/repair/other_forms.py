@@ -31,7 +31,7 @@ class Form(Enum):
 
 def form_of(frame: Frame, fragment: Fragment, place: int) -> Form:
     """The form of an entry, given its place among those of its choice."""
-    if fragment.as_wanted or fragment.phase is not Phase.MORE:
+    if fragment.well_formed or fragment.phase is not Phase.MORE:
         return Form.PLAIN
     for at, choice in enumerate(json_access.items(json_access.get(frame.json, "choices"))):
         if choice_number(choice, at) == fragment.choice:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.protocols.chat.repair.end_of_stream import Tail
     from toolstream_core.protocols.chat.repair.finish import Endings
-    from toolstream_core.protocols.chat.repair.repairer import ChatMender
+    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
     from toolstream_core.protocols.chat.repair.state import Waiting
     from toolstream_core.protocols.chat.repair.stream_id import Pin
     from toolstream_core.wire.frame import Frame
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class Departures:
     """The departures of one stream's events."""
 
-    def __init__(self, mender: ChatMender, ending: Endings, tail: Tail, pin: Pin) -> None:
+    def __init__(self, repairer: ChatRepairer, ending: Endings, tail: Tail, pin: Pin) -> None:
         """For one stream."""
-        self._mender = mender
+        self._repairer = repairer
         self._ending = ending
         self._tail = tail
         self._pin = pin
-        self._entries = Entries(mender)
+        self._entries = Entries(repairer)
 
     def of(self, waiting: deque[Waiting]) -> list[Frame]:
         """What may go; it leaves the queue only when all of it is made, so that a bug of ours loses nothing."""
@@ -50,20 +50,20 @@ class Departures:
     def _audited(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         frames = self._departed(waiting, following)
         if len(frames) != 1 or frames[0] is not waiting.frame:
-            self._mender.audit(waiting.frame.number, [waiting.frame], frames)
+            self._repairer.audit(waiting.frame.number, [waiting.frame], frames)
         return frames
 
     def _departed(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What the client gets for an event."""
-        mender, frame, said = self._mender, waiting.frame, waiting.said
+        repairer, frame, said = self._repairer, waiting.frame, waiting.said
         if said.error:
-            mender.failed = True
-            mender.tell(IN_BAND_ERROR, frame.number, f"the provider reports an error: {said.error}")
+            repairer.failed = True
+            repairer.report(IN_BAND_ERROR, frame.number, f"the provider reports an error: {said.error}")
         if said.end and not said.finishes and not waiting.parts:
-            mender.over = True
+            repairer.over = True
             return [*self._tail.at_done(frame.number), *(() if self._tail.cuts() else (frame,))]
         if (said.finishes or not waiting.parts) and self._entries.lacks_delta(frame):
-            waiting.bare = mender.tell(MISSING_DELTA, frame.number, "a choice has no delta object")
+            waiting.bare = repairer.report(MISSING_DELTA, frame.number, "a choice has no delta object")
         before = [*self._entries.unstreamed(waiting), *self._beforehand(waiting, following)]
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
         changes = self._ending.changes(waiting, following)
@@ -76,14 +76,14 @@ class Departures:
             return [*before, frame]
         payload = self._entries.rewritten(waiting, edits, changes, pin=pin)
         gone = self._ending.is_nothing(waiting, changes, payload)
-        return before if gone else [*before, mender.context.writer.rewrite(frame, payload)]
+        return before if gone else [*before, repairer.context.writer.rewrite(frame, payload)]
 
     def _folded(self, waiting: Waiting) -> bool:
         """Whether it speaks of a choice that is part of the first."""
         for part in waiting.parts:
-            if part.fragment.choice and self._mender.folded(part.fragment.choice):
+            if part.fragment.choice and self._repairer.folded(part.fragment.choice):
                 return True
-        return any(self._mender.folded(finish.choice) for finish in waiting.said.finishes)
+        return any(self._repairer.folded(finish.choice) for finish in waiting.said.finishes)
 
     def _beforehand(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What has to be said before an event's finish, or before the total, which comes last."""
@@ -92,5 +92,5 @@ class Departures:
         if waiting.parts or not self._ending.is_early_total(waiting.frame):
             return []
         if following is None:
-            return self._tail.finishes() if self._mender.ending_clean else []
+            return self._tail.finishes() if self._repairer.ending_clean else []
         return self._tail.at_done(following.frame.number) if following.said.end else []

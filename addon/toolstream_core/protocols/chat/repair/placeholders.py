@@ -9,7 +9,7 @@ from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 
 if TYPE_CHECKING:
     from toolstream_core.model import Fragment
-    from toolstream_core.protocols.chat.repair.client_call import KnownCall
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.state import Choice
 
 # A call waits behind its `{}` for the next event. Where that only opens another call which says as little, both wait
@@ -35,7 +35,7 @@ def opens(fragment: Fragment, choice: Choice) -> None:
         choice.placeholders.clear()
 
 
-def heard(fragment: Fragment, known: KnownCall, *, waited: bool) -> None:
+def resolved(fragment: Fragment, known: ClientCall, *, waited: bool) -> None:
     """A fragment of `known` has come, which had `waited` behind its `{}` or not: what that means for the others."""
     choice = known.choice
     if not _is_little(fragment):
@@ -52,7 +52,7 @@ def heard(fragment: Fragment, known: KnownCall, *, waited: bool) -> None:
     waits(known)
 
 
-def waits(known: KnownCall) -> None:
+def waits(known: ClientCall) -> None:
     """Remember a call that may still change."""
     if known.spelling.placeholder:
         known.choice.placeholders[id(known)] = known
@@ -61,7 +61,7 @@ def waits(known: KnownCall) -> None:
 
 
 def _mends(choice: Choice) -> bool:
-    return next(iter(choice.placeholders.values())).mender.on(PLACEHOLDER_ARGUMENTS)
+    return next(iter(choice.placeholders.values())).repairer.on(PLACEHOLDER_ARGUMENTS)
 
 
 def _is_little(fragment: Fragment) -> bool:

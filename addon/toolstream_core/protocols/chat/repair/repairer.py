@@ -10,7 +10,7 @@ from toolstream_core.defects.framing import DATA_AFTER_END, SPLIT_CHOICES
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.chat.repair import placeholders
 from toolstream_core.protocols.chat.repair.arguments import Arguments
-from toolstream_core.protocols.chat.repair.client_call import KnownCall
+from toolstream_core.protocols.chat.repair.client_call import ClientCall
 from toolstream_core.protocols.chat.repair.end_of_stream import Tail, ended, is_cut
 from toolstream_core.protocols.chat.repair.entries import Entries
 from toolstream_core.protocols.chat.repair.finish import Endings
@@ -19,18 +19,18 @@ from toolstream_core.protocols.chat.repair.output import Departures
 from toolstream_core.protocols.chat.repair.state import Choice, Part, Waiting
 from toolstream_core.protocols.chat.repair.stream_id import Pin
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Fragment, Json, Passed, Phase
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, Fragment, Json, Phase, SkippedRun
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
-# An event goes through two phases. On arrival its fragments are judged against what came before (`_heard`), and each
+# An event goes through two phases. On arrival its fragments are judged against what came before (`_resolved`), and each
 # gets what the client is to be told of it (`Told`). On departure, at once unless it has to wait for what follows, its
 # entries are compared with what the client needs by then, and rewritten where a defect whose repair is on was told: a
 # header that waited knows the id and name that came after it. What is behind a waiting event waits with it, in order.
@@ -41,21 +41,21 @@ MAX_WAITING = 64
 """Events that wait before all are let go."""
 
 
-class ChatMender(Mender):
+class ChatRepairer(Repairer):
     """Judges and mends one Chat Completions stream."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self.context = context
         self.choices: dict[int, Choice] = {}
-        self._known: dict[int, KnownCall] = {}
-        self._anonymous: list[KnownCall] = []
+        self._known: dict[int, ClientCall] = {}
+        self._anonymous: list[ClientCall] = []
         """Calls that were begun by a fragment with neither id nor name."""
         self._queue: deque[Waiting] = deque()
-        self._last: tuple[Event, Sequence[Heard]] | None = None
+        self._last: tuple[Event, Sequence[ResolvedFragment]] | None = None
         """The last event of the body, which lacks its end."""
-        self._bare: KnownCall | None = None
+        self._bare: ClientCall | None = None
         """The call of which the last event brought bare arguments, nothing else."""
         self._early: set[Choice] = set()
         """Choices whose finish waits in the queue, and that are not settled."""
@@ -94,30 +94,30 @@ class ChatMender(Mender):
         self._anonymous = [one for one in self._anonymous if not (one.call.id or one.call.name)]
         return any(not one.call.arguments.empty for one in self._anonymous)
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         frame = event.frame
         if frame.trailing and frame.raw.strip():
-            self._last = event, heard
+            self._last = event, resolved
             return ()
-        return self._taken(event, heard)
+        return self._taken(event, resolved)
 
-    def minds(self, call: OpenCall) -> bool:
-        """As `Stage.minds`."""
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Stage.needs_every_event`."""
         known = self._known.get(id(call))
         if known is None or self._queue or self.over:
             return True
-        return not (known.told and known.choice.finish is None and known.spelling.amid)
+        return not (known.told and known.choice.finish is None and known.spelling.inside_value)
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
-        """As `Stage.went_by`."""
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        """As `Stage.on_skipped`."""
         known = self._known[id(call)]
         self._seen += passed.events
         known.event = self._ending.last = passed.first + passed.events - 1
-        self._arguments.went_by(known, passed)
+        self._arguments.on_skipped(known, passed)
 
-    def takes_any(self, call: OpenCall) -> bool:
-        """As `Stage.takes_any`."""
+    def accepts_any(self, call: OpenCall) -> bool:
+        """As `Stage.accepts_any`."""
         known = self._known.get(id(call))
         bare = known is not None and known is self._bare and known.choice.finish is None and known.spelling.decided
         return bare and not self._queue and self.context.judging
@@ -128,9 +128,9 @@ class ChatMender(Mender):
         cut: Frame | None = None
         out: list[Frame] = []
         if self._last is not None:
-            event, heard = self._last
+            event, resolved = self._last
             cut = event.frame if is_cut(event.frame) else None
-            out = list(self._taken(event, heard)) if cut is None else []
+            out = list(self._taken(event, resolved)) if cut is None else []
             self._last = None
         self._settle()
         out += self._departures.of(self._queue)
@@ -158,7 +158,7 @@ class ChatMender(Mender):
         if number == 0 or not isinstance(self.context.exchange.request, dict):
             return False
         asked = json_access.integer(json_access.get(self.context.exchange.request, "n"))
-        return asked in {ABSENT, None, 1} and self.tell(SPLIT_CHOICES, 0, f"choice {number} came, one was asked for")
+        return asked in {ABSENT, None, 1} and self.report(SPLIT_CHOICES, 0, f"choice {number} came, one was asked for")
 
     def delta(self, choice: int, delta: Json, *, finish: str | None = None, number: int = 0) -> Frame:
         """A new event of this stream."""
@@ -171,26 +171,26 @@ class ChatMender(Mender):
         self._ending.last = waiting.frame.number
         self._remember_head(waiting.frame.json)
 
-    def _taken(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
-        said, frame = event.said, event.frame
+    def _taken(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        said, frame = event.content, event.frame
         self._bare = None
         self._seen += 1
         self.skipped = self.skipped or frame.number >= self._seen
         self.may_have_text = self.may_have_text or bool(said.text) or self.skipped
-        bare = len(heard) == 1 and not (self._queue or said.finishes or said.error)
-        if bare and self._is_plain(heard[0], frame):
-            return self._plainly(heard[0], event)
+        bare = len(resolved) == 1 and not (self._queue or said.finishes or said.error)
+        if bare and self._is_plain(resolved[0], frame):
+            return self._plainly(resolved[0], event)
         if self.over and frame.data is not None:
-            gone = self.tell(DATA_AFTER_END, frame.number, "an event follows [DONE]")
+            gone = self.report(DATA_AFTER_END, frame.number, "an event follows [DONE]")
             if gone:
                 self.audit(frame.number, [frame], [])
             return () if gone else (frame,)
         self._tail.look(frame, said)
         self._ending.spoke(said, frame)
-        plain = not (heard or said.finishes or said.end or said.error or self._queue)
+        plain = not (resolved or said.finishes or said.end or said.error or self._queue)
         if plain and not (self._entries.lacks_delta(frame) or self._ending.is_early_total(frame)):
             return (self._passing(frame),)
-        waiting = Waiting(event, self._heard(event, heard))
+        waiting = Waiting(event, self._resolved(event, resolved))
         if not (self._queue or self._early or said.finishes or said.end or said.error) and waiting.ready:
             return self._departures.at_once(waiting)
         self._arrives(waiting)
@@ -213,48 +213,48 @@ class ChatMender(Mender):
         if waiting.said.end or waiting.said.error or len(self._queue) > MAX_WAITING:
             self._settle()
 
-    def _is_plain(self, one: Heard, frame: Frame) -> bool:
+    def _is_plain(self, one: ResolvedFragment, frame: Frame) -> bool:
         """Nearly every fragment: bare arguments of a call that the client knows."""
         known = self._known.get(id(one.call))
         if known is None or self.over or not known.goes_on_with(one.fragment):
             return False
         return not self._pin.differs(frame, seen=True)
 
-    def _plainly(self, one: Heard, event: Event) -> Iterable[Frame]:
+    def _plainly(self, one: ResolvedFragment, event: Event) -> Iterable[Frame]:
         fragment, said = one.fragment, one.fragment.arguments
         known = self._bare = self._known[id(one.call)]
         known.event = event.frame.number
         told = self._arguments.bare(str(said), known)
         if (told.text == said or self.context.judging) and not known.spelling.waiting:
             known.said = known.said or bool(told.text)
-            self._ending.heard(event, known)
+            self._ending.resolved(event, known)
             return (event.frame,)
         placeholders.waits(known)
         known.choice.unfinished.touch(known)
         self._queue.append(Waiting(event, [Part(fragment, known, told, 0, Form.PLAIN)]))
         return self._departures.of(self._queue)
 
-    def _heard(self, event: Event, heard: Sequence[Heard]) -> list[Part]:
+    def _resolved(self, event: Event, resolved: Sequence[ResolvedFragment]) -> list[Part]:
         """Judge the event's fragments against what came before them."""
         parts: list[Part] = []
         places: dict[tuple[int, Phase], int] = {}
-        for fragment, call in () if self.speaks_legacy else heard:
+        for fragment, call in () if self.speaks_legacy else resolved:
             if call.kind is not Kind.FUNCTION:
                 continue
             known = self._known.get(id(call)) or self._opened(fragment, call)
             known.event = event.frame.number
             key = (fragment.choice, fragment.phase)
             place = places[key] = places.get(key, -1) + 1
-            fresh, known.heard_as = known.heard_as != (call.id, call.name), (call.id, call.name)
+            fresh, known.resolved_as = known.resolved_as != (call.id, call.name), (call.id, call.name)
             form = form_of(event.frame, fragment, place)
             told = self._arguments.take(fragment, known, form)
             parts.append(Part(fragment, known, told, place, form, fresh=fresh))
-            self._ending.heard(event, known)
+            self._ending.resolved(event, known)
         return parts
 
-    def _opened(self, fragment: Fragment, call: OpenCall) -> KnownCall:
+    def _opened(self, fragment: Fragment, call: OpenCall) -> ClientCall:
         choice = self.choice(call.choice)
-        known = self._known[id(call)] = KnownCall(self, choice, call)
+        known = self._known[id(call)] = ClientCall(self, choice, call)
         if not (call.id or call.name):
             self._anonymous.append(known)
         placeholders.opens(fragment, choice)

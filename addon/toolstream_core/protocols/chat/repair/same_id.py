@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolstream_core.protocols.chat.repair.client_call import KnownCall
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
 
 # What a call said is remembered once it is whole, by what it means: a thousand calls under one id cost no more than
 # each of them alone.
@@ -15,13 +15,13 @@ class _Group:
     """The calls that came under one id."""
 
     def __init__(self) -> None:
-        self.open: list[KnownCall] = []
+        self.open: list[ClientCall] = []
         self.names: dict[str, int] = {}
         """Names of those that are whole, and the order of the first that had it."""
-        self.said: dict[tuple[str, str], KnownCall] = {}
+        self.said: dict[tuple[str, str], ClientCall] = {}
         """By name and arguments, the first of them that said so."""
 
-    def add(self, known: KnownCall) -> None:
+    def add(self, known: ClientCall) -> None:
         """Take a call in, and take up which of the others have become whole."""
         still = [known]
         for one in self.open:
@@ -34,7 +34,7 @@ class _Group:
                 still.append(one)
         self.open = still
 
-    def has_twin(self, known: KnownCall) -> bool:
+    def has_twin(self, known: ClientCall) -> bool:
         """Whether a call came before whose name is, or may become, this one's."""
         name, order = known.call.name, known.order
         if any(one.order < order and (not (name and one.call.name) or name == one.call.name) for one in self.open):
@@ -48,12 +48,12 @@ class Twins:
 
     def __init__(self) -> None:
         """None yet."""
-        self._first: dict[str, KnownCall] = {}
+        self._first: dict[str, ClientCall] = {}
         """The first call of each id."""
         self._groups: dict[str, _Group] = {}
         """Where others follow it."""
 
-    def compare(self, known: KnownCall) -> None:
+    def compare(self, known: ClientCall) -> None:
         """Find out whether a call under another call's id is that call again, as long as it may be."""
         identity = known.call.id
         first = self._first.setdefault(identity, known)

@@ -10,7 +10,7 @@ from toolstream_core.protocols.chat.repair.unfinished import Unfinished
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Fragment, Json
-    from toolstream_core.protocols.chat.repair.client_call import KnownCall
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.stages.repair.emitted import Told
 
 
@@ -20,19 +20,19 @@ class Choice:
     def __init__(self, number: int) -> None:
         """A choice of which nothing has been told."""
         self.number = number
-        self.known: list[KnownCall] = []
-        self.taken: dict[int, KnownCall] = {}
+        self.known: list[ClientCall] = []
+        self.taken: dict[int, ClientCall] = {}
         self.free_index = 0
         """The index that comes next."""
-        self.ids: dict[str, KnownCall] = {}
+        self.ids: dict[str, ClientCall] = {}
         self.twins = Twins()
-        self.placeholders: dict[int, KnownCall] = {}
+        self.placeholders: dict[int, ClientCall] = {}
         """By `id`: calls whose first `{}` may stand for what follows."""
-        self.doubtful: dict[int, KnownCall] = {}
+        self.doubtful: dict[int, ClientCall] = {}
         """By `id`: calls that are settled where the next one opens."""
-        self.keeping: dict[int, KnownCall] = {}
+        self.keeping: dict[int, ClientCall] = {}
         """By `id`: calls of which some arguments may have been kept back."""
-        self.unsettled: list[KnownCall] = []
+        self.unsettled: list[ClientCall] = []
         self.unfinished = Unfinished()
         self.finish: str | None = None
         """The finish reason that the client has."""
@@ -48,13 +48,13 @@ class Choice:
         self.held: str | None = None
         """A finish reason that came too early and is still owed."""
 
-    def add(self, known: KnownCall) -> None:
+    def add(self, known: ClientCall) -> None:
         """A call opens."""
         self.known.append(known)
         self.unsettled.append(known)
         self.unfinished.touch(known)
 
-    def take(self, index: int, known: KnownCall) -> None:
+    def take(self, index: int, known: ClientCall) -> None:
         """An index is a call's from now on."""
         self.taken[index] = known
         self.free_index = max(self.free_index, index + 1)
@@ -84,7 +84,7 @@ class Part:
     __slots__ = ("form", "fragment", "fresh", "known", "place", "told")
 
     def __init__(
-        self, fragment: Fragment, known: KnownCall, told: Told, place: int, form: Form, *, fresh: bool = False
+        self, fragment: Fragment, known: ClientCall, told: Told, place: int, form: Form, *, fresh: bool = False
     ) -> None:
         """`place` is the entry's among those of its choice; `fresh`: it says an id or a name for the first time."""
         self.fragment = fragment
@@ -105,7 +105,7 @@ class Part:
             return True
         if not (self.told.stray and known.told):
             return False
-        return fragment.index == known.index and not fragment.as_wanted if isinstance(fragment.index, int) else True
+        return fragment.index == known.index and not fragment.well_formed if isinstance(fragment.index, int) else True
 
     @property
     def says_more(self) -> bool:
@@ -122,7 +122,7 @@ class Waiting:
         """`parts` are its entries."""
         self.event = event
         self.frame = event.frame
-        self.said = event.said
+        self.said = event.content
         self.parts = parts
         self.entries: dict[int, list[Json]] | None = None
         """Its entries as they stand in the payload, by choice; looked up where somebody asks."""

@@ -9,7 +9,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.chat.repair.repairer import ChatMender
+    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
     from toolstream_core.wire.frame import Frame
 
 # One id throughout, or the ids as they came: clients that collect by the id are served by either, and by no mixture.
@@ -23,9 +23,9 @@ _ENOUGH = 2
 class Pin:
     """The id of one stream's chunks."""
 
-    def __init__(self, mender: ChatMender) -> None:
+    def __init__(self, repairer: ChatRepairer) -> None:
         """For one stream."""
-        self._mender = mender
+        self._repairer = repairer
         self._id = ""
         self._said = b""
         self._seen = 0
@@ -58,14 +58,14 @@ class Pin:
         if identity == self._id or not self._id:
             return False
         message = "the chunk's id is another than the first one's"
-        mend = self._mender.tell(CHANGING_STREAM_ID, frame.number, message)
-        self._mends = mend and (self._mends or not self._mender.skipped)
+        repair = self._repairer.report(CHANGING_STREAM_ID, frame.number, message)
+        self._mends = repair and (self._mends or not self._repairer.skipped)
         return self._mends
 
     def pinned(self, frame: Frame) -> Frame:
         """A chunk whose id differs, with the stream's."""
-        mender = self._mender
+        repairer = self._repairer
         payload: Json = frame.json
-        out = mender.context.writer.rewrite(frame, {**payload, "id": mender.head["id"]})
-        mender.audit(frame.number, [frame], [out])
+        out = repairer.context.writer.rewrite(frame, {**payload, "id": repairer.head["id"]})
+        repairer.audit(frame.number, [frame], [out])
         return out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from toolstream_core.protocols.chat.repair.client_call import KnownCall
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
 
 # A call is looked at again where something of it came, or was decided on, and where the protocol has said since that it
 # is over; so a finish in each event costs the same, however many calls there are.
@@ -18,21 +18,21 @@ class Unfinished:
 
     def __init__(self) -> None:
         """None yet."""
-        self._fresh: dict[int, KnownCall] = {}
+        self._fresh: dict[int, ClientCall] = {}
         """Those that have to be looked at."""
-        self._not_over: dict[int, dict[int, KnownCall]] = {}
+        self._not_over: dict[int, dict[int, ClientCall]] = {}
         """By the choice that the wire gives them, those that were looked at before the protocol said they are over."""
         self._done: set[int] = set()
-        self._all: dict[int, KnownCall] = {}
+        self._all: dict[int, ClientCall] = {}
         self._half: set[int] = set()
         self._lacking: set[int] = set()
         """Those that are not whole, even where the answer has said how it finished."""
-        self._silent: dict[int, KnownCall] = {}
+        self._silent: dict[int, ClientCall] = {}
         """Those of which nothing of the arguments was said."""
-        self._owed: dict[int, KnownCall] = {}
+        self._owed: dict[int, ClientCall] = {}
         """Those of them whose `{}` was taken for a placeholder."""
 
-    def touch(self, known: KnownCall) -> None:
+    def touch(self, known: ClientCall) -> None:
         """Something of a call came, or was decided on."""
         self._fresh[id(known)] = known
 
@@ -41,7 +41,7 @@ class Unfinished:
         self._look()
         return bool(self._all)
 
-    def __iter__(self) -> Iterator[KnownCall]:
+    def __iter__(self) -> Iterator[ClientCall]:
         """All of them."""
         self._look()
         return iter(list(self._all.values()))
@@ -64,7 +64,7 @@ class Unfinished:
         self._look()
         return bool(self._lacking)
 
-    def silent(self) -> list[KnownCall]:
+    def silent(self) -> list[ClientCall]:
         """Those of which nothing of the arguments was said, and that may be given some."""
         self._look()
         asked = self._owed if self._half else self._silent
@@ -72,7 +72,7 @@ class Unfinished:
             self._forget_silent(key)
         return list(asked.values())
 
-    def lost(self, known: KnownCall) -> None:
+    def lost(self, known: ClientCall) -> None:
         """A call gets no arguments, unless something of it comes."""
         self._forget_silent(id(known))
 
@@ -86,7 +86,7 @@ class Unfinished:
             if key not in self._done:
                 self._look_at(key, known)
 
-    def _look_at(self, key: int, known: KnownCall) -> None:
+    def _look_at(self, key: int, known: ClientCall) -> None:
         self._half.discard(key)
         self._lacking.discard(key)
         self._not_over.get(known.call.choice, {}).pop(key, None)

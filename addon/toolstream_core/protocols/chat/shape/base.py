@@ -19,7 +19,7 @@ from toolstream_core.stages.stage import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -33,9 +33,9 @@ class ChatShape(Stage):
         super().__init__(context)
         self._seen: set[int] = set()
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        found = pieces(event, heard, self._seen)
+        found = pieces(event, resolved, self._seen)
         if found is None:
             return [*self._before(event), event.frame]
         return self._said(event, found)

@@ -40,7 +40,7 @@ class Holding(ChatShape):
         return self._gone()
 
     def _before(self, event: Event) -> list[Frame]:
-        said = event.said
+        said = event.content
         return self._gone() if said.finishes or said.end or said.error else []
 
     def _gone(self) -> list[Frame]:
@@ -77,12 +77,12 @@ class HeaderWithFirstFragment(Holding):
         gathered = self._open.pop(id(piece.call), None) if len(found) == 1 else None
         if gathered is not None and not piece.opening:
             gathered.parts.append(piece.arguments)
-            if not piece.arguments and not event.said.finishes:
+            if not piece.arguments and not event.content.finishes:
                 self._open[id(piece.call)] = gathered
                 return self._rest(event, found)
             return [*gathered.frames(self._context), *self._rest(event, found)]
         out = self._gone()
-        if len(found) > 1 or not piece.opening or piece.arguments or event.said.finishes:
+        if len(found) > 1 or not piece.opening or piece.arguments or event.content.finishes:
             return [*out, event.frame]
         self._open[id(piece.call)] = GatheredCall(piece, event.frame.json, event.frame.number)
         return [*out, *self._rest(event, found)]
@@ -114,7 +114,7 @@ class Sequential(Holding):
                 self._open[id(piece.call)] = GatheredCall(piece, payload, number)
             if self._current.arguments.whole:
                 out.extend(self._next())
-        if any(finish.reason for finish in event.said.finishes):
+        if any(finish.reason for finish in event.content.finishes):
             out.extend(self._gone())
         return [*out, *rest]
 

@@ -11,7 +11,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -28,7 +28,7 @@ class OddForms:
     def __init__(self, context: Context) -> None:
         """For one stream."""
         self._context = context
-        self._waiting: list[tuple[Event, Sequence[Heard]]] = []
+        self._waiting: list[tuple[Event, Sequence[ResolvedFragment]]] = []
         self._calls: set[int] = set()
 
     def __len__(self) -> int:
@@ -43,16 +43,16 @@ class OddForms:
     @property
     def choices(self) -> list[int]:
         """The choices that they are of."""
-        return list(dict.fromkeys(one.call.choice for _, heard in self._waiting for one in heard))
+        return list(dict.fromkeys(one.call.choice for _, resolved in self._waiting for one in resolved))
 
-    def has(self, heard: Sequence[Heard]) -> bool:
+    def has(self, resolved: Sequence[ResolvedFragment]) -> bool:
         """Whether events of one of these calls wait."""
-        return any(id(one.call) in self._calls for one in heard)
+        return any(id(one.call) in self._calls for one in resolved)
 
-    def add(self, event: Event, heard: Sequence[Heard]) -> None:
+    def add(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         """One more waits."""
-        self._waiting.append((event, heard))
-        self._calls.update(id(one.call) for one in heard)
+        self._waiting.append((event, resolved))
+        self._calls.update(id(one.call) for one in resolved)
 
     def ready(self) -> list[Frame]:
         """Those whose calls are whole, up to one whose are not."""
@@ -65,10 +65,10 @@ class OddForms:
         """Those of a choice of which nothing more comes: half calls are taken out of them."""
         out: list[Frame] = []
         waiting, self._waiting = self._waiting, []
-        for event, heard in waiting:
-            if all(one.call.choice != choice for one in heard):
-                self._waiting.append((event, heard))
-            elif all(is_whole(one.call, over=over) for one in heard):
+        for event, resolved in waiting:
+            if all(one.call.choice != choice for one in resolved):
+                self._waiting.append((event, resolved))
+            elif all(is_whole(one.call, over=over) for one in resolved):
                 out.append(event.frame)
             else:
                 out += self.without_calls(event)

@@ -13,8 +13,8 @@ from toolstream_core.stages.shape.wholeness import is_whole, turn_over
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from toolstream_core.calls import Heard
-    from toolstream_core.model import Event, Said
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, EventContent
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -44,19 +44,19 @@ class WholeCalls(Holding):
         """As `Stage.holding`."""
         return bool(self._open or len(self._odd))
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`; an event in another form waits as it is, or brings a part of a call that waits."""
-        found = None if self._odd.has(heard) else pieces(event, heard, self._seen)
+        found = None if self._odd.has(resolved) else pieces(event, resolved, self._seen)
         if found is not None:
             return self._said(event, found)
-        gathered = self._open.get(id(heard[0].call)) if len(heard) == 1 else None
-        if gathered is not None and heard[0].fragment.phase is Phase.MORE:
-            said = heard[0].fragment.arguments
+        gathered = self._open.get(id(resolved[0].call)) if len(resolved) == 1 else None
+        if gathered is not None and resolved[0].fragment.phase is Phase.MORE:
+            said = resolved[0].fragment.arguments
             gathered.parts.append(said if isinstance(said, str) else "")
             return [*self._before(event), *self._odd.without_calls(event)]
-        if not heard:
+        if not resolved:
             return [*self._before(event), event.frame]
-        self._odd.add(event, heard)
+        self._odd.add(event, resolved)
         return [*self._odd.ready(), *self._before(event)]
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
@@ -69,7 +69,7 @@ class WholeCalls(Holding):
         return [*super().release(), *self._odd.frames]
 
     def _before(self, event: Event) -> list[Frame]:
-        said = event.said
+        said = event.content
         out = self._at_finish(said)
         return [*out, *self._last(over=turn_over(said))] if said.end or said.error else out
 
@@ -109,7 +109,7 @@ class WholeCalls(Holding):
                 return
             yield from self._go(key)
 
-    def _at_finish(self, said: Said) -> list[Frame]:
+    def _at_finish(self, said: EventContent) -> list[Frame]:
         """The calls of choices that finish; one that is not whole waits: more may come behind an early finish."""
         out: list[Frame] = []
         for choice in {finish.choice for finish in said.finishes if finish.reason}:

@@ -9,14 +9,14 @@ from toolstream_core.stages.inject import sse
 from toolstream_core.stages.inject.markup import MARKUP
 
 if TYPE_CHECKING:
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
 
 
-def _leaked(row: str) -> Planter:
+def _leaked(row: str) -> InjectorMaker:
     return lambda context, pick: event.Leaked(context, pick, row)
 
 
-INJECTORS: Final[dict[str, Planter]] = {
+INJECTORS: Final[dict[str, InjectorMaker]] = {
     **identity.INJECTORS,
     **arguments.INJECTORS,
     "custom-as-function": custom_tools.CustomAsFunction,

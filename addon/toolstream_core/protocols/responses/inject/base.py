@@ -6,20 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.model import Kind, Phase
-from toolstream_core.stages.inject.injector import Pick, SteadyPlant
+from toolstream_core.stages.inject.injector import Pick, StatelessInjector
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
-    from toolstream_core.model import Event, Json, Passed
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, Json, SkippedRun
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, Any]
-type Edit = Callable[[ItemPlant, Payload, str, OpenCall], Iterable[Payload] | None]
+type Edit = Callable[[ItemInjector, Payload, str, OpenCall], Iterable[Payload] | None]
 """What an event of a picked call becomes, given its type; `None` leaves it as it is."""
 
 ADDED, CLOSED = "response.output_item.added", "response.output_item.done"
@@ -27,11 +27,11 @@ DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_
 COMPLETED = "response.completed"
 
 
-class Counting(SteadyPlant):
+class Counting(StatelessInjector):
     """Gives events that are put in numbers of their own, and moves those behind them."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool = False) -> None:
-        """As `SteadyPlant`."""
+        """As `StatelessInjector`."""
         super().__init__(context, pick, steady=steady)
         self._shift = 0
         self._last = -1
@@ -41,9 +41,9 @@ class Counting(SteadyPlant):
         """As `Stage.holding`: later events are counted on."""
         return self._shift > 0
 
-    def went_by(self, call: OpenCall, passed: Passed) -> None:
-        """As `Stage.went_by`."""
-        super().went_by(call, passed)
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        """As `Stage.on_skipped`."""
+        super().on_skipped(call, passed)
         self._last = self._last if passed.counter is None else passed.counter
 
     def frames(self, event: Event, made: list[Payload]) -> list[Frame]:
@@ -66,7 +66,7 @@ class Counting(SteadyPlant):
         return out
 
 
-class ItemPlant(Counting):
+class ItemInjector(Counting):
     """Changes the events of the calls that are picked."""
 
     def __init__(
@@ -74,7 +74,7 @@ class ItemPlant(Counting):
     ) -> None:
         """`edit` is what is done to each event; `completed`: to the completed response's items too.
 
-        `steady`: as in `SteadyPlant`.
+        `steady`: as in `StatelessInjector`.
         """
         super().__init__(context, pick, steady=steady)
         self._edit = edit
@@ -88,15 +88,15 @@ class ItemPlant(Counting):
         """What is known of the stream."""
         return self._context
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload, self.acts = event.frame.json, False
         if not isinstance(payload, dict):
             return [event.frame]
         kind = str(payload.get("type"))
-        one = heard[0] if len(heard) == 1 and heard[0].call.kind is Kind.FUNCTION else None
+        one = resolved[0] if len(resolved) == 1 and resolved[0].call.kind is Kind.FUNCTION else None
         if kind == COMPLETED:
-            return self.frames(event, [self._in_response(payload, heard)])
+            return self.frames(event, [self._in_response(payload, resolved)])
         if one is None or one.fragment.phase is Phase.WHOLE:
             return self.frames(event, [payload])
         if one.call not in self.calls:
@@ -108,22 +108,22 @@ class ItemPlant(Counting):
         self._pick.acted()
         return self.frames(event, list(edited))
 
-    def _in_response(self, payload: Payload, heard: Sequence[Heard]) -> Payload:
+    def _in_response(self, payload: Payload, resolved: Sequence[ResolvedFragment]) -> Payload:
         """The completed response with its items edited as `output_item.done` would be."""
         output = json_access.get(payload, "response", "output")
         if not self._completed or not isinstance(output, list):
             return payload
-        calls = iter(heard)
+        calls = iter(resolved)
         items = [
             self._item(item, next(calls, None)) if str(json_access.get(item, "type")).endswith("_call") else item
             for item in output
         ]
         return {**payload, "response": {**payload["response"], "output": items}}
 
-    def _item(self, item: Json, heard: Heard | None) -> Json:
-        if heard is None or heard.call.kind is not Kind.FUNCTION or not self._pick.call(heard.call):
+    def _item(self, item: Json, resolved: ResolvedFragment | None) -> Json:
+        if resolved is None or resolved.call.kind is not Kind.FUNCTION or not self._pick.call(resolved.call):
             return item
-        edited = self._edit(self, {"type": CLOSED, "item": item}, CLOSED, heard.call)
+        edited = self._edit(self, {"type": CLOSED, "item": item}, CLOSED, resolved.call)
         said = item if edited is None else next(iter(edited), {"item": item})["item"]
         if said != item:
             self._pick.acted()
@@ -149,6 +149,6 @@ def value(call: OpenCall) -> Json:
         return {}
 
 
-def planter(edit: Edit, *, completed: bool = False, steady: bool = False) -> Planter:
-    """A plant of `ItemPlant`'s kind."""
-    return lambda context, pick: ItemPlant(context, pick, edit, completed=completed, steady=steady)
+def maker(edit: Edit, *, completed: bool = False, steady: bool = False) -> InjectorMaker:
+    """A plant of `ItemInjector`'s kind."""
+    return lambda context, pick: ItemInjector(context, pick, edit, completed=completed, steady=steady)

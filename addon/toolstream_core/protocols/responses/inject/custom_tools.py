@@ -20,7 +20,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.inject.injector import Pick
@@ -34,28 +34,28 @@ class CustomAsFunction(Counting):
     """Calls of custom tools come as function calls, with the text under one key."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
+        """As `Injector`."""
         super().__init__(context, pick)
         self._begun: dict[int, bool] = {}
         """The calls that were picked, and whether a delta of theirs came."""
         self._ids: set[Json] = set()
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload = event.frame.json
         if not isinstance(payload, dict):
             return [event.frame]
-        made = self._changed(payload, str(payload.get("type")), heard)
+        made = self._changed(payload, str(payload.get("type")), resolved)
         if made != [payload]:
             self._pick.acted()
         return self.frames(event, made)
 
-    def _changed(self, payload: Payload, kind: str, heard: Sequence[Heard]) -> list[Payload]:
+    def _changed(self, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment]) -> list[Payload]:
         if kind == COMPLETED:
             return [self._in_response(payload)]
-        if len(heard) != 1:
+        if len(resolved) != 1:
             return [payload]
-        call, item = heard[0].call, payload.get("item")
+        call, item = resolved[0].call, payload.get("item")
         if isinstance(item, dict) and item.get("type") == _CUSTOM and self._pick.call(call):
             self._begun.setdefault(id(call), False)
             self._ids.add(str(item.get("call_id")))

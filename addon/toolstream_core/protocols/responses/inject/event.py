@@ -21,30 +21,30 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.inject.injector import Pick
     from toolstream_core.wire.frame import Frame
 
 
-class ResponsePlant(Counting):
+class ResponseInjector(Counting):
     """Changes the events around the items."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Plant`."""
+        """As `Injector`."""
         super().__init__(context, pick)
         self.calls: list[OpenCall] = []
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
-        for _, other in heard:
+        for _, other in resolved:
             if other.kind is Kind.FUNCTION and other not in self.calls:
                 self.calls.append(other)
         payload = event.frame.json
         if not isinstance(payload, dict) or not self._pick.stream():
             return [event.frame]
-        call = heard[0].call if heard and heard[0].call.kind is Kind.FUNCTION else None
+        call = resolved[0].call if resolved and resolved[0].call.kind is Kind.FUNCTION else None
         frames = self.frames(event, list(self.changed(payload, str(payload.get("type")), call)))
         if len(frames) != 1 or frames[0] is not event.frame:
             self._pick.acted()
@@ -55,11 +55,11 @@ class ResponsePlant(Counting):
         raise NotImplementedError
 
 
-class BareResponse(ResponsePlant):
+class BareResponse(ResponseInjector):
     """The terminal event holds the response's fields without their envelope."""
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         del call
         response = payload.get("response")
         if kind != COMPLETED or not isinstance(response, dict):
@@ -68,12 +68,12 @@ class BareResponse(ResponsePlant):
         return [{**kept, **{key: value for key, value in response.items() if key != "type"}}]
 
 
-class SequenceNumbers(ResponsePlant):
+class SequenceNumbers(ResponseInjector):
     """Every event has the same sequence number."""
 
     each = True
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         payload = event.frame.json
         if not isinstance(payload, dict) or not payload.get("sequence_number") or not self._pick.stream():
@@ -82,13 +82,13 @@ class SequenceNumbers(ResponsePlant):
         return [self._context.writer.rewrite(event.frame, {**payload, "sequence_number": 1})]
 
 
-class MissingHead(ResponsePlant):
+class MissingHead(ResponseInjector):
     """The stream begins with `response.in_progress`."""
 
     _renamed = False
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         del call
         if kind == "response.created":
             self._renamed = True
@@ -97,51 +97,51 @@ class MissingHead(ResponsePlant):
         return [] if again else [payload]
 
 
-class MissingFinish(ResponsePlant):
+class MissingFinish(ResponseInjector):
     """No terminal event comes."""
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         del call
         return [] if kind == COMPLETED and self.calls else [payload]
 
 
-class ForeignFinish(ResponsePlant):
+class ForeignFinish(ResponseInjector):
     """The terminal event has the Realtime API's name."""
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         del call
         return [{**payload, "type": "response.done"}] if kind == COMPLETED and self.calls else [payload]
 
 
-class EmptyOutput(ResponsePlant):
+class EmptyOutput(ResponseInjector):
     """The completed response has no output."""
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         del call
         if kind != COMPLETED or not self.calls or "response" not in payload:
             return [payload]
         return [{**payload, "response": {**payload["response"], "output": []}}]
 
 
-class UnstreamedCalls(ResponsePlant):
+class UnstreamedCalls(ResponseInjector):
     """Calls come only in the completed response."""
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         of_item = kind.startswith(("response.output_item", "response.function_call"))
         return [] if call is not None and of_item else [payload]
 
 
-class RestartedStream(ResponsePlant):
+class RestartedStream(ResponseInjector):
     """A second response begins behind the first call."""
 
     _created: Payload | None = None
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         del call
         if kind == "response.created":
             self._created = payload
@@ -151,13 +151,13 @@ class RestartedStream(ResponsePlant):
         return [payload, created]
 
 
-class TruncatedStream(ResponsePlant):
+class TruncatedStream(ResponseInjector):
     """The body ends, in good order, inside the first call's arguments."""
 
     _over = False
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         if self._over:
             return []
         if kind != DELTA or call is None or not call.arguments.whole:
@@ -170,7 +170,7 @@ class InBandError(TruncatedStream):
     """An error event comes instead of the rest of the first call."""
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         before = self._over
         made = list(super().changed(payload, kind, call))
         if before or not self._over:
@@ -179,12 +179,12 @@ class InBandError(TruncatedStream):
         return [*made, {"type": "error", **number, "code": "server_error", "message": "Provider disconnected"}]
 
 
-class UnparsableData(ResponsePlant):
+class UnparsableData(ResponseInjector):
     """The first event with arguments lacks its last byte."""
 
     _done = False
 
-    def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
         if self._done or json_access.get(event.frame.json, "type") != DELTA or not self._pick.stream():
             return [event.frame]
@@ -193,7 +193,7 @@ class UnparsableData(ResponsePlant):
         return [self._context.writer.rewrite(event.frame, (event.frame.data or b"")[:-1])]
 
 
-class Leaked(ResponsePlant):
+class Leaked(ResponseInjector):
     """Calls come as text, in a syntax of some model."""
 
     def __init__(self, context: Context, pick: Pick, row: str) -> None:
@@ -202,7 +202,7 @@ class Leaked(ResponsePlant):
         self._row = row
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponsePlant.changed`."""
+        """As `ResponseInjector.changed`."""
         if kind != COMPLETED:
             return [] if call is not None else [payload]
         if not self.calls:

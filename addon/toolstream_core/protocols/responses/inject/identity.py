@@ -9,9 +9,9 @@ from toolstream_core.protocols.responses.inject.base import (
     CLOSED,
     DELTA,
     DONE,
-    ItemPlant,
+    ItemInjector,
     Payload,
-    planter,
+    maker,
     said,
     with_item,
 )
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.stages.inject.injector import Planter
+    from toolstream_core.stages.inject.injector import InjectorMaker
 
 
-def _missing_id(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, call
+def _missing_id(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, call
     if kind not in {ADDED, CLOSED}:
         return None
     return [{**payload, "item": {key: value for key, value in payload["item"].items() if key != "call_id"}}]
 
 
-def _rotating(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    count = plant.kept[id(call)] = plant.kept.get(id(call), 0) + 1
+def _rotating(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    count = injector.kept[id(call)] = injector.kept.get(id(call), 0) + 1
     if kind == ADDED:
         return None
     if kind == CLOSED:
@@ -39,84 +39,84 @@ def _rotating(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> 
     return [{**payload, "item_id": f"{payload.get('item_id')}_{count}"}]
 
 
-def _duplicate_id(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    if kind not in {ADDED, CLOSED} or call is plant.calls[0] or call.name == plant.calls[0].name:
+def _duplicate_id(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    if kind not in {ADDED, CLOSED} or call is injector.calls[0] or call.name == injector.calls[0].name:
         return None
-    return [with_item(payload, call_id=plant.calls[0].id)]
+    return [with_item(payload, call_id=injector.calls[0].id)]
 
 
-def _empty_name(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, call
+def _empty_name(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, call
     return [with_item(payload, name="")] if kind == CLOSED else None
 
 
-def _decorated(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    if kind not in {ADDED, CLOSED} or call.name not in plant.context.schemas:
+def _decorated(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    if kind not in {ADDED, CLOSED} or call.name not in injector.context.schemas:
         return None
     return [with_item(payload, name=f"functions.{call.name}")]
 
 
-def _missing_index(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, kind, call
+def _missing_index(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, kind, call
     return [{key: value for key, value in payload.items() if key != "output_index"}]
 
 
-def _reused_index(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+def _reused_index(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del kind
-    first = plant.calls[0]
+    first = injector.calls[0]
     return None if call is first or not isinstance(first.index, int) else [{**payload, "output_index": first.index}]
 
 
-def _changing_call_id(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant
+def _changing_call_id(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector
     return [with_item(payload, call_id=f"{call.id}_2")] if kind == CLOSED else None
 
 
-def _missing_start(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, payload, call
+def _missing_start(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, payload, call
     return [] if kind == ADDED else None
 
 
-def _missing_name(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, call
+def _missing_name(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, call
     return [with_item(payload, name="")] if kind in {ADDED, CLOSED} else None
 
 
-def _late_name(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, call
+def _late_name(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, call
     return [with_item(payload, name="")] if kind == ADDED else None
 
 
-def _repeated_start(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, call
+def _repeated_start(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, call
     return [payload, payload] if kind == ADDED else None
 
 
-def _repeated_stop(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, call
+def _repeated_stop(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, call
     return [payload, payload] if kind == CLOSED else None
 
 
-def _odd_id(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, call
+def _odd_id(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, call
     if kind not in {ADDED, CLOSED}:
         return None
     return [with_item(payload, call_id=f"{payload['item'].get('call_id')}{'x' * 400}")]
 
 
-def _unclosed(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    del plant, payload, call
+def _unclosed(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+    del injector, payload, call
     return [] if kind == CLOSED else None
 
 
-def _doubled(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+def _doubled(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     """The whole item once more, at a place of its own, right behind it."""
     if kind == ADDED:
-        plant.kept[id(call)] = payload
+        injector.kept[id(call)] = payload
         return None
-    if kind != CLOSED or id(call) not in plant.kept:
+    if kind != CLOSED or id(call) not in injector.kept:
         return None
-    added = plant.kept.pop(id(call))
+    added = injector.kept.pop(id(call))
     place = {"output_index": 100 + call.position}
     other = f"{payload['item'].get('id')}_again"
     text = call.arguments.reading()[0]
@@ -130,15 +130,15 @@ def _doubled(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> I
     ]
 
 
-def _per_fragment(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
+def _per_fragment(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     """Each delta has an item of its own, added and closed around it."""
     if kind == ADDED:
-        plant.kept[id(call)] = (payload["item"], 0)
+        injector.kept[id(call)] = (payload["item"], 0)
         return []
-    if kind != DELTA or id(call) not in plant.kept:
+    if kind != DELTA or id(call) not in injector.kept:
         return [] if kind in {DONE, CLOSED} else None
-    item, count = plant.kept[id(call)]
-    plant.kept[id(call)] = (item, count + 1)
+    item, count = injector.kept[id(call)]
+    injector.kept[id(call)] = (item, count + 1)
     own = {**item, "id": f"{item.get('id')}_{count}"}
     place = {"output_index": 10 * call.position + count}
     number = {"sequence_number": payload["sequence_number"]} if "sequence_number" in payload else {}
@@ -149,22 +149,22 @@ def _per_fragment(plant: ItemPlant, payload: Payload, kind: str, call: OpenCall)
     ]
 
 
-INJECTORS: Final[dict[str, Planter]] = {
-    "missing-id": planter(_missing_id, completed=True, steady=True),
-    "rotating-item-id": planter(_rotating),
-    "duplicate-id": planter(_duplicate_id, completed=True, steady=True),
-    "empty-name": planter(_empty_name, steady=True),
-    "decorated-name": planter(_decorated, completed=True, steady=True),
-    "missing-index": planter(_missing_index, steady=True),
-    "reused-index": planter(_reused_index, steady=True),
-    "doubled-call": planter(_doubled, steady=True),
-    "changing-call-id": planter(_changing_call_id, steady=True),
-    "item-per-fragment": planter(_per_fragment),
-    "odd-id": planter(_odd_id, completed=True, steady=True),
-    "missing-name": planter(_missing_name, completed=True, steady=True),
-    "late-name": planter(_late_name, steady=True),
-    "repeated-start": planter(_repeated_start, steady=True),
-    "repeated-stop": planter(_repeated_stop, steady=True),
-    "missing-start": planter(_missing_start, steady=True),
-    "unclosed-call": planter(_unclosed, steady=True),
+INJECTORS: Final[dict[str, InjectorMaker]] = {
+    "missing-id": maker(_missing_id, completed=True, steady=True),
+    "rotating-item-id": maker(_rotating),
+    "duplicate-id": maker(_duplicate_id, completed=True, steady=True),
+    "empty-name": maker(_empty_name, steady=True),
+    "decorated-name": maker(_decorated, completed=True, steady=True),
+    "missing-index": maker(_missing_index, steady=True),
+    "reused-index": maker(_reused_index, steady=True),
+    "doubled-call": maker(_doubled, steady=True),
+    "changing-call-id": maker(_changing_call_id, steady=True),
+    "item-per-fragment": maker(_per_fragment),
+    "odd-id": maker(_odd_id, completed=True, steady=True),
+    "missing-name": maker(_missing_name, completed=True, steady=True),
+    "late-name": maker(_late_name, steady=True),
+    "repeated-start": maker(_repeated_start, steady=True),
+    "repeated-stop": maker(_repeated_stop, steady=True),
+    "missing-start": maker(_missing_start, steady=True),
+    "unclosed-call": maker(_unclosed, steady=True),
 }

@@ -15,7 +15,7 @@ from toolstream_core.defects.arguments import (
     SHORT_DELTAS,
 )
 from toolstream_core.protocols.responses.resolver import goes_on
-from toolstream_core.stages.repair.arguments import Spelling
+from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.item_sequence import ItemsMender
+    from toolstream_core.protocols.responses.repair.item_sequence import ItemRepairer
     from toolstream_core.stages.repair.emitted import Told
 
 
-class Said:
+class EventContent:
     """What deltas have said, and what the events that say arguments whole have to say with them."""
 
-    def __init__(self, mender: ItemsMender, call: OpenCall) -> None:
+    def __init__(self, repairer: ItemRepairer, call: OpenCall) -> None:
         """Nothing yet."""
-        self._mender = mender
+        self._repairer = repairer
         self._call = call
         self._told: list[str] = []
         self._size = 0
-        self._spelling = Spelling(mender.on)
+        self._spelling = ArgumentRepair(repairer.on)
         self._dropped = False
         """Whether deltas were kept back that an event behind them stands for."""
         self._head = ""
@@ -46,40 +46,40 @@ class Said:
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of the call at the event that is looked at."""
-        return self._mender.tell(row, self._mender.number, message, self._call)
+        return self._repairer.report(row, self._repairer.number, message, self._call)
 
     def _at_once(self, text: str) -> str:
         """Arguments that are said at once, as they are meant."""
-        spelling = Spelling(self._mender.on)
+        spelling = ArgumentRepair(self._repairer.on)
         return spelling.take(text, self.judge, may_wait=False).text + spelling.rest()
 
     @property
     def whole(self) -> bool:
         """Whether nothing is missing."""
-        may_be_empty = self._mender.context.may_be_empty(self._call.name)
+        may_be_empty = self._repairer.context.may_be_empty(self._call.name)
         return self._spelling.whole or self._call.whole(may_be_empty=may_be_empty)
 
     @property
     def whole_by_itself(self) -> bool:
         """Whether they are a whole object, and no placeholder of one, where nothing said that they are over."""
         value = parse(self._call.arguments.reading(may_be_empty=False)[0].encode("utf-8", "replace"))
-        return isinstance(value, dict) and (bool(value) or self._mender.context.takes_none(self._call.name))
+        return isinstance(value, dict) and (bool(value) or self._repairer.context.takes_none(self._call.name))
 
     @property
     def meant(self) -> str:
         """The arguments as they were meant."""
-        may_be_empty = self._mender.context.may_be_empty(self._call.name)
+        may_be_empty = self._repairer.context.may_be_empty(self._call.name)
         text = self._call.arguments.reading(may_be_empty=may_be_empty)[0]
         return self._at_once(text)
 
     @property
-    def amid(self) -> bool:
-        """As `Spelling.amid`."""
-        return self._spelling.amid
+    def inside_value(self) -> bool:
+        """As `ArgumentRepair.inside_value`."""
+        return self._spelling.inside_value
 
     @property
     def decided(self) -> bool:
-        """As `Spelling.decided`."""
+        """As `ArgumentRepair.decided`."""
         return self._spelling.decided
 
     @property
@@ -88,11 +88,11 @@ class Said:
         return self._spelling.waiting
 
     def take(self, said: Json, *, may_wait: bool = False) -> Told | None:
-        """What goes on for a delta, to be handed to `tell` when it does; `None` for one that says nothing."""
+        """What goes on for a delta, to be handed to `report` when it does; `None` for one that says nothing."""
         text = self.as_text(said)
         if text is None or not isinstance(said, str | dict):
             return None
-        may_wait = may_wait and not self._mender.context.takes_none(self._call.name)
+        may_wait = may_wait and not self._repairer.context.takes_none(self._call.name)
         return self._spelling.take(text, self.judge, may_wait=may_wait)
 
     def settle(self) -> None:
@@ -116,11 +116,11 @@ class Said:
         head, self._head = self._head, ""
         if not head or (delta and not goes_on(head, delta)):
             return ""
-        self._mender.because(PREFILLED_ARGUMENTS)
+        self._repairer.because(PREFILLED_ARGUMENTS)
         return self._spelling.take(head, self.judge, may_wait=False).text
 
     def rest(self, meant: str | None = None) -> str:
-        """As `Spelling.rest`; nothing where `meant`, the arguments as an event says them whole, stand for it."""
+        """As `ArgumentRepair.rest`; nothing where `meant`, the arguments as an event says them whole, stand for it."""
         rest = self._spelling.rest()
         if meant is None or not rest:
             return rest
@@ -128,21 +128,21 @@ class Said:
         self._dropped = meant.startswith(given) and given + rest != meant
         return "" if self._dropped else rest
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """The client gets a delta."""
         self._size += len(text)
         if self._size <= MAX_TEXT:
             self._told.append(text)
 
-    def went_by(self, text: str, last: str) -> None:
-        """Take fragments that went on as they are; as `Spelling.went_by`."""
-        self.tell(self._spelling.went_by(text, last))
+    def on_skipped(self, text: str, last: str) -> None:
+        """Take fragments that went on as they are; as `ArgumentRepair.on_skipped`."""
+        self.report(self._spelling.on_skipped(text, last))
 
     def went_by_itself(self, piece: str) -> None:
         """Take a fragment, whatever it says, that nothing waits for."""
         told = self.take(piece, may_wait=True)
         if told is not None:
-            self.tell(told.text)
+            self.report(told.text)
 
     def lacking(self, text: str) -> str:
         """What the deltas lack of the arguments, and are to be given."""

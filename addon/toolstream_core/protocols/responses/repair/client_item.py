@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import known
+from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, PREFILLED_ARGUMENTS
@@ -13,7 +13,7 @@ from toolstream_core.defects.identity import (
     MISSING_INDEX,
     ROTATING_ITEM_ID,
 )
-from toolstream_core.protocols.responses.repair.client_arguments import Said
+from toolstream_core.protocols.responses.repair.client_arguments import EventContent
 from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.protocols.responses.repair.held import Kept
 from toolstream_core.protocols.responses.repair.identity import Identity
@@ -22,7 +22,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.item_sequence import ItemsMender
+    from toolstream_core.protocols.responses.repair.item_sequence import ItemRepairer
 
 
 class Item(Identity):
@@ -37,9 +37,9 @@ class Item(Identity):
     wrapped = False
     """Whether it is to be said as a custom tool's, once it is whole."""
 
-    def __init__(self, mender: ItemsMender, call: OpenCall) -> None:
+    def __init__(self, repairer: ItemRepairer, call: OpenCall) -> None:
         """A call of which nothing has been told."""
-        super().__init__(mender, call)
+        super().__init__(repairer, call)
         self.known = False
         """Whether its events go on as they come."""
         self.added = False
@@ -51,7 +51,7 @@ class Item(Identity):
         self.place = 0
         self.moved = False
         """Whether its events carry another output_index than its place."""
-        self.said = Said(mender, call)
+        self.said = EventContent(repairer, call)
         """Its arguments."""
         self.custom: dict[str, Json] | None = None
         """The item of the custom tool that it was said as."""
@@ -64,7 +64,7 @@ class Item(Identity):
         """Whether nothing is missing of it but what closes it."""
         if self._last.get("status") == "incomplete" or self._contradicted:
             return False
-        if self.in_pieces and self._mender.astray:
+        if self.in_pieces and self._repairer.astray:
             return False
         over = (self.done or self.closed or self.call.closed) and not self.in_pieces
         return self.said.whole if over else self.said.whole_by_itself
@@ -76,9 +76,9 @@ class Item(Identity):
         content = dict(item) if isinstance(item, dict) else {}
         self.identify(content)
         said = content.get("name")
-        if self.name and not known(said if isinstance(said, str) else None):
+        if self.name and not nonblank(said if isinstance(said, str) else None):
             self.unnamed = True
-            content["name"] = self.name if self._mender.on(LATE_NAME) else said
+            content["name"] = self.name if self._repairer.on(LATE_NAME) else said
             self.named()
         said = content.get("arguments")
         if said is not None and not isinstance(said, str | dict):
@@ -101,18 +101,18 @@ class Item(Identity):
             changed = {**changed, "output_index": self.place}
         if kind in {DELTA, DONE}:
             own = payload.get("item_id")
-            mine = self.id and self.id not in self._mender.shared_ids
+            mine = self.id and self.id not in self._repairer.shared_ids
             if own != self.id and mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
                 changed = {**changed, "item_id": self.id}
         return changed
 
     @property
-    def amid(self) -> bool:
+    def inside_value(self) -> bool:
         """Whether plain text in the midst of its arguments goes on as it is."""
-        return self.added and not (self.done or self.closed or self.in_pieces) and self.said.amid
+        return self.added and not (self.done or self.closed or self.in_pieces) and self.said.inside_value
 
     @property
-    def takes_any(self) -> bool:
+    def accepts_any(self) -> bool:
         """Whether pieces of its arguments may go by unseen, and be taken later."""
         return self.added and not (self.done or self.closed or self.in_pieces) and self.said.decided
 
@@ -137,10 +137,10 @@ class Item(Identity):
         self.say_rest(said if isinstance(said, str) else None)
         if isinstance(content.get("arguments"), str) and not self.done and self._complete(content["arguments"]):
             place = {"item_id": self.id, "output_index": self.place}
-            self._mender.put({"type": DONE, **place, "arguments": content["arguments"]})
+            self._repairer.put({"type": DONE, **place, "arguments": content["arguments"]})
         self.closed = True
         self._last = content
-        self._mender.places.closed[self.place] = content
+        self._repairer.places.closed[self.place] = content
         self._lost()
         self.named()
         return payload if content == item else {**payload, "item": content}
@@ -176,15 +176,15 @@ class Item(Identity):
         text = "" if self.call.arguments.empty else self.said.meant
         content = self._begin(item, text)
         self.closed = True
-        self._mender.places.closed[self.place] = self._last
+        self._repairer.places.closed[self.place] = self._last
         return {**self._last, "name": self.name, "status": content.get("status") or "completed"}
 
     def _begin(self, item: Json, text: str) -> dict[str, Json]:
         """Add it in new events, and say its arguments as far as they came."""
-        self._mender.spoken(self)
+        self._repairer.spoken(self)
         content = self.taken_over(item)
         empty = {**content, "arguments": "", "status": "in_progress"}
-        self._mender.put({"type": ADDED, "output_index": self.place, "item": empty})
+        self._repairer.put({"type": ADDED, "output_index": self.place, "item": empty})
         self._put_delta(text)
         self.said.take(text)
         self._last = {**content, "arguments": text}
@@ -194,11 +194,11 @@ class Item(Identity):
         """An item of which nobody has heard, at a place and under ids of its own."""
         content = dict(item) if isinstance(item, dict) else {}
         content.setdefault("type", "function_call")
-        self.place = self._mender.places.next(self.call.index)
-        self._mender.places.take(self.place)
+        self.place = self._repairer.places.next(self.call.index)
+        self._repairer.places.take(self.place)
         self.identify(content)
-        if self._mender.told_items[self.id] is not self:
-            self.id = content["id"] = self._mender.context.ids.make("fc_")
+        if self._repairer.told_items[self.id] is not self:
+            self.id = content["id"] = self._repairer.context.ids.make("fc_")
         self.named()
         said: dict[str, Json] = {"name": self.name, "call_id": self.call_id}
         content |= {key: value for key, value in said.items() if value}
@@ -210,15 +210,15 @@ class Item(Identity):
         place, text = {"output_index": self.place}, self.said.meant
         self._complete(text)
         if not self.done:
-            self._mender.put({"type": DONE, "item_id": self.id, **place, "arguments": text})
+            self._repairer.put({"type": DONE, "item_id": self.id, **place, "arguments": text})
         content = {**self._last, "id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
         content["status"] = status
-        self._mender.put({"type": CLOSED, **place, "item": content})
-        self._mender.places.closed[self.place] = content
+        self._repairer.put({"type": CLOSED, **place, "item": content})
+        self._repairer.places.closed[self.place] = content
         self.done = self.closed = True
 
     def say_rest(self, meant: str | None = None) -> None:
-        """Give the client what was kept back of the deltas; `meant` as for `Said.rest`."""
+        """Give the client what was kept back of the deltas; `meant` as for `EventContent.rest`."""
         if not self.added or self.closed:
             return
         if meant:
@@ -232,8 +232,8 @@ class Item(Identity):
 
     def _put_delta(self, text: str) -> None:
         if text:
-            self._mender.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": text})
-            self.said.tell(text)
+            self._repairer.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": text})
+            self.said.report(text)
 
     def _complete(self, text: str) -> bool:
         """Give the client what the deltas lack of the arguments; whether they lacked anything."""
@@ -244,5 +244,5 @@ class Item(Identity):
         return bool(lacking)
 
     def _lost(self) -> None:
-        if self.call.arguments.empty and not self._mender.context.may_be_empty(self.call.name):
+        if self.call.arguments.empty and not self._repairer.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")

@@ -15,7 +15,7 @@ from toolstream_core.wire.frame import parse
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.client_item import Item
-    from toolstream_core.protocols.responses.repair.item_sequence import ItemsMender
+    from toolstream_core.protocols.responses.repair.item_sequence import ItemRepairer
     from toolstream_core.wire.frame import Frame
 
 # A custom tool takes text of any form, and has no parameters: the one key under which the text stands is the model's
@@ -45,31 +45,31 @@ def as_custom(item: dict[str, Json], text: str) -> dict[str, Json]:
 class CustomTools:
     """The custom tools of one request."""
 
-    def __init__(self, mender: ItemsMender) -> None:
+    def __init__(self, repairer: ItemRepairer) -> None:
         """For one stream."""
-        self._mender = mender
+        self._repairer = repairer
         self._names: frozenset[str] | None = None
 
     def __contains__(self, name: str) -> bool:
         """Whether a tool of this name was offered, and takes text."""
         if self._names is None:
-            self._names = custom_tools(self._mender.context.exchange.request)
+            self._names = custom_tools(self._repairer.context.exchange.request)
         return name in self._names
 
     def wraps(self, item: Item) -> bool:
         """Judge a function call of a tool that takes text; whether it is to be said otherwise."""
-        mender = self._mender
+        repairer = self._repairer
         message = f"{item.call.name} is a custom tool, and its call comes as a function call"
-        item.wrapped = mender.tell(CUSTOM_AS_FUNCTION, mender.number, message, item.call)
+        item.wrapped = repairer.report(CUSTOM_AS_FUNCTION, repairer.number, message, item.call)
         return item.wrapped
 
     def take(self, frame: Frame, payload: dict[str, Json], kind: str, item: Item) -> dict[str, Json] | None:
         """What goes on for an event of a call that is to be said otherwise: it waits until the call is closed."""
         content = payload.get("item")
         if kind != CLOSED or not isinstance(content, dict):
-            self._mender.keep(item, frame, CUSTOM_AS_FUNCTION)
+            self._repairer.keep(item, frame, CUSTOM_AS_FUNCTION)
         elif content.get("status") == "incomplete" or not self.say(item, content):
-            self._mender.give_back(item)
+            self._repairer.give_back(item)
             return payload
         return None
 
@@ -79,19 +79,19 @@ class CustomTools:
         text = unwrapped(arguments) if isinstance(arguments, str) else None
         if text is None:
             return False
-        mender = self._mender
-        mender.spoken(item)
+        repairer = self._repairer
+        repairer.spoken(item)
         said = item.taken_over(content)
-        response = json_access.text(mender.created.get("id"))
+        response = json_access.text(repairer.created.get("id"))
         told = Custom(item.call_id, item.name, text, response if isinstance(response, str) else "")
-        mender.context.ids.told_as_custom(told, str(arguments))
+        repairer.context.ids.told_as_custom(told, str(arguments))
         place: dict[str, Json] = {"item_id": item.id, "output_index": item.place}
         begun = {**as_custom(said, ""), "status": "in_progress"}
         closed = as_custom(said, text)
-        mender.put({"type": "response.output_item.added", "output_index": item.place, "item": begun})
-        mender.put({"type": _DELTA, **place, "delta": text})
-        mender.put({"type": _DONE, **place, "input": text})
-        mender.put({"type": "response.output_item.done", "output_index": item.place, "item": closed})
-        mender.places.closed[item.place] = item.custom = closed
+        repairer.put({"type": "response.output_item.added", "output_index": item.place, "item": begun})
+        repairer.put({"type": _DELTA, **place, "delta": text})
+        repairer.put({"type": _DONE, **place, "input": text})
+        repairer.put({"type": "response.output_item.done", "output_index": item.place, "item": closed})
+        repairer.places.closed[item.place] = item.custom = closed
         item.done = item.closed = True
         return True

@@ -16,47 +16,47 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import Heard, OpenCall
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.item_sequence import ItemsMender
+    from toolstream_core.protocols.responses.repair.item_sequence import ItemRepairer
 
 
 class Endings:
     """The end of one response."""
 
-    def __init__(self, mender: ItemsMender) -> None:
+    def __init__(self, repairer: ItemRepairer) -> None:
         """For one stream."""
-        self._mender = mender
+        self._repairer = repairer
         self.failed = False
         """Whether the provider reported an error."""
         self.over = False
         """Whether the terminal event came."""
 
-    def terminal(self, payload: dict[str, Json], kind: str, heard: Sequence[Heard]) -> dict[str, Json]:
+    def terminal(self, payload: dict[str, Json], kind: str, resolved: Sequence[ResolvedFragment]) -> dict[str, Json]:
         """The terminal event as the client is to get it; what has to come before it is put."""
         self.over = True
         self.say_rests()
-        mender = self._mender
-        bare = is_bare(payload) and mender.tell(BARE_RESPONSE, mender.number, "the response has no envelope")
-        if bare and not any(contradicts(call, fragment) for fragment, call in heard):
+        repairer = self._repairer
+        bare = is_bare(payload) and repairer.report(BARE_RESPONSE, repairer.number, "the response has no envelope")
+        if bare and not any(contradicts(call, fragment) for fragment, call in resolved):
             fields = {key: value for key, value in payload.items() if key not in {"type", "sequence_number"}}
             kept = {key: value for key, value in payload.items() if key == "sequence_number"}
-            whole = {**mender.created, **fields, "usage": usage_of(mender.created, fields)}
+            whole = {**repairer.created, **fields, "usage": usage_of(repairer.created, fields)}
             whole["id"] = self._id(whole)
             payload = {"type": kind, **kept, "response": {**whole, "status": kind.split(".")[1]}}
         if kind != COMPLETED:
             self._unsaid()
             self.say_rests(last=True)
             return payload
-        self._unstreamed(payload, heard)
+        self._unstreamed(payload, resolved)
         self._unsaid()
         self._unclosed()
         self.say_rests(last=True)
-        return self._output(payload, heard)
+        return self._output(payload, resolved)
 
     def say_rests(self, *, last: bool = False) -> None:
         """What was kept back of open calls goes out; the `last` time also what they were added with."""
-        for item in self._mender.items:
+        for item in self._repairer.items:
             if last:
                 item.say_head()
             item.say_rest()
@@ -70,75 +70,75 @@ class Endings:
         return made
 
     def _completes(self, *, clean: bool) -> bool:
-        mender = self._mender
+        repairer = self._repairer
         self.say_rests()
         self._unsaid()
-        if self.over or self.failed or not clean or not mender.items or mender.places.others_open:
+        if self.over or self.failed or not clean or not repairer.items or repairer.places.others_open:
             return False
-        if not all(item.added and item.whole for item in mender.items):
+        if not all(item.added and item.whole for item in repairer.items):
             return False
         message = "the stream ended without response.completed"
-        if not mender.tell(MISSING_FINISH, mender.number, message):
+        if not repairer.report(MISSING_FINISH, repairer.number, message):
             return False
         self._unclosed()
-        response = {"object": "response", **mender.created, "status": "completed", "output": mender.places.output}
-        response["id"] = self._id(mender.created)
-        response["usage"] = usage_of(mender.created)
-        mender.put({"type": COMPLETED, "response": response})
+        response = {"object": "response", **repairer.created, "status": "completed", "output": repairer.places.output}
+        response["id"] = self._id(repairer.created)
+        response["usage"] = usage_of(repairer.created)
+        repairer.put({"type": COMPLETED, "response": response})
         return True
 
     def _id(self, response: dict[str, Json]) -> Json:
         """The response's own id; one that is made up where nothing said it: clients want one."""
-        return response.get("id") or self._mender.context.ids.make("resp_")
+        return response.get("id") or self._repairer.context.ids.make("resp_")
 
-    def _unstreamed(self, payload: dict[str, Json], heard: Sequence[Heard]) -> None:
+    def _unstreamed(self, payload: dict[str, Json], resolved: Sequence[ResolvedFragment]) -> None:
         """Calls that nobody has heard of yet, from the response."""
-        mender = self._mender
-        said = iter(heard)
+        repairer = self._repairer
+        said = iter(resolved)
         for content in json_access.items(json_access.get(payload, "response", "output")):
             if not str(json_access.get(content, "type")).endswith("_call"):
                 continue
             one = next(said, None)
             if one is None or one.call.kind is not Kind.FUNCTION:
                 continue
-            if mender.repeats.repeats(one.call):
+            if repairer.repeats.repeats(one.call):
                 continue
-            item = mender.item_of(one.call)
+            item = repairer.item_of(one.call)
             if item.added or item.known or not one.call.name:
                 continue
             if json_access.get(content, "status") == "incomplete" or not (item.whole or is_object(item.said.meant)):
                 continue
             message = "the call comes in the completed response only"
-            if mender.tell(UNSTREAMED_CALLS, mender.number, message, one.call):
-                mender.say(item, content)
+            if repairer.report(UNSTREAMED_CALLS, repairer.number, message, one.call):
+                repairer.say(item, content)
 
     def _unsaid(self) -> None:
-        for item in self._mender.items:
+        for item in self._repairer.items:
             if item.kept and not (item.added or item.known):
-                self._mender.give_back(item)
+                self._repairer.give_back(item)
 
     def _close_pieces(self) -> None:
         """Calls that came in many items, and are whole by now."""
-        for item in self._mender.items:
+        for item in self._repairer.items:
             if item.in_pieces and item.added and not item.closed and item.whole:
-                self._mender.because(ITEM_PER_FRAGMENT)
+                self._repairer.because(ITEM_PER_FRAGMENT)
                 item.finish()
 
     def _unclosed(self) -> None:
-        for item in self._mender.items:
+        for item in self._repairer.items:
             if item.added and not item.closed and item.whole and not self.failed:
                 message = "no output_item.done came for the call"
-                told = item.in_pieces or self._mender.tell(UNCLOSED_CALL, self._mender.number, message, item.call)
+                told = item.in_pieces or self._repairer.report(UNCLOSED_CALL, self._repairer.number, message, item.call)
                 if told:
                     item.finish()
 
-    def _output(self, payload: dict[str, Json], heard: Sequence[Heard]) -> dict[str, Json]:
+    def _output(self, payload: dict[str, Json], resolved: Sequence[ResolvedFragment]) -> dict[str, Json]:
         """The response's items, each as it was streamed, and those that are missing."""
-        mender, response = self._mender, payload.get("response")
+        repairer, response = self._repairer, payload.get("response")
         if not isinstance(response, dict):
             return payload
         output = json_access.items(response.get("output"))
-        calls = iter(heard)
+        calls = iter(resolved)
         items: list[Json] = []
         seen: set[int] = set()
         for content in output:
@@ -148,7 +148,7 @@ class Endings:
                 continue
             if not contradicts(one.call, one.fragment) and self._is_again(one.call, seen):
                 continue
-            item = mender.item_of(one.call)
+            item = repairer.item_of(one.call)
             seen.add(id(one.call))
             copy = dict(content)
             if item.custom is not None:
@@ -156,23 +156,23 @@ class Endings:
             elif item.added:
                 item.same(copy)
             items.append(copy)
-        missing = [item for item in mender.items if id(item.call) not in seen and (item.closed or item.custom)]
-        if missing and mender.tell(
-            EMPTY_OUTPUT, mender.number, "the completed response lacks calls that were streamed", missing[0].call
+        missing = [item for item in repairer.items if id(item.call) not in seen and (item.closed or item.custom)]
+        if missing and repairer.report(
+            EMPTY_OUTPUT, repairer.number, "the completed response lacks calls that were streamed", missing[0].call
         ):
             items = self._filled(items)
         return payload if items == output else {**payload, "response": {**response, "output": items}}
 
     def _is_again(self, call: OpenCall, seen: set[int]) -> bool:
         """Whether an item of the response says a call once more, and is not to go on."""
-        mender = self._mender
-        if id(call) not in seen and not mender.repeats.repeats(call):
+        repairer = self._repairer
+        if id(call) not in seen and not repairer.repeats.repeats(call):
             return False
-        return mender.tell(DOUBLED_CALL, mender.number, "the response says the call once more", call)
+        return repairer.report(DOUBLED_CALL, repairer.number, "the response says the call once more", call)
 
     def _filled(self, items: list[Json]) -> list[Json]:
         """The items that were closed, in their places, in the place of an output that lacks some."""
-        output = self._mender.places.output
+        output = self._repairer.places.output
         if not items:
             return output
         said = {_key(item): item for item in items}

@@ -53,7 +53,7 @@ class Kept:
         self.row: Row = MISSING_START
         """Why they are kept."""
         self._gone = 0
-        self._met = 0
+        self._match = 0
 
     def __len__(self) -> int:
         """How many there are."""
@@ -63,10 +63,10 @@ class Kept:
         """Each of them."""
         return iter(self.frames)
 
-    def add(self, frame: Frame, row: Row, gone: int, met: int) -> None:
-        """Keep one more; `gone` counts how often something went on, `met` the events that came by."""
+    def add(self, frame: Frame, row: Row, gone: int, match: int) -> None:
+        """Keep one more; `gone` counts how often something went on, `match` the events that came by."""
         if not self.frames:
-            self._gone, self._met = gone, met
+            self._gone, self._match = gone, match
         self.row = row
         self.frames.append(frame)
         self.size += len(frame.raw)
@@ -75,11 +75,11 @@ class Kept:
         """They have gone on."""
         self.frames = []
 
-    def moved(self, number: int, gone: int, met: int) -> bool:
+    def moved(self, number: int, gone: int, match: int) -> bool:
         """Whether they go on behind others that came later, where event `number` is at hand; counts as for `add`.
 
         Numbers count also what goes by unread.
         """
         if not self.frames:
             return False
-        return gone != self._gone or number - self.frames[0].number != met - self._met
+        return gone != self._gone or number - self.frames[0].number != match - self._match

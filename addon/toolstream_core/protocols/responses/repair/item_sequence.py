@@ -22,7 +22,7 @@ from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.protocols.responses.repair.finish import Endings
 from toolstream_core.protocols.responses.repair.held import Closing, Delta
-from toolstream_core.protocols.responses.repair.output import EventsMender
+from toolstream_core.protocols.responses.repair.output import EventRepairer
 from toolstream_core.protocols.responses.repair.places import Places
 from toolstream_core.protocols.responses.repair.repeats import Repeats
 from toolstream_core.wire import json_access
@@ -41,11 +41,11 @@ MAX_KEPT = 8 * 1024 * 1024
 """Bytes of the events of one item above which they go on, although nobody can be told whose they are."""
 
 
-class ItemsMender(EventsMender):
+class ItemRepairer(EventRepairer):
     """Judges and mends output items; how the response begins, ends and waits is decided in the class made on it."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self.items: list[Item] = []
         self.places = Places()
@@ -127,18 +127,18 @@ class ItemsMender(EventsMender):
         place = json_access.integer(payload.get("output_index"))
         item.known = True
         item.place = place if isinstance(place, int) else self.places.free
-        mend = False
+        repair = False
         if not isinstance(place, int):
-            mend = self.tell(MISSING_INDEX, self.number, "the item is added without output_index", call)
+            repair = self.report(MISSING_INDEX, self.number, "the item is added without output_index", call)
         elif place in self.places.taken:
-            mend = self.tell(REUSED_INDEX, self.number, f"output_index {place} is that of an earlier item", call)
-            item.place = self.places.free if mend else place
+            repair = self.report(REUSED_INDEX, self.number, f"output_index {place} is that of an earlier item", call)
+            item.place = self.places.free if repair else place
         elif self.places.out_of_turn(place):
-            mend, item.place = True, self.places.free
+            repair, item.place = True, self.places.free
         self.places.take(item.place)
         changed = item.opened(payload)
-        item.moved = mend
-        changed = {**changed, "output_index": item.place} if mend else changed
+        item.moved = repair
+        changed = {**changed, "output_index": item.place} if repair else changed
         if item.kept:
             self._go(frame, changed)
             self._go_kept(item)
@@ -157,7 +157,7 @@ class ItemsMender(EventsMender):
         """Judge an item of a call that has one; whether it is to go."""
         if own == item.id and not (item.closed or item.in_pieces):
             item.said.begun_again(json_access.get(payload, "item", "arguments"))
-            return self.tell(REPEATED_START, self.number, "the item is added again", item.call)
+            return self.report(REPEATED_START, self.number, "the item is added again", item.call)
         again = item.whole and not (item.in_pieces or item.call.arguments.empty)
         if not again:
             item.in_pieces, item.closed = True, False
@@ -166,8 +166,8 @@ class ItemsMender(EventsMender):
         message = "the call was said before" if again else "a fragment of the call comes as an item of its own"
         if isinstance(own, str):
             self._copies.add(own)
-        mend = self.tell(row, self.number, message, item.call)
-        return mend and not (item.in_pieces and self.astray)
+        repair = self.report(row, self.number, message, item.call)
+        return repair and not (item.in_pieces and self.astray)
 
     def _go_kept(self, item: Item) -> None:
         """Arguments that came before their item."""
@@ -193,7 +193,7 @@ class ItemsMender(EventsMender):
             return None
         told = item.said.take(payload.get("delta"))
         if told is not None:
-            item.said.tell(told.text)
+            item.said.report(told.text)
             payload = {**payload, "delta": told.text}
         return {**payload, "item_id": item.id, "output_index": item.place}
 
@@ -203,7 +203,7 @@ class ItemsMender(EventsMender):
         changed = item.placed(payload, kind)
         if kind == DELTA and item.said.completed and (item.done or item.closed):
             message = "a delta follows the event that says the arguments whole"
-            return None if self.tell(REPLAYED_ARGUMENTS, self.number, message, item.call) else payload
+            return None if self.report(REPLAYED_ARGUMENTS, self.number, message, item.call) else payload
         if kind == DELTA:
             if isinstance(said := changed.get("delta"), str) and said:
                 item.say_head(said)
@@ -216,7 +216,7 @@ class ItemsMender(EventsMender):
         if kind == DONE:
             return item.said_whole(changed)
         if item.closed and item.says(changed):
-            return None if self.tell(REPEATED_STOP, self.number, "the item is closed again", item.call) else payload
+            return None if self.report(REPEATED_STOP, self.number, "the item is closed again", item.call) else payload
         self._held = None
         closing = item.closing(changed)
         if not (item.is_piece(closing) and self.on(ITEM_PER_FRAGMENT)):
@@ -233,7 +233,7 @@ class ItemsMender(EventsMender):
             opening: Json = first.json
             self._added(first, opening, item.call, None)
             return self._of_item(frame, payload, kind, item)
-        if not (item.unnamed or item.dropped) and not self.tell(
+        if not (item.unnamed or item.dropped) and not self.report(
             MISSING_START, self.number, "the item was not added before", item.call
         ):
             item.known = True
@@ -271,7 +271,7 @@ class ItemsMender(EventsMender):
         if isinstance(place, int):
             self.places.name(place)
         self._kept_at[place if isinstance(place, int) else None] = item
-        item.kept.add(frame, row, self._gone, self._met)
+        item.kept.add(frame, row, self._gone, self._match)
         if item.kept.size > MAX_KEPT:
             self.give_back(item)
 
@@ -295,6 +295,6 @@ class ItemsMender(EventsMender):
             return
         (frame, payload, item, told), self._delta = self._delta, None
         if told is not None:
-            item.said.tell(told.text)
+            item.said.report(told.text)
             payload = payload if told.text == payload["delta"] else {**payload, "delta": told.text}
         self._go(frame, payload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
-from toolstream_core.stages.repair.repairer import Mender
+from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ _UNREAD: Final = ("response.output_text.delta", "response.reasoning")
 """How the types of events begin that may go by without being read."""
 
 
-class EventsMender(Mender):
+class EventRepairer(Repairer):
     """Says what goes on; what it is to be is decided in the classes made on it."""
 
     def __init__(self, context: Context) -> None:
-        """As `Mender`."""
+        """As `Repairer`."""
         super().__init__(context)
         self.context = context
         self.number = 0
@@ -40,7 +40,7 @@ class EventsMender(Mender):
         """What was held when an event came that is still being dealt with."""
         self._gone = 0
         """How often something went on."""
-        self._met = 0
+        self._match = 0
         """How many events came by."""
         self._accounted = 0
         """How many of the items that are told from the start were audited."""
@@ -86,4 +86,4 @@ class EventsMender(Mender):
         last, self._counter = self._counter, number
         if last is not None and number <= last:
             message = f"sequence number {number} after {last}"
-            self._counting = self.tell(SEQUENCE_NUMBERS, self.number, message) or self._counting
+            self._counting = self.report(SEQUENCE_NUMBERS, self.number, message) or self._counting

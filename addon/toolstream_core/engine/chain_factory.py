@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.calls import Heard
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.engine.chain import Breaking, Chain
     from toolstream_core.engine.observer import Observer
-    from toolstream_core.model import Mended
+    from toolstream_core.model import Change
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
 
-def unmarked(raw: bytes) -> bool:
+def never_leaks(raw: bytes) -> bool:
     """No text is of interest."""
     del raw
     return False
@@ -29,7 +29,7 @@ def never(raw: bytes, frames: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StageSet:
     """Who has to do with the events of one answer."""
 
     observers: Sequence[Observer] = ()
@@ -39,18 +39,18 @@ class Plan:
     """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
     stages: Chain | None = None
     """What judges it, and mends and shapes it for the client."""
-    told: Callable[[], Sequence[Heard]] | None = None
+    told: Callable[[], Sequence[ResolvedFragment]] | None = None
     """The fragments of the event that was told last, where every stage goes by the calls of the stream as it came:
     such events may go by without them."""
-    marks: Callable[[bytes], bool] = unmarked
+    may_leak: Callable[[bytes], bool] = never_leaks
     """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
     brackets: bool = True
     """Whether brackets within a string of the arguments may go by like other text."""
     watched: bool = False
     """Whether somebody wants to be told of single events."""
-    changes: Callable[[], Sequence[Mended]] = tuple
+    changes: Callable[[], Sequence[Change]] = tuple
     """What was changed in the event that was told last."""
 
 
-type Begin = Callable[[WireProtocol, Framer], Plan]
+type ChainFactory = Callable[[WireProtocol, Framer], StageSet]
 """Called once, when the dialect is known and how its answer is framed."""
