@@ -127,7 +127,7 @@ def numbers(
     return gone, line.pipeline.error is not None
 
 
-@pytest.mark.parametrize(("name", "plant"), FAILING)
+@pytest.mark.parametrize(("name", "injector"), FAILING)
 def test_a_mender_that_fails_loses_nothing_and_says_nothing_twice(
     monkeypatch: pytest.MonkeyPatch, name: str, injector: str
 ) -> None:

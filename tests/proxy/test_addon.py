@@ -224,7 +224,7 @@ def test_a_failure_of_ours_is_one_clear_error(
     def fail(*_: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("toolstream_core.engine.record.Reader.__call__", fail)
+    monkeypatch.setattr("toolstream_core.engine.record_builder.RecordBuilder.__call__", fail)
     flow = llm_flow()
     with caplog.at_level(logging.ERROR):
         play(addon[0], flow, CHUNK, CHUNK, DONE)

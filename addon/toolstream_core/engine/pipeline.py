@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Frame, Framer
 
-# The one promise: a proxy for looking must not break what it looks at. The bytes that leave `feed` are the
-# bytes that came, the same objects, whatever goes on in here; reading is something that happens beside them.
-# Whatever goes wrong in reading (a corrupt coding, a bug of ours) ends the reading, is kept in `failure`, and the
-# bytes go on. (`rewriting.py` has the pipeline that is asked to change what passes.) Which protocol a stream speaks
-# is decided by its first frames that can be told apart: path and content, never host names. What nobody recognises
-# is nobody's business, and is not read any further.
+# The bytes that leave `feed` are the bytes that came, the same objects; reading happens beside them. Whatever goes
+# wrong in reading (a corrupt coding, a bug of ours) ends the reading, is kept in `failure`, and the bytes go on.
 
 MANY = 2048
 """Bytes in one go below which looking at the frames one by one is as cheap."""
@@ -301,5 +297,4 @@ class Pipeline(BodyDecoder):
 
     @property
     def _wants_each(self) -> bool:
-        """Whether any stage wants to see events that say nothing too."""
         return any(chain is not None and chain.each for chain in (self._faults, self._stages))
