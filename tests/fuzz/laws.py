@@ -340,7 +340,8 @@ def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
         return
     came = {block.lines for block in seen.raw_cut.blocks}
     data = {block.data for block in seen.raw_cut.blocks}
-    others = {_names(block) for block in seen.raw_cut.blocks}
+    ended = cut(seen.raw_cut.tail + b"\n\n", "text/event-stream").blocks  # the last event may have come so, unended
+    others = {_names(block) for block in (*seen.raw_cut.blocks, *ended)}
     for block in seen.mended_cut.blocks:
         if block.lines in came or block.data is None or block.data in data:
             continue

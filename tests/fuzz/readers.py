@@ -116,6 +116,7 @@ def _chat(plain: Plain, block: Block) -> None:
         return
     for place, choice in enumerate(_list(_dict(block.payload).get("choices"))):
         number, delta = _dict(choice).get("index"), _dict(_dict(choice).get("delta"))
+        number = int(number) if isinstance(number, float) and number.is_integer() else number
         number = number if isinstance(number, int) else place
         for channel in ("content", "reasoning_content", "reasoning", "refusal"):
             plain.say(f"{channel} of {number}", delta.get(channel))

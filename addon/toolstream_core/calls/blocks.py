@@ -10,6 +10,7 @@ from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import Calls
 from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.calls.over import is_cut
+from toolstream_core.calls.strays import Strays
 from toolstream_core.model import Call, Fragment, Phase
 from toolstream_core.wire import numbers
 
@@ -33,6 +34,7 @@ class AnthropicCalls(Calls):
         """Calls that were started and not stopped, by their position."""
         self._stopped_last: OpenCall | None = None
         """The call that was stopped last, where no other block was stopped behind it."""
+        self._strays = Strays()
 
     def conclude(self, said: Said) -> None:
         """As `Calls.conclude`. The block that a limit cuts is stopped too, and is no less cut for that."""
@@ -42,26 +44,48 @@ class AnthropicCalls(Calls):
             last.cut, last.over = True, False
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
-        del event
         if fragment.phase is Phase.CLOSE:
             self._stopped_last = self._stopped(fragment)
             return self._stopped_last
         if fragment.phase is not Phase.MORE:
             call = self._started_again(fragment) or self._open(fragment)
         else:
-            call = self._newest.get(fragment.index) or self._elsewhere(fragment) or self._open(fragment)
+            call = self._continued(fragment, event)
         if not self.overflowed:
             self._newest[fragment.index] = call
             if not call.closed and fragment.phase is not Phase.MORE:
                 self._still_open[call.position] = call
         return call
 
+    def _continued(self, fragment: Fragment, event: int) -> OpenCall:
+        """The call that a delta goes on with."""
+        known_at = self._newest.get(fragment.index)
+        if known_at is not None and fragment.index == known_at.index:
+            for other, number in self._strays.taken_back(known_at, fragment):
+                self._as_nobodys(known_at, other, number)
+            return known_at
+        call = known_at or self._elsewhere(fragment)
+        if call is None:
+            return self._open(fragment)
+        if fragment.arguments and (known_at is None or self._strays.has(call)):
+            self._strays.add(call, fragment, event)
+        return call
+
+    def _as_nobodys(self, call: OpenCall, fragment: Fragment, event: int) -> None:
+        """A fragment that was given to `call` is of a call that nobody started."""
+        if self._newest.get(fragment.index) is call:
+            self._newest[fragment.index] = self._open(fragment)
+        other = self._newest[fragment.index]
+        if other is not self._beyond:
+            other.runs.add(event)
+            self._fill(other, fragment)
+
     def _stopped(self, fragment: Fragment) -> OpenCall | None:
         call = self._newest.get(fragment.index)
         return None if call is None or call.closed else call
 
     def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
-        """Where a delta of an index that was never started belongs: to the one open call that lacks some, a guess.
+        """Where a delta of an index that was never started belongs: to the one open call that got none, a guess.
 
         Of several nobody can tell (claude-code "Content block not found"), and what begins other arguments than those
         that have begun is of another call.
@@ -71,7 +95,7 @@ class AnthropicCalls(Calls):
             return None
         call = next(iter(self._still_open.values()))
         said = call.arguments
-        if said.whole or (not said.empty and said.restarted_by(fragment.arguments)):
+        if not self._strays.may_take(call) or said.whole or (not said.empty and said.restarted_by(fragment.arguments)):
             return None
         call.guessed = True
         return call
@@ -87,6 +111,7 @@ class AnthropicCalls(Calls):
         if fragment.phase is Phase.CLOSE:
             call.closed = call.over = True
             self._still_open.pop(call.position, None)
+            self._strays.forget(call)
         elif isinstance(fragment.arguments, str):
             call.start_input = fragment.arguments
 

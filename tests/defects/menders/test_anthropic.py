@@ -516,6 +516,55 @@ def test_arguments_of_nobody_that_begin_anew_are_not_put_to_the_open_call() -> N
     assert more(0, '{"a":1') + more(NOBODYS + 1, '{"a": 1}') + more(0, "}") in out
 
 
+@pytest.mark.parametrize("stray", [('{"b":2}',), ('{"b":', "2}"), ("x",)], ids=str)
+@pytest.mark.parametrize("before", [(), ('{"a":',)], ids=str)
+def test_arguments_of_nobody_are_not_those_of_a_call_that_has_its_own(
+    stray: tuple[str, ...], before: tuple[str, ...]
+) -> None:
+    """Under whatever index they come, before or amid them: the call is the same as without them."""
+    own = [more(0, piece) for piece in before] + [more(0, '{"a":1}'.removeprefix("".join(before)))]
+    events = [*own[:-1], *(more(5, piece) for piece in stray), own[-1]]
+    body = HEAD + start(0) + b"".join(events) + stop(0) + DELTA + STOP
+    went = mended(body, HERE)
+    others = [payload for _, payload in frames(went.out) if payload.get("index") == NOBODYS + 5]
+    assert "".join(one["delta"]["partial_json"] for one in others) == "".join(stray)
+    assert said(went.out).replace("".join(stray), "", 1) == '{"a":1}'
+
+
+def test_arguments_under_another_index_are_those_of_the_call_that_has_none() -> None:
+    """All of them, or their begin; a keep-alive between them changes nothing."""
+    pieces = [more(5, '{"a"'), b": keep-alive\n\n", more(5, ":1")]
+    for last in (more(5, "}"), more(0, "}")):
+        body = HEAD + start(0) + b"".join(pieces) + last + stop(0) + DELTA + STOP
+        out = mended(body, HERE).out
+        assert seen(out, HERE).calls == [("f", {"a": 1})]
+        assert {payload["index"] for name, payload in frames(out) if name.startswith("content_block")} == {0}
+
+
+@pytest.mark.parametrize("odd", ['{"a":1', '{"a":1}', '{"a":', '{"a":2}', "null", '"{'])
+def test_pieces_of_two_types_go_on_as_they_came(odd: str) -> None:
+    """Clients read only one of the two."""
+    typeless = event("content_block_delta", index=0, delta={"partial_json": odd})
+    for pieces in (typeless + more(0, '{"a":1}'), more(0, '{"a":') + typeless + more(0, "1}")):
+        out = mended(HEAD + start(0) + pieces + stop(0) + DELTA + STOP, HERE).out
+        deltas = [payload["delta"] for name, payload in frames(out) if name == "content_block_delta"]
+        typed = [one["partial_json"] for one in deltas if one.get("type") == "input_json_delta"]
+        others = [one["partial_json"] for one in deltas if "type" not in one]
+        assert ("".join(typed), "".join(others)) == ('{"a":1}', odd)
+
+
+def test_blank_text_in_a_call_goes_also_where_another_waits() -> None:
+    """At the end, where the call is stopped for the sake of the other one."""
+    own = start(0) + start(1) + more(0, '{"a"') + more(0, "\n", "text_delta") + more(0, ":1}") + more(1, "{}")
+    assert said(mended(HEAD + own, HERE).out, "text") == ""
+
+
+def test_arguments_in_the_start_do_not_go_before_others_that_were_kept_back() -> None:
+    """The deltas count."""
+    body = HEAD + start(0, input=[[]]) + more(0, '"{\\"ci')
+    assert said(mended(body, HERE).out) == '"{\\"ci'
+
+
 def test_text_of_nobody_stays_behind_text_within_a_call() -> None:
     """In the order in which it came."""
     body = HEAD + start(1) + more(1, "a", "text_delta") + more(0, "b", "text_delta")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.defects.driven import exchange, mended, seen, sse
-from tests.defects.menders.test_chat_tail import arguments, chunk, finishes, header, more, payloads
+from tests.defects.menders.test_chat_tail import UNKNOWN, arguments, chunk, finishes, header, more, payloads
 from toolstream_core.body import Body
 from toolstream_core.settings import SAFE, Settings
 
@@ -55,6 +55,20 @@ def test_two_headers_before_their_arguments_with_a_finish_each() -> None:
     ]
     body = sse(*opening, more('{"city":"Oslo"}'), more('{"city":"Rome"}', 1), FINISH, "[DONE]")
     assert arguments(mended(body, CHAT).out) == {0: '{"city":"Oslo"}', 1: '{"city":"Rome"}'}
+
+
+def test_a_second_finish_before_the_arguments_waits_for_them() -> None:
+    """Where the first one was none that says that calls were made."""
+    odd = {**header(), "choices": [{**header()["choices"][0], "finish_reason": "<|tool|>"}]}
+    assert arguments(mended(sse(odd, FINISH, more('{"city":"Oslo"}')), CHAT).out) == {0: '{"city":"Oslo"}'}
+
+
+def test_no_arguments_are_made_up_where_some_came_that_are_nobodys() -> None:
+    """They may be those that the call lacks."""
+    lost = {**more('{"city":"Oslo"}'), "choices": [{**more('{"city":"Oslo"}')["choices"][0], "index": 1}]}
+    body = sse(header(), lost, FINISH, "[DONE]")
+    assert b'"{}"' in mended(sse(header(), FINISH, "[DONE]"), UNKNOWN).out
+    assert b'"{}"' not in mended(body, UNKNOWN).out
 
 
 def test_a_header_behind_the_finish_is_told_before_the_arguments() -> None:

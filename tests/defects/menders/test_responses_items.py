@@ -45,6 +45,23 @@ def test_a_piece_that_is_json_by_itself_is_no_call() -> None:
     assert went.calls == seen(went.out, EXCHANGE).calls == [("f", {"a": "b"})]
 
 
+def test_pieces_of_which_one_is_nobodys_make_no_whole_call() -> None:
+    """Without it they may be JSON, and are not what was meant."""
+    own = {"call_id": "call_0"}
+    lost = {key: value for key, value in delta("ence", 3).items() if key != "item_id"}
+    events = [closed('{"'), added(place=1, **own), delta('":"', 1), lost, added(place=2, **own), delta('"}', 2)]
+    went = mended(sse(CREATED, *events), EXCHANGE)
+    assert went.out.endswith(sse(lost)) or sse(lost) in went.out
+    assert b"output_item.done" not in went.out
+    assert sse(added(place=2, **own), delta('"}', 2)) in went.out
+
+
+def test_a_delta_behind_a_call_that_was_said_from_its_closing_says_it_again() -> None:
+    """And goes, as it would behind its own deltas."""
+    out = mended(sse(closed('{"a":{}}'), delta('{"a":{}}')), EXCHANGE).out
+    assert out.count(b'"delta":"{') == 1
+
+
 def test_an_event_known_by_its_name_alone_keeps_it() -> None:
     """Its data has no type, and its number is counted on."""
     nameless = {key: value for key, value in delta("1").items() if key != "type"}

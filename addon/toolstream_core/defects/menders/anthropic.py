@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
-from toolstream_core.defects.menders.anthropic_block import is_begun
-from toolstream_core.defects.menders.anthropic_events import NAMED, Payload, index_of
+from toolstream_core.defects.menders.anthropic_events import NAMED, Payload, index_of, is_begun
 from toolstream_core.defects.menders.anthropic_order import OrderMender
 from toolstream_core.defects.menders.anthropic_tail import is_cut
 from toolstream_core.defects.menders.anthropic_waiting import Waited
@@ -43,12 +42,13 @@ class AnthropicMender(OrderMender):
     @property
     def holding(self) -> bool:
         """As `Stage.holding`; also while a block is open or indexes are moved, which concerns events of every kind."""
-        return self._moved or bool(self._waiting) or bool(self.last and self.last.open) or self._tail is not None
+        waits = bool(self._waiting) or bool(self._strays) or self._tail is not None
+        return waits or self._moved or bool(self.last and self.last.open)
 
     def minds(self, call: OpenCall) -> bool:
         """As `Stage.minds`."""
         block = self.last
-        if block is None or block.call is not call or self._waiting or self._placeholder is not None:
+        if block is None or block.call is not call or self._waits:
             return True
         return self._restarted or not (block.open and block.amid)
 
@@ -66,14 +66,19 @@ class AnthropicMender(OrderMender):
     def takes_any(self, call: OpenCall) -> bool:
         """As `Stage.takes_any`."""
         block = self.last
-        if block is None or block.call is not call or self._waiting or self._placeholder is not None:
+        if block is None or block.call is not call or self._waits:
             return False
         return self.context.judging and not self._restarted and block.open and block.takes_any
 
     @property
     def minds_text(self) -> bool:
         """As `Stage.minds_text`: text of the block that is open, or was, goes on where nothing waits or moves."""
-        return self._moved or bool(self._waiting) or self._placeholder is not None
+        return self._moved or self._waits
+
+    @property
+    def _waits(self) -> bool:
+        """Whether any event waits."""
+        return bool(self._waiting) or bool(self._strays) or self._placeholder is not None
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
@@ -83,7 +88,7 @@ class AnthropicMender(OrderMender):
             return ()
         if self._restarted or (frame.data is None and self._placeholder is None):
             return (frame,)
-        self._out, self._unsent = [], self._placeholder.frames if self._placeholder else []
+        self._out, self._unsent = [], self._held_frames
         self._taken = frame.json
         if frame.data is None:
             self._behind(frame)
@@ -91,9 +96,14 @@ class AnthropicMender(OrderMender):
             self._one(event, call)
         if self._waiting.events > MAX_WAITING:
             self.let_go()
-        self.went(frame, self._out, waits=self._placeholder is not None or self._undecided)
+        self.went(frame, self._out, waits=self._placeholder is not None or bool(self._strays) or self._undecided)
         self._unsent, self._taken = [], None
         return self._out
+
+    @property
+    def _held_frames(self) -> list[Frame]:
+        """The deltas of which the next event decides what they become."""
+        return [*(self._placeholder.frames if self._placeholder else ()), *self._stray_frames]
 
     @property
     def _undecided(self) -> bool:
@@ -104,7 +114,7 @@ class AnthropicMender(OrderMender):
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
-        self._out, self._unsent = [], self._placeholder.frames if self._placeholder else []
+        self._out, self._unsent = [], self._held_frames
         tail = self._tail
         last = tail[0].frame if tail else None
         cut = last if last is not None and is_cut(last) else None
@@ -122,7 +132,7 @@ class AnthropicMender(OrderMender):
 
     def release(self) -> Iterable[Frame]:
         """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
-        held = self._unsent or (self._placeholder.frames if self._placeholder else [])
+        held = self._unsent or self._held_frames
         owed = [one for block in self.open.values() for one in block.owed(self._taken)]
         made = [self.context.writer.make(one, self.number, str(one["type"])) for one in owed]
         return [*made, *held, *self._waiting.frames(), *([self._tail[0].frame] if self._tail else [])]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import known
 from toolstream_core.calls.blocks import says_nothing
 from toolstream_core.calls.json_text import is_object, meaning
 from toolstream_core.defects.framing import MISSING_INPUT
-from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID
 from toolstream_core.defects.menders.anthropic_events import index_of
-from toolstream_core.defects.menders.names import plain_name
+from toolstream_core.defects.menders.anthropic_identity import identify
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
-from toolstream_core.model import Kind
+from toolstream_core.model import ABSENT, Kind
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -22,11 +20,9 @@ if TYPE_CHECKING:
     from toolstream_core.defects.menders.anthropic_blocks import BlocksMender as AnthropicMender
     from toolstream_core.defects.menders.told import Told
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Json
+    from toolstream_core.model import Json, Seen
 
 type Payload = dict[str, Json]
-
-_USUAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Block:
@@ -36,6 +32,13 @@ class Block:
     """The id that the client knows, where it was made up."""
     _anew = False
     """Whether it was started once more behind arguments, which do not count any longer."""
+
+    claimed = False
+    """Whether its arguments came under an index that is not its own."""
+    _type: Seen[Json] = ABSENT
+    """The type of the delta that first brought arguments."""
+    _mixed = False
+    """Whether others are of another type: clients read only one of the two, so these go on as they came."""
 
     def __init__(
         self, mender: AnthropicMender, content: Payload, call: OpenCall | None, index: Json, place: int
@@ -53,8 +56,8 @@ class Block:
         """Whether it was stopped before its own stop came."""
         self.stop_owed = False
         """Whether its stop came before its arguments were whole, and is given when they are."""
-        self.late = self.mistyped = False
-        """Whether arguments came behind its stop; in a delta of another type, which not every client reads."""
+        self.late = False
+        """Whether arguments came behind its stop."""
         self.texts: list[Payload] = []
         """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
@@ -96,7 +99,7 @@ class Block:
         A `{}` behind which no stop came may stand for arguments that did not come.
         """
         call = self.call
-        if call is None or self.late or not self.whole or self._spelling.spoilt:
+        if call is None or self.late or self._mixed or not self.whole or self._spelling.spoilt:
             return False
         if call.arguments.empty:
             return True
@@ -132,7 +135,8 @@ class Block:
 
     def says(self, name: str, means: str) -> bool:
         """Whether it is this very call, with arguments that mean this, and whole: else what says it again is better."""
-        if self.call is None or self.name != name or self.late or self.mistyped:
+        mistyped = self._mixed or self._type not in (ABSENT, "input_json_delta")  # which not every client reads
+        if self.call is None or self.name != name or self.late or mistyped:
             return False
         if not self.call.whole(may_be_empty=self._mender.context.may_be_empty(name)):
             return False
@@ -151,7 +155,7 @@ class Block:
         """The start event as the client is to get it."""
         content = dict(self.content)
         if self.is_call:
-            self._identify(content)
+            self._made_id = identify(self, self._mender, content)
             self._empty(content)
         if content == self.content and not self.moved:
             return payload
@@ -170,8 +174,10 @@ class Block:
         delta = payload.get("delta")
         if not self.is_call or not isinstance(delta, dict) or "partial_json" not in delta:
             return changed
-        self.mistyped = self.mistyped or delta.get("type") != "input_json_delta"
         said = delta["partial_json"]
+        if self._is_of_another_type(delta):
+            self.settle()
+            return changed
         if not isinstance(said, str):
             text = encoded(said).decode()
             if said is None or not self.judge(OBJECT_ARGUMENTS, f"partial_json is no text, but {type(said).__name__}"):
@@ -186,6 +192,15 @@ class Block:
         self._respelt = True
         return {**changed, "delta": {**delta, "partial_json": told}}
 
+    def _is_of_another_type(self, delta: Payload) -> bool:
+        """Whether a delta says arguments, and those before it came in deltas of another type."""
+        kind, said = delta.get("type"), delta["partial_json"]
+        if said is None or said == "":
+            return False
+        self._type = kind if self._type is ABSENT else self._type
+        self._mixed = self._mixed or bool(kind != self._type)
+        return bool(kind != self._type)
+
     def take(self, text: str) -> str:
         """What the client is to be told for the next piece of its arguments, unless that still waits."""
         may_wait = self.call is not None and not self._mender.context.takes_none(self.call.name)
@@ -197,12 +212,12 @@ class Block:
     @property
     def takes_any(self) -> bool:
         """Whether pieces of its arguments may go by unseen, and be taken later."""
-        return self.is_call and self._spelling.decided and not self.stop_owed
+        return self.is_call and self._spelling.decided and not self.stop_owed and not self._mixed
 
     @property
     def amid(self) -> bool:
         """Whether plain text in the midst of its arguments goes on as it is."""
-        return self.is_call and self._spelling.amid
+        return self.is_call and self._spelling.amid and not self._mixed
 
     def went_by(self, text: str, last: str) -> None:
         """Take fragments that went on as they are; as `Spelling.went_by`."""
@@ -210,8 +225,9 @@ class Block:
         self.given = self.given or bool(went)
 
     def said(self, arguments: str) -> Payload:
-        """A new delta of it."""
-        delta = {"type": "input_json_delta", "partial_json": arguments}
+        """A new delta of it, of the type of the others."""
+        kind = "input_json_delta" if self._type is ABSENT else self._type
+        delta = {"partial_json": arguments} if kind is None else {"type": kind, "partial_json": arguments}
         return {"type": "content_block_delta", "index": self.place if self.moved else self.index, "delta": delta}
 
     @property
@@ -238,9 +254,9 @@ class Block:
     def kept(self) -> list[str]:
         """What was kept back of the arguments of a block that nothing stops."""
         rest = self._spelling.rest() if self.is_call else ""
-        if not self.given and self.prefilled is not None:
+        if not (self.given or rest) and self.prefilled is not None:
             self.given = True
-            return [self.prefilled, *([rest] if rest else [])]
+            return [self.prefilled]
         return [rest] if rest else []
 
     def owed(self, taken: Json) -> list[Payload]:
@@ -254,25 +270,6 @@ class Block:
         texts = [self.moved_to_place(one) for one in self.texts if one["delta"] is not again.get("delta")]
         return [*said, *texts, *([self.stopped] if self.stop_owed else [])]
 
-    def _identify(self, content: Payload) -> None:
-        mender, said = self._mender, self.given_id
-        if not said:
-            mend = self.judge(MISSING_ID, "the block starts without an id")
-        else:
-            mend = said in mender.by_id and self.judge(DUPLICATE_ID, f"id {said} is that of another call")
-        if mend:
-            self._made_id = content["id"] = mender.context.ids.make("toolu_")
-        if said in mender.earlier_ids:
-            self.judge(REUSED_ID, f"id {said} was that of a call of an earlier turn")
-        if said and not _USUAL_ID.fullmatch(said):
-            self.judge(ODD_ID, f"the id has {len(said)} characters, or some that other APIs refuse")
-        if not self.name:
-            self.judge(MISSING_NAME, "the call has no name")
-            return
-        plain = plain_name(self.name, mender.context.schemas)
-        if plain != self.name and self.judge(DECORATED_NAME, f"the name is {self.name!r}, the tool is {plain}"):
-            content["name"] = plain
-
     def _empty(self, content: Payload) -> None:
         """The input of a start is `{}`; what more it says comes in a delta."""
         said = content.get("input")
@@ -282,17 +279,3 @@ class Block:
         elif said != {} and self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
             content["input"] = {}
             self.prefilled = said if isinstance(said, str) else encoded(said).decode()
-
-
-def is_begun(call: OpenCall) -> bool:
-    """Whether nothing has come of a call's arguments, or no more than their begin."""
-    return call.arguments.empty or call.arguments.half
-
-
-def adds(content: Payload, payload: Payload) -> bool:
-    """Whether a start that comes again says anything that the first one, with `content`, did not."""
-    again = payload.get("content_block")
-    if not isinstance(again, dict):
-        return True
-    other = {key: value for key, value in again.items() if value != content.get(key)}
-    return bool(other.keys() - {"input"}) or other.get("input") not in (None, "", {})

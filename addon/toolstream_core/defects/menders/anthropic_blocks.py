@@ -116,14 +116,8 @@ class BlocksMender(EventsMender):
         index = index_of(payload)
         block = self._block_of(index, call)
         if block is None:
-            block = self._by_call.get(id(call))
-            message = f"no block {payload.get('index')} was started"
-            mend = self.tell(UNKNOWN_BLOCK, self.number, message, call)
-            if not mend or block is None:
-                self._stray(event, payload, call=call)
-                return
-            self._by_index[index] = block
-            block.moved = self._moved = True
+            self._nobodys(event, payload, call)
+            return
         if not block.open:
             self._late(event, payload, block)
         elif (
@@ -134,6 +128,10 @@ class BlocksMender(EventsMender):
             block.texts.append({"type": "content_block_delta", **payload})
         else:
             self._filled(event, payload, block)
+
+    def _nobodys(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
+        """A delta of a block that was never started."""
+        raise NotImplementedError
 
     def _block_of(self, index: int | None, call: OpenCall | None) -> Block | None:
         """The block of an index; for arguments a call that has it, though another block has it by now."""
@@ -174,10 +172,14 @@ class BlocksMender(EventsMender):
             self._go_on()
 
     def _late(self, event: Event, payload: Payload, block: Block) -> None:
-        """A delta behind its block's stop: what says nothing new goes where the stop was ours, all else goes on."""
+        """A delta behind its block's stop: what says nothing new goes where the stop was ours, all else goes on.
+
+        It goes, too, where what came before it was taken from another index.
+        """
         changed = block.moved_to_place(payload)
         block.late = block.late or bool(not block.closed_early and look.get(payload, "delta", "partial_json"))
-        if block.closed_early and block.is_call and isinstance(look.get(payload, "delta", "partial_json"), str):
+        again = block.closed_early or block.claimed
+        if again and block.is_call and isinstance(look.get(payload, "delta", "partial_json"), str):
             mended = block.delta(payload)
             rest = "".join(block.rest())
             if mended is not changed and not rest and not look.get(mended, "delta", "partial_json"):

@@ -10,6 +10,7 @@ from toolstream_core.defects.stage import Context, Mender
 from toolstream_core.wire import look
 
 if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.anthropic_block import Block
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
@@ -93,3 +94,17 @@ def is_text(payload: Payload) -> bool:
     """Whether an event is a delta of text."""
     delta = payload.get("delta")
     return look.get(delta, "type") == "text_delta" and isinstance(look.get(delta, "text"), str)
+
+
+def is_begun(call: OpenCall) -> bool:
+    """Whether nothing has come of a call's arguments, or no more than their begin."""
+    return call.arguments.empty or call.arguments.half
+
+
+def adds(content: Payload, payload: Payload) -> bool:
+    """Whether a start that comes again says anything that the first one, with `content`, did not."""
+    again = payload.get("content_block")
+    if not isinstance(again, dict):
+        return True
+    other = {key: value for key, value in again.items() if value != content.get(key)}
+    return bool(other.keys() - {"input"}) or other.get("input") not in (None, "", {})

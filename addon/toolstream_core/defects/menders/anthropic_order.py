@@ -8,9 +8,9 @@ from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.ending import OVERLAPPING_BLOCKS, REPEATED_START
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.defects.menders.anthropic_block import Block, adds, is_begun
-from toolstream_core.defects.menders.anthropic_blocks import BlocksMender
-from toolstream_core.defects.menders.anthropic_events import Payload, index_of, is_text
+from toolstream_core.defects.menders.anthropic_block import Block
+from toolstream_core.defects.menders.anthropic_events import Payload, adds, index_of, is_begun, is_text
+from toolstream_core.defects.menders.anthropic_strays import StraysMender
 from toolstream_core.defects.menders.anthropic_waiting import Waited
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # stopped; so does a block that may only say an earlier call again, and whatever starts behind one that waits.
 
 
-class OrderMender(BlocksMender):
+class OrderMender(StraysMender):
     """Lets blocks go on one after the other."""
 
     def __init__(self, context: Context) -> None:
@@ -135,16 +135,20 @@ class OrderMender(BlocksMender):
         queue.events = [waited for waited in queue.events if not is_text(waited.payload)]
         self._begin_queue(queue, self._block(queue.start.payload, queue.start.call))
 
+    def _closes(self, block: Block) -> bool:
+        """Whether a block can be stopped for the sake of one that waits."""
+        return block.open and block.whole and self.on(OVERLAPPING_BLOCKS)
+
     def let_go(self) -> None:
         """Nothing waits any longer."""
         for block in list(self.open.values()):
             if block.stop_owed:
                 self._stop_now(block)
-            elif self._waiting:
+            elif self._waiting and not (block is self.last and self._closes(block)):
                 self.flush_texts(block)
         while self._waiting:
             last = self.last
-            if last is not None and last.open and last.whole and self.on(OVERLAPPING_BLOCKS):
+            if last is not None and self._closes(last):
                 self.close(last)
             self._play(self._waiting.pop())
             self._settled()

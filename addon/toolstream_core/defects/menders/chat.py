@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.framing import DATA_AFTER_END, SPLIT_CHOICES
@@ -47,6 +48,8 @@ class ChatMender(Mender):
         self.context = context
         self.choices: dict[int, Choice] = {}
         self._known: dict[int, KnownCall] = {}
+        self._anonymous: list[KnownCall] = []
+        """Calls that were begun by a fragment with neither id nor name."""
         self._queue: deque[Waiting] = deque()
         self._last: tuple[Event, Sequence[Heard]] | None = None
         """The last event of the body, which lacks its end."""
@@ -59,7 +62,6 @@ class ChatMender(Mender):
         self._entries, self._arguments, self._pin = Entries(self), Arguments(self), Pin(self)
         self._departures = Departures(self, self._ending, self._tail, self._pin)
         self.head: dict[str, Json] = {}
-        self._earlier: frozenset[str] | None = None
         asked = context.exchange.request
         self.speaks_legacy = bool(look.items(look.get(asked, "functions"))) and not look.items(look.get(asked, "tools"))
         """Whether the client asked with `functions`, so that `function_call` is what it wants."""
@@ -77,12 +79,16 @@ class ChatMender(Mender):
         """As `Stage.holding`."""
         return bool(self._queue) or self._pin.looks or (self._ending.finished and not self.over)
 
-    @property
+    @cached_property
     def earlier_ids(self) -> frozenset[str]:
         """Ids of the calls of earlier turns, from the request."""
-        if self._earlier is None:
-            self._earlier = request.earlier_ids(self.context.exchange.request)
-        return self._earlier
+        return request.earlier_ids(self.context.exchange.request)
+
+    @property
+    def astray(self) -> bool:
+        """Whether arguments came that belong to no known call: they may be those that another one lacks."""
+        self._anonymous = [one for one in self._anonymous if not (one.call.id or one.call.name)]
+        return any(not one.call.arguments.empty for one in self._anonymous)
 
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
@@ -243,6 +249,8 @@ class ChatMender(Mender):
     def _opened(self, fragment: Fragment, call: OpenCall) -> KnownCall:
         choice = self.choice(call.choice)
         known = self._known[id(call)] = KnownCall(self, choice, call)
+        if not (call.id or call.name):
+            self._anonymous.append(known)
         placeholders.opens(fragment, choice)
         choice.add(known)
         return known

@@ -98,7 +98,7 @@ class Endings:
                 continue
             choice = self._mender.choice(finish.choice)
             made = OURS.get(finish.reason, finish.reason) in _MADE
-            if waits and made and (choice.finish is None or choice.resumed) and choice.unfinished:
+            if waits and made and (choice.finish not in _MADE or choice.resumed) and choice.unfinished:
                 waiting.early.add(choice)
             else:
                 choice.settle()
@@ -211,7 +211,7 @@ class Endings:
         mender, call = self._mender, known.call
         if known.spelling.owes:
             return True
-        if not (call.arguments.empty or known.says_null) or known.choice.unfinished.any_half:
+        if not (call.arguments.empty or known.says_null) or known.choice.unfinished.any_half or mender.astray:
             return False
         if not mender.context.may_be_empty(known.tool):
             self._lost.append((known, number))

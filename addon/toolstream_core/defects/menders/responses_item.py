@@ -64,6 +64,8 @@ class Item(Identity):
         """Whether nothing is missing of it but what closes it."""
         if self._last.get("status") == "incomplete" or self._contradicted:
             return False
+        if self.in_pieces and self._mender.astray:
+            return False
         over = (self.done or self.closed or self.call.closed) and not self.in_pieces
         return self.said.whole if over else self.said.whole_by_itself
 
@@ -173,7 +175,6 @@ class Item(Identity):
         """Say a call from its begin, of which more may come; the item that closes it where nothing does."""
         text = "" if self.call.arguments.empty else self.said.meant
         content = self._begin(item, text)
-        self.said.take(text)
         self.closed = True
         self._mender.places.closed[self.place] = self._last
         return {**self._last, "name": self.name, "status": content.get("status") or "completed"}
@@ -185,6 +186,7 @@ class Item(Identity):
         empty = {**content, "arguments": "", "status": "in_progress"}
         self._mender.put({"type": ADDED, "output_index": self.place, "item": empty})
         self._put_delta(text)
+        self.said.take(text)
         self._last = {**content, "arguments": text}
         return content
 

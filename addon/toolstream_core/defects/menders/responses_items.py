@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.ending import REPEATED_START, REPEATED_STOP
@@ -73,14 +74,19 @@ class ItemsMender(EventsMender):
         self._delta: Delta | None = None
         self._spoken: list[Item] = []
         """Items whose kept events are replaced by what goes on for the event that is dealt with."""
-        self._earlier: frozenset[str] | None = None
+        self._anonymous: list[Item] = []
+        """Items that were begun by a piece of arguments which does not say whose it is."""
 
     @property
+    def astray(self) -> bool:
+        """Whether arguments came that belong to no known call: they may be a part of one that comes in pieces."""
+        self._anonymous = [one for one in self._anonymous if not (one.call.id or one.call.name)]
+        return any(not one.call.arguments.empty for one in self._anonymous)
+
+    @cached_property
     def earlier_ids(self) -> frozenset[str]:
         """Ids of the calls of earlier turns, from the request."""
-        if self._earlier is None:
-            self._earlier = request.earlier_ids(self.context.exchange.request)
-        return self._earlier
+        return request.earlier_ids(self.context.exchange.request)
 
     def knows(self, call: OpenCall) -> bool:
         """Whether there is a state of the call."""
@@ -92,6 +98,8 @@ class ItemsMender(EventsMender):
         if item is None:
             item = self._by_call[id(call)] = Item(self, call)
             self.items.append(item)
+            if not (call.id or call.name):
+                self._anonymous.append(item)
         if not item.keyed and call.id:
             item.keyed = True
             self._by_id.setdefault(call.id, []).append(item)
@@ -158,7 +166,8 @@ class ItemsMender(EventsMender):
         message = "the call was said before" if again else "a fragment of the call comes as an item of its own"
         if isinstance(own, str):
             self._copies.add(own)
-        return self.tell(row, self.number, message, item.call)
+        mend = self.tell(row, self.number, message, item.call)
+        return mend and not (item.in_pieces and self.astray)
 
     def _go_kept(self, item: Item) -> None:
         """Arguments that came before their item."""
@@ -176,7 +185,7 @@ class ItemsMender(EventsMender):
     def _of_copy(self, payload: dict[str, Json], kind: str, call: OpenCall) -> dict[str, Json] | None:
         """An event of an item that only says a call again, or a piece of it."""
         item = self.item_of(call)
-        if not (self.on(DOUBLED_CALL) or self.on(ITEM_PER_FRAGMENT)):
+        if not (self.on(DOUBLED_CALL) or self.on(ITEM_PER_FRAGMENT)) or (item.in_pieces and self.astray):
             return payload
         if kind == CLOSED and item.in_pieces and not item.closed and self.on(ITEM_PER_FRAGMENT) and item.whole:
             item.finish()

@@ -1,0 +1,53 @@
+"""Fragments of one call under indexes that are not its own, which may turn out to be nobody's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.arguments import ArgumentText
+
+if TYPE_CHECKING:
+    from toolstream_core.calls.opened import OpenCall
+    from toolstream_core.model import Fragment
+
+MAX_STRAYS = 1024
+"""Such fragments of one call after which they are the call's for good."""
+
+
+class Strays:
+    """Those of one answer's calls, as long as no fragment under the call's own index came."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._of: dict[int, list[tuple[Fragment, int]]] = {}
+
+    def may_take(self, call: OpenCall) -> bool:
+        """Whether a call has no arguments yet, or only such as came under other indexes."""
+        return call.arguments.empty or call.position in self._of
+
+    def add(self, call: OpenCall, fragment: Fragment, event: int) -> None:
+        """A call is given a fragment under another index; `event` is its number."""
+        found = self._of.setdefault(call.position, [])
+        found.append((fragment, event))
+        if len(found) >= MAX_STRAYS:
+            self.forget(call)
+
+    def has(self, call: OpenCall) -> bool:
+        """Whether the call's arguments so far are such."""
+        return call.position in self._of
+
+    def forget(self, call: OpenCall) -> None:
+        """They are the call's."""
+        self._of.pop(call.position, None)
+
+    def taken_back(self, call: OpenCall, own: Fragment) -> list[tuple[Fragment, int]]:
+        """The fragments that are not the call's, with their events: `own` comes under its index and begins anew."""
+        found = self._of.get(call.position)
+        if not found or not own.arguments:
+            return []
+        self.forget(call)
+        said = call.arguments
+        if said.viable and not said.ended and not said.restarted_by(own.arguments):
+            return []
+        call.arguments, call.guessed = ArgumentText(), False
+        return found
