@@ -67,7 +67,7 @@ def _keep(folder: Path, options: argparse.Namespace) -> int:
         tables = Tables()
         for given in _inputs(options.flows):
             _lay(work, given)
-            argvs = tables.about_all() if given == NO_INPUT else tables.commands(given.name)
+            argvs = tables.about_all() if given == NO_INPUT else tables.commands(given)
             wanted = itertools.islice(argvs, _count(given, quick=options.quick))
             kept = Kept.of(given, ((argv, run(argv).text()) for argv in wanted))
             kept.write(folder)

@@ -1,17 +1,9 @@
-"""The benchmark runs, and what it prints of numbers is right; what it measures is not for a test."""
+"""What the benchmark prints of numbers is right; that it runs is for tests/bench_runs.py."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
-import pytest
-
-from benchlib import provided
 from benchlib.capturing import LETTERS as CAPTURED
-from benchlib.core import Raced, measure
+from benchlib.core import Raced
 from benchlib.endurance import Endured
 from benchlib.latency import LETTERS as PINGED
 from benchlib.latency import Delays
@@ -23,7 +15,6 @@ from benchlib.throughput import DIRECT, Scene, Timed
 from benchlib.throughput import LETTERS as TIMED
 from benchlib.usage import Growth
 
-BENCH = Path(__file__).parents[1] / "scripts" / "bench.py"
 KINDS = ("content-heavy", "tool-heavy")
 LABELS = (
     "(a) mitmproxy stream=True",
@@ -33,20 +24,6 @@ LABELS = (
     "(e) toolstream calls, repair",
     "(f) toolstream calls, fault",
 )
-KEEPING = ("(h) toolstream chunks", "(i) toolstream chunks, capture")
-ODD = (
-    "plain",
-    "encoded twice",
-    "garbage behind them",
-    "sent again",
-    "sent again, in pieces",
-    "cumulative",
-    "a call an event",
-    "a block for each call",
-)
-RUN = ("odd", "paced", "captured")
-"""Sections of the run."""
-PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
 
 
 def rows(text: str, title: str) -> list[list[str]]:
@@ -54,47 +31,6 @@ def rows(text: str, title: str) -> list[list[str]]:
     section = text.split(f"## {title}")[1].partition("##")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, list[object]]]:
-    """What one quick run printed, of the sections that need few mitmdumps, and what it kept."""
-    kept = tmp_path_factory.mktemp("bench") / "numbers.json"
-    command = [sys.executable, str(BENCH), "--quick", "--only", *RUN, "--json", str(kept)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout, json.loads(kept.read_text(encoding="utf-8"))
-
-
-def test_it_runs(run: tuple[str, dict[str, list[object]]]) -> None:
-    """Through an upstream, proxies and a client of its own; a row for everything measured, and every number kept."""
-    text, kept = run
-    assert [tuple(row[:2]) for row in rows(text, "Live")] == [
-        ("broken, 3 x 40", LABELS[0]),
-        ("broken, 3 x 40", "(g) toolstream chunks, repair"),
-    ]
-    assert [row[0] for row in rows(text, "Odd arguments")] == list(ODD)
-    assert [tuple(row[:2]) for row in rows(text, "Captures")] == [("tool-heavy, 2 x 400", label) for label in KEEPING]
-    assert {row[0] for row in rows(text, "Targets")} == {"(g) <= 1.35 x (a), live", "(i) <= 1.15 x (h), processor"}
-    assert {row[3] for row in rows(text, "Targets")} <= {"yes", "NO"}
-    assert {name: len(values) for name, values in kept.items() if values} == {
-        "odd": len(ODD),
-        "paced": 2,
-        "captured": 2,
-    }
-
-
-def test_each_protocol_is_read_alone() -> None:
-    """By toolstream and by the SDK, each kind of stream."""
-    raced = measure([50], 1)
-    assert [(one.protocol, one.load.kind) for one in raced] == [(p, k) for p in PROTOCOLS for k in HEALTHY]
-    assert all(one.ours and one.sdk for one in raced)
-
-
-def test_provided_streams_come_in_their_own_time(tmp_path: Path) -> None:
-    """Each event of each stream is counted."""
-    late = provided.measure(tmp_path, 3, 10)
-    assert (late.streams, late.events, len(late.milliseconds)) == (3, 10, 30)
 
 
 def timed(scene: Scene, letter: str) -> Timed:

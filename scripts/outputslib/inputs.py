@@ -16,6 +16,8 @@ BODIES = frozenset({".sse", ".ndjson", ".json", ".jsonarray", ".jsonl", ".events
 """Suffixes of recorded streams."""
 BESIDE = ".chunklens.json"
 """Of files that only say how a recorded stream was cut."""
+OF_RECORDED = 4
+"""Recorded streams are many and long: each meets one fault of so many."""
 
 
 class Input(NamedTuple):
@@ -23,6 +25,8 @@ class Input(NamedTuple):
 
     name: str
     content: bytes
+    faults: int = 1
+    """One of so many faults is caused in it alone: there are enough streams for each fault to meet many."""
 
 
 def project(root: Path, shared: Path | None) -> Iterator[Input]:
@@ -61,4 +65,4 @@ def recorded(folder: Path) -> Iterator[Input]:
     """Recorded streams, as bare bodies."""
     for path in sorted(folder.glob("*/*")):
         if path.suffix in BODIES and not path.name.endswith(BESIDE):
-            yield Input(path.relative_to(folder).as_posix(), path.read_bytes())
+            yield Input(path.relative_to(folder).as_posix(), path.read_bytes(), faults=OF_RECORDED)

@@ -44,6 +44,7 @@ def test_a_client_that_misunderstands(monkeypatch: pytest.MonkeyPatch, capsys: p
         return [("something_else", {})] if flow == "anthropic-single" else right(flow)
 
     monkeypatch.setattr(demo, "_expected", other)
+    monkeypatch.setattr(demo, "_acts", lambda scenes: [demo.Act({}, scenes[2:])])
     assert demo.run(argparse.Namespace()) == 1
     assert "failed: anthropic-python, Messages" in capsys.readouterr().out
 

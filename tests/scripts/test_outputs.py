@@ -60,12 +60,15 @@ def test_every_command_is_kept(tmp_path: Path) -> None:
     (tmp_path / FLOW).write_bytes((ROOT / "flows" / FLOW).read_bytes())
     with inside(tmp_path):
         tables = Tables()
-        argvs = list(tables.commands(FLOW))
+        argvs = list(tables.commands(Input(FLOW, b"")))
+        few = list(tables.commands(Input(FLOW, b"", faults=4)))
         without_input = set(tables.about_all())
     assert ("repair", "--repair", "empty-id", "-o", "-", FLOW) in argvs
     assert ("fault", "reused-index", "-o", "-", FLOW) in argvs
     assert ("fault", "cut", "-o", "-", FLOW) in argvs
     assert ("repair", "--repair", "safe", "--shape", "for:aichat", "-o", "-", FLOW) in argvs
+    assert 10 < len(few) < len(argvs) - 20
+    assert set(few) < set(argvs)
     together = {name for argv in argvs for word in argv for name in word.split(",")}
     assert {"missing-start", "foreign-delta", "bare-deltas", "stall", "bifrost"} <= together
     assert {("list",), ("explain", "empty-id"), ("explain", "glm-5"), ("repair", "--help")} <= without_input

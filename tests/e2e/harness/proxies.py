@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,7 +94,9 @@ class Proxies:
         return {"ssl_verify_upstream_trusted_ca": str(self._pem), "flow_detail": "0"}
 
     def close(self) -> None:
-        """Stop them all."""
+        """Stop them all, at the same time: each takes its while."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(Mitmdump.stop, self._started.values()))
         self._stack.close()
 
 

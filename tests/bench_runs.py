@@ -1,0 +1,76 @@
+"""The benchmark runs; what it measures is not for a test. A step of scripts/test: the suite does not collect it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchlib import provided
+from benchlib.core import measure
+from benchlib.streams import HEALTHY
+from tests.conftest import ROOT
+from tests.test_bench import LABELS, rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BENCH = ROOT / "scripts" / "bench.py"
+KEEPING = ("(h) toolstream chunks", "(i) toolstream chunks, capture")
+ODD = (
+    "plain",
+    "encoded twice",
+    "garbage behind them",
+    "sent again",
+    "sent again, in pieces",
+    "cumulative",
+    "a call an event",
+    "a block for each call",
+)
+RUN = ("odd", "paced", "captured")
+"""Sections of the run."""
+PROTOCOLS = ("openai-chat", "openai-responses", "anthropic")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, list[object]]]:
+    """What one quick run printed, of the sections that need few mitmdumps, and what it kept."""
+    kept = tmp_path_factory.mktemp("bench") / "numbers.json"
+    command = [sys.executable, str(BENCH), "--quick", "--only", *RUN, "--json", str(kept)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, json.loads(kept.read_text(encoding="utf-8"))
+
+
+def test_it_runs(run: tuple[str, dict[str, list[object]]]) -> None:
+    """Through an upstream, proxies and a client of its own; a row for everything measured, and every number kept."""
+    text, kept = run
+    assert [tuple(row[:2]) for row in rows(text, "Live")] == [
+        ("broken, 3 x 40", LABELS[0]),
+        ("broken, 3 x 40", "(g) toolstream chunks, repair"),
+    ]
+    assert [row[0] for row in rows(text, "Odd arguments")] == list(ODD)
+    assert [tuple(row[:2]) for row in rows(text, "Captures")] == [("tool-heavy, 2 x 400", label) for label in KEEPING]
+    assert {row[0] for row in rows(text, "Targets")} == {"(g) <= 1.35 x (a), live", "(i) <= 1.15 x (h), processor"}
+    assert {row[3] for row in rows(text, "Targets")} <= {"yes", "NO"}
+    assert {name: len(values) for name, values in kept.items() if values} == {
+        "odd": len(ODD),
+        "paced": 2,
+        "captured": 2,
+    }
+
+
+def test_each_protocol_is_read_alone() -> None:
+    """By toolstream and by the SDK, each kind of stream."""
+    raced = measure([50], 1)
+    assert [(one.protocol, one.load.kind) for one in raced] == [(p, k) for p in PROTOCOLS for k in HEALTHY]
+    assert all(one.ours and one.sdk for one in raced)
+
+
+def test_provided_streams_come_in_their_own_time(tmp_path: Path) -> None:
+    """Each event of each stream is counted."""
+    late = provided.measure(tmp_path, 3, 10)
+    assert (late.streams, late.events, len(late.milliseconds)) == (3, 10, 30)
