@@ -19,8 +19,9 @@ _STEMS: Final = (
     b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"cred", b"sess", b"signature",
     b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"srf", b"connection", b"identifier",
 )  # fmt: skip
-_SHORT_PARAMETER: Final = re.compile(rb"(?<=[?&])(?:sig|sid|pat|hmac|uid|otp)=", re.IGNORECASE)
-_NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.\-]*\Z")
+_SHORT_PARAMETER: Final = re.compile(rb"[?&](?:sig|sid|pat|hmac|uid|otp)=", re.IGNORECASE)
+_BEFORE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+"""Characters of a name before the piece that counts."""
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
 _LONGEST_NAME: Final = 64
 _BETWEEN: Final = re.compile(
@@ -56,7 +57,8 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
     for at in sorted({hit for stem in _STEMS for hit in _hits(lowered, stem)}):
         if at < done:
             continue
-        name_start = at - len(_NAME_BEFORE.search(text, max(0, at - _LONGEST_NAME), at)[0])  # type: ignore[index]
+        before = text[max(0, at - _LONGEST_NAME) : at]
+        name_start = at - len(before) + len(before.rstrip(_BEFORE))
         name_end = _NAME_AFTER.match(text, at).end()  # type: ignore[union-attr]
         done = name_end
         if span := _value(text, name_start, name_end, sensitivity):

@@ -33,9 +33,9 @@ class BodyRedactor:
     `known` are secrets that the request carried (`known_secrets`).
     """
 
-    def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
-        """For one body."""
-        self._finder = SecretFinder(redaction, known)
+    def __init__(self, redaction: Redaction, known: Sequence[str] = (), finder: SecretFinder | None = None) -> None:
+        """For one body; `finder` is one of the same redaction and secrets that has looked at similar bodies."""
+        self._finder = finder or SecretFinder(redaction, known)
         self._channels = Channels(self._finder)
         self._held = bytearray()
         self._before = b""
@@ -133,7 +133,9 @@ def _between_characters(window: bytes, limit: int) -> int:
     return limit
 
 
-def redacted_body(data: bytes, redaction: Redaction = _PLAIN, known: Sequence[str] = ()) -> bytes:
-    """A whole body, redacted, as many bytes long."""
-    redactor = BodyRedactor(redaction, known)
+def redacted_body(
+    data: bytes, redaction: Redaction = _PLAIN, known: Sequence[str] = (), finder: SecretFinder | None = None
+) -> bytes:
+    """A whole body, redacted, as many bytes long; the arguments are those of `BodyRedactor`."""
+    redactor = BodyRedactor(redaction, known, finder)
     return redactor.feed(data) + redactor.finish()

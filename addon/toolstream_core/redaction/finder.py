@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.redaction.assignments import assignments, is_placeholder, looks_random
@@ -12,7 +13,7 @@ from toolstream_core.redaction.names import Sensitivity, field_sensitivity, norm
 from toolstream_core.secret_shapes import MODEL_WORDS, SHAPES, WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.redaction.settings import Redaction
 
@@ -46,11 +47,27 @@ _OF_MODELS: Final = re.compile(
     rb"(?i)(?<![a-z0-9])(?:" + MODEL_WORDS.encode() + rb""")(?:[ \t\w.-]{0,20})[\s'"`\\]{0,4}(?:[=>:,|?]{1,3})"""
     rb"""[\x60'"\s=\\]{0,6}((?=[a-z]*[0-9])[a-z0-9]{24,256})(?![\w.-])"""
 )
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """An expression for words of lower case that tries those of one first letter alone."""
+    ordered = sorted(set(words))
+    return "|".join(
+        f"{letter}(?:{'|'.join(word[1:] for word in group)})"
+        for letter, group in groupby(ordered, lambda word: word[0])
+    )
+
+
+# How each of these names begins: where none stands in a text, the expressions need not be tried.
+_SERVICE_STEM: Final = re.compile(
+    rf"(?<![a-z0-9])(?:{_any_of(re.findall(r'(?:^|[|])([a-z]+)', f'{WORDS}|{MODEL_WORDS}'))})".encode()
+)
 # Shapes whose marks stand in their midst.
 _MIDDLE: Final = re.compile(
     rb"(?<![0-9])[0-9]{5,16}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])|[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"
     rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|[0-9]{15,16}(?:\||%7[Cc])[A-Za-z0-9_-]{27,40}"
 )
+_MIDDLE_MARKS: Final = (b":A", b"Q~", b".atlasv1.", b"|", b"%7")
 _REMEMBERED: Final = 4096
 _LONGEST_REMEMBERED: Final = 256
 _SCHEME: Final = re.compile(rb"(?:bearer|basic)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", re.IGNORECASE)
@@ -127,12 +144,12 @@ class SecretFinder:
         while at >= 0:
             end = _RUN_END.match(text, at).end()  # type: ignore[union-attr]
             start = max(0, at - _BEFORE)
-            whole = text[start:end]
-            if whole not in self._harmless:
+            around = text[start : end + _BEFORE]
+            if around not in self._harmless:
                 found = [*_shapes(text, start, end), *_of_services(text, start, end)]
                 yield from found
-                if not found and len(whole) <= _LONGEST_REMEMBERED and end < len(text):
-                    self._remember(whole)
+                if not found and len(around) <= _LONGEST_REMEMBERED and end + _BEFORE < len(text):
+                    self._remember(around)
             at = classes.find(_A_RUN, end)
 
     def _remember(self, text: bytes) -> None:
@@ -169,12 +186,15 @@ def _of_services(text: bytes, start: int, end: int) -> Iterator[Found]:
     if end - start > _LONGEST_REMEMBERED + _BEFORE:
         return
     begin = max(0, start - _BEFORE)
-    for names in (_OF_SERVICE, _OF_MODELS):
-        for found in names.finditer(text, begin, end + _BEFORE):
-            if found.end() >= start and looks_random(found[1]) and not is_placeholder(found[1]):
-                yield Found(*found.span(1), "named")
-    for found in _MIDDLE.finditer(text, begin, end + _BEFORE):
-        yield Found(*found.span(), "key")
+    around = text[begin : end + _BEFORE]
+    if _SERVICE_STEM.search(around.lower()):
+        for names in (_OF_SERVICE, _OF_MODELS):
+            for found in names.finditer(text, begin, end + _BEFORE):
+                if found.end() >= start and looks_random(found[1]) and not is_placeholder(found[1]):
+                    yield Found(*found.span(1), "named")
+    if any(mark in around for mark in _MIDDLE_MARKS):
+        for found in _MIDDLE.finditer(text, begin, end + _BEFORE):
+            yield Found(*found.span(), "key")
 
 
 def _kind(secret: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pack_pair
+from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pack_pairs
 from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.proxy.capture.spool import Spool
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -28,7 +28,7 @@ class KeptBody:
         self._redactor = QuickRedactor(redaction, known)
         self._bytes, self._cuts = Spool(folder), Spool(folder)
         self._begun: float | None = None
-        self._digest = hashlib.blake2b()
+        self._digest = hashlib.sha256()
         self._decode: Callable[[bytes], bytes] | None = None
         self.failure: str | None = None
         """Why the body cannot be decoded, where it cannot; nothing of it is kept then."""
@@ -90,5 +90,5 @@ class KeptBody:
         """The decoded bytes of `batch`, whose cuts are noted. Raises `CodingError`."""
         begun, decode = self._begun or 0.0, self._decode
         plain = batch if decode is None else [(when, decode(chunk)) for when, chunk in batch]
-        self._cuts.write(b"".join([pack_pair(round((when - begun) * 1000), len(data)) for when, data in plain if data]))
+        self._cuts.write(pack_pairs((round((when - begun) * 1000), len(data)) for when, data in plain if data))
         return b"".join([data for _, data in plain])

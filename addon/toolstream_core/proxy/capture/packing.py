@@ -68,6 +68,11 @@ def _holds_streamed(value: object) -> bool:
     return isinstance(value, Streamed)
 
 
+@lru_cache(maxsize=256)
+def _head(size: int) -> bytes:
+    return b"%d:" % size
+
+
 @lru_cache(maxsize=4096)
 def pack_number(number: int) -> bytes:
     """A whole number; most of those that are packed are the same few."""
@@ -75,10 +80,10 @@ def pack_number(number: int) -> bytes:
     return b"%d:%b#" % (len(digits), digits)
 
 
-def pack_pair(first: int, second: int) -> bytes:
-    """A list of two numbers."""
-    payload = pack_number(first) + pack_number(second)
-    return b"%d:%b]" % (len(payload), payload)
+def pack_pairs(pairs: Iterable[tuple[int, int]]) -> bytes:
+    """Lists of two numbers, one behind the other."""
+    payloads = [pack_number(first) + pack_number(second) for first, second in pairs]
+    return b"".join([_head(len(payload)) + payload + LIST for payload in payloads])
 
 
 def numbers(values: Iterable[int]) -> Streamed:
@@ -92,5 +97,5 @@ def _joined(values: Iterable[object], kind: bytes) -> Packed:
 
 
 def _wrapped(size: int, parts: Sequence[bytes | Streamed], kind: bytes) -> Packed:
-    head = b"%d:" % size
+    head = _head(size)
     return Packed(len(head) + size + len(kind), [head, *parts, kind])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.proxy.capture.events import Condensed, condensed
+from toolstream_core.proxy.capture.events import Condensed, Condenser
 from toolstream_core.redaction import BodyRedactor, TextMode, redacted_body
 from toolstream_core.redaction.assignments import counts_as_secret
+from toolstream_core.redaction.escapes import Unescaped
 from toolstream_core.redaction.finder import SecretFinder
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ WINDOW: Final = 512 * 1024
 """Bytes that are looked at together."""
 KEPT: Final = 64 * 1024
 """Of these, how many are looked at again with what follows."""
-_DEEPEST: Final = 4
+_APART: Final = b"\n\n\n\n"
+_DEEPEST: Final = 5
 """How often text is JSON in JSON."""
 
 
@@ -35,6 +36,7 @@ class QuickRedactor:
         """The same arguments."""
         self._redaction, self._known = redaction, known
         self._finder = SecretFinder(redaction, known)
+        self._condenser = Condenser()
         self._held = bytearray()
         self._slow: BodyRedactor | None = None
         if redaction.text is not TextMode.KEEP or redaction.patterns:
@@ -60,7 +62,7 @@ class QuickRedactor:
     def _look(self, *, last: bool) -> bytes:
         window = bytes(self._held)
         self._held.clear()
-        short = condensed(window)
+        short = self._condenser.condense(window)
         if short is None or not self._is_clean(short):
             self._slow = BodyRedactor(self._redaction, self._known)
             return self._slow.feed(window)
@@ -69,33 +71,23 @@ class QuickRedactor:
         return window[:flushed]
 
     def _is_clean(self, short: Condensed) -> bool:
-        if redacted_body(short.events, self._redaction, self._known) != short.events:
+        if redacted_body(short.events, self._redaction, self._known, self._finder) != short.events:
             return False
-        for key, text in short.texts:
+        for key, texts in short.texts.items():
             level = self._finder.sensitivity(key.decode("latin-1"))
-            if level and counts_as_secret(text, level, sure=True):
+            if level and any(counts_as_secret(text, level, sure=True) for text in texts):
                 return False
-        # A line for each: nothing that is found reaches over its end but where that does no harm.
-        together = b"\n".join(dict.fromkeys(text for _, text in short.texts))
-        return not any(plain is None or any(self._finder.find(plain)) for plain in _meanings(together))
+        # So far apart that nothing that is found reaches over an end but where that does no harm.
+        together = _APART.join(dict.fromkeys(text for texts in short.texts.values() for text in texts))
+        return not any(any(self._finder.find(plain)) for plain in _meanings(together))
 
 
-def _meanings(text: bytes) -> Iterator[bytes | None]:
-    """A text as it stands, and what it says as JSON in JSON; `None` where that is not to be known."""
+def _meanings(text: bytes) -> Iterator[bytes]:
+    """A text as it stands, and what it says as JSON in JSON."""
     for _ in range(_DEEPEST):
         yield text
-        if b"\\" not in text:
+        meant = Unescaped(text).text if b"\\" in text else text
+        if meant == text:
             return
-        try:
-            text = _unescaped(text)
-        except ValueError:
-            yield None
-            return
-    yield None
-
-
-def _unescaped(text: bytes) -> bytes:
-    """What escapes say, inside and outside of strings. Raises `ValueError`."""
-    quoted = text.replace(b'\\"', b"\x01").replace(b'"', b"\x01").decode("utf-8", "surrogateescape")
-    said: str = json.loads(f'"{quoted}"', strict=False)
-    return said.replace("\x01", '"').encode("utf-8", "surrogatepass")
+        text = meant
+    yield text
