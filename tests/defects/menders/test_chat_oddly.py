@@ -9,6 +9,7 @@ import pytest
 
 from tests.defects.driven import mended, run, seen, sse
 from tests.defects.menders.test_chat_tail import CHAT, UNKNOWN, arguments, chunk, finishes, header, more, payloads
+from toolstream_core.body import Body
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -193,6 +194,44 @@ def test_a_finish_that_was_held_is_said_before_half_an_event() -> None:
     body = sse(header("f", '{"a"'), FINISH, more(":1}")) + b'data: {"id":"c","obj'
     assert finishes(mended(body, UNKNOWN).out) == ["tool_calls"]
     assert finishes(mended(sse(header("f", '{"a":1}')) + b'data: {"id":"c","obj', UNKNOWN).out) == []
+
+
+def misnamed(said: object) -> Payload:
+    """A header whose arguments are under another key."""
+    function = {"name": "f", "parameters": said}
+    return chunk({"tool_calls": [{"index": 0, "id": "call_0", "type": "function", "function": function}]})
+
+
+ODD_FORMS = [
+    (misnamed({"b": 2}), 1),
+    (misnamed('{"b":2}'), 1),
+    (misnamed("garbage"), 1),
+    (chunk({"tool_calls": {"index": 0, "function": {"arguments": "x"}}}), 0),
+    (chunk({"tool_calls": {"index": 0, "function": {"arguments": '{"b":2}'}}}), 0),
+]
+
+
+@pytest.mark.parametrize(("odd", "opens"), ODD_FORMS)
+def test_arguments_in_another_form_stay_where_others_come_as_clients_read_them(odd: Payload, opens: int) -> None:
+    """Before them, or amid them; to clients they are nothing."""
+    pieces = [more('{"a":'), more("1}")] if opens else [header("f", '{"a":1}')]
+    own: list[Payload | str] = [*pieces, FINISH, "[DONE]"]
+    out = mended(sse(odd, *own), UNKNOWN).out
+    assert sse(odd) in out
+    assert sse(*own) in out
+    amid = sse(header("f", '{"a":'), odd, more("1}"), "[DONE]")
+    said = [one["choices"][0]["delta"].get("tool_calls") for one in payloads(mended(amid, UNKNOWN).out)]
+    listed = [one for calls in said if isinstance(calls, list) for one in calls]
+    assert "".join(one["function"].get("arguments", "") for one in listed) == '{"a":1}'
+
+
+def test_arguments_in_another_form_throughout_are_mended() -> None:
+    """The first of them waits for the next event, and no longer."""
+    pieces = [misnamed('{"a"'), chunk({"tool_calls": [{"index": 0, "function": {"parameters": ":1}"}}]})]
+    assert arguments(mended(sse(*pieces, FINISH, "[DONE]"), UNKNOWN).out) == {0: '{"a":1}'}
+    line = Body(UNKNOWN, Settings(SAFE))
+    assert b"".join(line.feed(sse(pieces[0]))) == b""
+    assert b'"arguments":"{\\"a\\""' in b"".join(line.feed(sse(pieces[1])))
 
 
 STRAY: list[tuple[str, Payload]] = [

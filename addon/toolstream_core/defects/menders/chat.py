@@ -13,6 +13,7 @@ from toolstream_core.defects.menders.chat_call import KnownCall
 from toolstream_core.defects.menders.chat_departures import Departures
 from toolstream_core.defects.menders.chat_ending import Endings
 from toolstream_core.defects.menders.chat_entries import Entries
+from toolstream_core.defects.menders.chat_forms import Form, form_of
 from toolstream_core.defects.menders.chat_pin import Pin
 from toolstream_core.defects.menders.chat_state import Choice, Part, Waiting
 from toolstream_core.defects.menders.chat_tail import Tail, ended, is_cut
@@ -227,7 +228,7 @@ class ChatMender(Mender):
             return (event.frame,)
         placeholders.waits(known)
         known.choice.unfinished.touch(known)
-        self._queue.append(Waiting(event, [Part(fragment, known, told, 0)]))
+        self._queue.append(Waiting(event, [Part(fragment, known, told, 0, Form.PLAIN)]))
         return self._departures.of(self._queue)
 
     def _heard(self, event: Event, heard: Sequence[Heard]) -> list[Part]:
@@ -242,7 +243,9 @@ class ChatMender(Mender):
             key = (fragment.choice, fragment.phase)
             place = places[key] = places.get(key, -1) + 1
             fresh, known.heard_as = known.heard_as != (call.id, call.name), (call.id, call.name)
-            parts.append(Part(fragment, known, self._arguments.take(fragment, known), place, fresh=fresh))
+            form = form_of(event.frame, fragment, place)
+            told = self._arguments.take(fragment, known, form)
+            parts.append(Part(fragment, known, told, place, form, fresh=fresh))
             self._ending.heard(event, known)
         return parts
 

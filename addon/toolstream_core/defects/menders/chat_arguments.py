@@ -13,6 +13,7 @@ from toolstream_core.model import Phase
 if TYPE_CHECKING:
     from toolstream_core.defects.menders.chat import ChatMender
     from toolstream_core.defects.menders.chat_call import KnownCall
+    from toolstream_core.defects.menders.chat_forms import Form
     from toolstream_core.model import Fragment, Passed
 
 
@@ -23,8 +24,10 @@ class Arguments:
         """For one stream."""
         self._mender = mender
 
-    def take(self, fragment: Fragment, known: KnownCall) -> Told:
+    def take(self, fragment: Fragment, known: KnownCall, form: Form) -> Told:
         """What a fragment's arguments become, and what they say of the call and of others."""
+        if known.is_apart(fragment, form):
+            return Told("")
         waited = known.spelling.placeholder
         told = self._spelled(fragment, known)
         placeholders.heard(fragment, known, waited=waited)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.markup import is_markup
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
+from toolstream_core.defects.menders.chat_forms import Form, Forms
 from toolstream_core.defects.menders.names import may_grow, plain_name
 from toolstream_core.defects.menders.spelling import Spelling
 from toolstream_core.defects.wording import NULL_ARGUMENTS, TRAILING_GARBAGE
@@ -31,6 +32,7 @@ class KnownCall:
         "call",
         "choice",
         "event",
+        "forms",
         "heard_as",
         "id",
         "index",
@@ -62,6 +64,7 @@ class KnownCall:
         self.heard_as = ("", "")
         """Its id and name, as far as they have come."""
         self.spelling = Spelling(mender.on)
+        self.forms = Forms()
         self.streamed = False
         """Whether deltas say it, be it that a message says it too."""
         self.message_size = 0
@@ -81,6 +84,12 @@ class KnownCall:
         """A first `null` that waits."""
         self.twin: KnownCall | None = None
         """The earlier call that it says again."""
+
+    def is_apart(self, fragment: Fragment, form: Form) -> bool:
+        """Whether a fragment's arguments are to stay as they came; those before it may be, so that it begins anew."""
+        if self.forms.take(fragment, form):
+            self.spelling = Spelling(self.mender.on)
+        return self.forms.mixed and form is not Form.PLAIN
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
@@ -119,10 +128,15 @@ class KnownCall:
         return self.spelling.whole or self.call.whole()
 
     @property
+    def _spoilt(self) -> bool:
+        """Whether clients may read other arguments than were meant."""
+        return self.forms.mixed or self.spelling.spoilt
+
+    @property
     def full(self) -> bool:
         """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
         said, whole = self.call.arguments.reading(may_be_empty=False)
-        if not (self.call.name and whole and said.lstrip().startswith("{")) or self.spelling.spoilt:
+        if not (self.call.name and whole and said.lstrip().startswith("{")) or self._spoilt:
             return False
         return said.strip() != "{}" or self.mender.context.takes_none(self.tool)
 
@@ -134,7 +148,7 @@ class KnownCall:
     def _object(self) -> str:
         """The whole JSON object that its arguments are, `""` where they are none."""
         said, is_json = self.call.arguments.reading(may_be_empty=False)
-        if not said.lstrip().startswith("{") or self.spelling.spoilt:
+        if not said.lstrip().startswith("{") or self._spoilt:
             return ""
         if is_json or not (self.spelling.whole and self.mender.on(TRAILING_GARBAGE)):
             return said if is_json else ""
@@ -162,7 +176,7 @@ class KnownCall:
         """Whether the header, or a first `{}`, has to wait."""
         if self.settled:
             return False
-        if self.spelling.waiting or self.may_repeat:
+        if self.spelling.waiting or self.may_repeat or self.forms.waits:
             return True
         if self.told:
             return False
@@ -189,7 +203,7 @@ class KnownCall:
 
     def settle(self) -> None:
         """What has come is all that there is to go by."""
-        self.settled, self.may_repeat = True, False
+        self.settled, self.may_repeat, self.forms.waits = True, False, False
         self.decide()
 
     def decide(self) -> None:

@@ -9,6 +9,7 @@ from toolstream_core.defects.ending import UNSTREAMED_CALLS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, MISSING_ID, REPEATED_INDEX
 from toolstream_core.defects.menders.chat_edits import DROP, Edits, edited
+from toolstream_core.defects.menders.chat_forms import Form
 from toolstream_core.defects.menders.chat_identity import continuing, opening
 from toolstream_core.defects.menders.names import plain_name
 from toolstream_core.defects.wording import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
@@ -58,6 +59,8 @@ class Entries:
 
     def _edit_arguments(self, part: Part, raw: dict[str, Json], edits: Edits) -> None:
         said, told, known = part.fragment.arguments, part.told.text, part.known
+        if part.form is Form.MISNAMED and known.forms.mixed:
+            return
         function = raw.get("function")
         value = function.get("arguments", ABSENT) if isinstance(function, dict) else ABSENT
         scalar = isinstance(value, bool | int | float | list)

@@ -23,6 +23,7 @@ _LITTLE = re.compile(r"\s*(?:\{\s*\}|null)?\s*")
 def opens(fragment: Fragment, choice: Choice) -> None:
     """A call opens with `fragment`: earlier ones need not wait for it, unless it says as little as they do."""
     for known in choice.doubtful.values():
+        known.forms.waits = False
         if known.nothing:
             known.settle()
         if not known.spelling.placeholder:
@@ -55,7 +56,7 @@ def waits(known: KnownCall) -> None:
     """Remember a call that may still change."""
     if known.spelling.placeholder:
         known.choice.placeholders[id(known)] = known
-    elif known.spelling.waiting or known.nothing:
+    elif known.spelling.waiting or known.nothing or known.forms.waits:
         known.choice.doubtful[id(known)] = known
 
 

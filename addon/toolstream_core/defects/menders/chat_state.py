@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.defects.menders.chat_forms import Form
 from toolstream_core.defects.menders.chat_twins import Twins
 from toolstream_core.defects.menders.chat_unfinished import Unfinished
 
@@ -80,23 +81,28 @@ class Choice:
 class Part:
     """One entry of one event."""
 
-    __slots__ = ("fragment", "fresh", "known", "place", "told")
+    __slots__ = ("form", "fragment", "fresh", "known", "place", "told")
 
-    def __init__(self, fragment: Fragment, known: KnownCall, told: Told, place: int, *, fresh: bool = False) -> None:
+    def __init__(
+        self, fragment: Fragment, known: KnownCall, told: Told, place: int, form: Form, *, fresh: bool = False
+    ) -> None:
         """`place` is the entry's among those of its choice; `fresh`: it says an id or a name for the first time."""
         self.fragment = fragment
         self.known = known
         self.told = told
         self.place = place
+        self.form = form
         self.fresh = fresh
 
     @property
     def stays(self) -> bool:
-        """Whether it goes on as it came: arguments that do not fit the whole call to which they were put.
+        """Whether it goes on as it came: arguments in a form of their own, or that do not fit the whole call.
 
         Nobody knows whose they are, so they are not made that call's where the entry does not say so itself.
         """
         fragment, known = self.fragment, self.known
+        if self.form is Form.FOREIGN and known.forms.mixed:
+            return True
         if not (self.told.stray and known.told):
             return False
         return fragment.index == known.index and not fragment.as_wanted if isinstance(fragment.index, int) else True

@@ -1,0 +1,77 @@
+"""The forms in which Chat Completions entries say arguments: the one that clients read, and others."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from toolstream_core.dialects.chat_edit import choice_number
+from toolstream_core.model import Phase
+from toolstream_core.wire import look
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Fragment, Json
+    from toolstream_core.wire.frame import Frame
+
+# A call whose arguments come in another form throughout is mended. Where some of them come in the form that clients
+# read, these are the call's arguments to them, and the others stay as they came: joined they might be none. So the
+# first piece in another form waits for the next one.
+
+
+class Form(Enum):
+    """How an entry says arguments."""
+
+    PLAIN = auto()
+    """In a list, under `function.arguments`, whatever they are."""
+    MISNAMED = auto()
+    """In a list, and another key of `function` has them."""
+    FOREIGN = auto()
+    """Anywhere else: clients see nothing of the entry."""
+
+
+def form_of(frame: Frame, fragment: Fragment, place: int) -> Form:
+    """The form of an entry, given its place among those of its choice."""
+    if fragment.as_wanted or fragment.phase is not Phase.MORE:
+        return Form.PLAIN
+    for at, choice in enumerate(look.items(look.get(frame.json, "choices"))):
+        if choice_number(choice, at) == fragment.choice:
+            return _form(look.get(choice, "delta", "tool_calls"), place)
+    return Form.FOREIGN
+
+
+def _form(entries: Json, place: int) -> Form:
+    entry = entries[place] if isinstance(entries, list) and place < len(entries) else None
+    function = look.get(entry, "function")
+    if not isinstance(function, dict):
+        return Form.FOREIGN
+    return Form.PLAIN if "arguments" in function else Form.MISNAMED
+
+
+class Forms:
+    """The forms in which one call's arguments came so far."""
+
+    __slots__ = ("_first", "mixed", "waits")
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._first: Form | None = None
+        self.mixed = False
+        """Whether they came in the form that clients read, and in another."""
+        self.waits = False
+        """Whether the next ones decide what becomes of the first."""
+
+    def take(self, fragment: Fragment, form: Form) -> bool:
+        """The next fragment: whether it shows that those before it are to stay as they came."""
+        said = fragment.arguments
+        if fragment.phase is not Phase.MORE or not isinstance(said, str) or not said.strip():
+            return False
+        waited, self.waits = self.waits, False
+        if self._first is None:
+            self._first, self.waits = form, form is not Form.PLAIN
+        elif form is Form.PLAIN and waited:
+            self._first = form
+            self.mixed = True
+            return True
+        elif form is not Form.PLAIN and self._first is Form.PLAIN:
+            self.mixed = True
+        return False
