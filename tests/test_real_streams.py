@@ -144,7 +144,14 @@ def test_a_stream_is_recognised_by_its_own_protocol_alone() -> None:
     """No frame of it is taken for another's, and none of an unread protocol for any."""
     for recording in recordings():
         taken = {one.name for frame in frames(recording) for one in DIALECTS if one.recognise(frame.name, frame.json)}
-        assert taken == ({recording.dialect} & READ), recording.path.name
+        assert taken == spoken(recording), recording.path.name
+
+
+def spoken(recording: Recording) -> set[str]:
+    """The protocol of a recording, where it is one that is read: Bedrock passes on what Anthropic's models say."""
+    if recording.dialect == "bedrock-eventstream" and "anthropic" in recording.path.name:
+        return {"anthropic"}
+    return {recording.dialect} & READ
 
 
 def test_quiet_is_quiet() -> None:
@@ -164,7 +171,7 @@ def test_others_pass(cut: object) -> None:
     """What is of another protocol is read without an error, as no call that was made up, or is no LLM stream."""
     checked = 0
     for recording in recordings():
-        if recording.dialect in READ:
+        if spoken(recording):
             continue
         record = read(recording, cut(recording.path.read_bytes(), recording.path))  # type: ignore[operator]
         assert record is None or record.calls == [], recording.path.name
@@ -189,7 +196,7 @@ def test_safe_repairs_leave_them_alone(cut: Callable[[bytes, Path], Iterable[byt
     """Where nothing is told, each byte is as it came; where something is, the calls are what they were."""
     changed = 0
     for recording in recordings():
-        if recording.dialect not in READ:
+        if not spoken(recording):
             continue
         body = recording.path.read_bytes()
         line = Body(exchange(recording), Settings(SAFE))

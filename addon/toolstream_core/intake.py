@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.wire.coding import CodingError, Decoder
+from toolstream_core.wire.frame import DamagedFrame
 from toolstream_core.wire.sniff import NOT_OURS, choose
 
 if TYPE_CHECKING:
     from toolstream_core.model import Exchange
-    from toolstream_core.wire.frame import Framer
+    from toolstream_core.wire.frame import Frame, Framer
 
 
 class Intake:
@@ -44,6 +45,12 @@ class Intake:
         self._reading = False
         self.failure = failure or self.failure
         self._framer = None
+
+    def _is_damaged(self, frame: Frame) -> bool:
+        """Whether a frame is damaged: nothing behind it is read then, as clients do not either."""
+        if isinstance(frame, DamagedFrame):
+            self._stop(frame.damage)
+        return not self.reading
 
     def _look(self, chunk: bytes) -> None:
         """Take the next bytes as they came; `b""` is the end."""

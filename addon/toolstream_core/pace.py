@@ -12,6 +12,8 @@ from toolstream_core.model import Event
 from toolstream_core.transit import Ask, Cut, Finish, Hold, Place, Send
 from toolstream_core.transit.faults import Way
 from toolstream_core.wire import look
+from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -115,9 +117,11 @@ class Pace(Intake):
         found = next((one for one in self._candidates if one.recognise(frame.name, payload)), None)
         if found is not None:
             self._dialect = found
+            # What a second answer brings, and the comments before it, are server-sent events.
+            self._asks = self._asks and isinstance(self._framer, SseFramer)
             self._hear = hearing(found.calls(request.tools(self._exchange.request)))
             for way in self._ways:
-                way.dialect = found.name
+                way.dialect, way.binary = found.name, isinstance(self._framer, EventStreamFramer)
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> Place:
         start, self._bytes = self._bytes, self._bytes + len(raw)

@@ -142,9 +142,10 @@ class Pipeline(Intake):
         if read is None:
             self._pass_unrecognised(frames)
             return
-        faults = self._faults
         for frame in frames:
-            raw, quiet = frame.raw, self._quiet
+            if frame.oversize and self._is_damaged(frame):
+                return
+            raw, quiet, faults = frame.raw, self._quiet, self._faults
             if faults is None and self._courses is not None and (gone := self._courses.takes(frame)) is not None:
                 self._send([gone])
             elif quiet(raw, 1) and frame.data is not None and not (frame.trailing or self._marks(raw) or self._holding):

@@ -8,7 +8,7 @@ from toolstream_core.model import Event
 from toolstream_core.pipeline import Pipeline
 from toolstream_core.plan import never
 from toolstream_core.wire.coding import CodingError
-from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.frame import DamagedFrame, Frame
 from toolstream_core.wire.sse import reread
 from toolstream_core.wire.whole import WholeFramer
 
@@ -174,9 +174,18 @@ class Rewriter(Pipeline):
             self._fail(error)
 
     def _fail(self, error: Exception, frames: Iterable[Frame] = ()) -> None:
-        """A bug of ours ends the reading; what is held goes on as it came, and `frames` behind it."""
+        """A bug of ours ends the reading."""
         self._error = error
-        self._stop(f"{type(error).__name__} while reading")
+        self._give_up(f"{type(error).__name__} while reading", frames)
+
+    def _is_damaged(self, frame: Frame) -> bool:
+        if isinstance(frame, DamagedFrame):
+            self._give_up(frame.damage, [frame])
+        return not self.reading
+
+    def _give_up(self, why: str, frames: Iterable[Frame]) -> None:
+        """Read no further; what is held goes on as it came, and `frames` behind it."""
+        self._stop(why)
         for chain in (self._stages, self._faults):
             if chain is not None:
                 self._send(chain.release())

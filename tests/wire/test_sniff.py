@@ -10,6 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.wire.cuts import bodies
+from toolstream_core.wire.event_message import Message
+from toolstream_core.wire.event_stream import EventStreamFramer
 from toolstream_core.wire.json_array import ArrayFramer
 from toolstream_core.wire.ndjson import LineFramer
 from toolstream_core.wire.sniff import MAX_HEAD, NOT_OURS, choose
@@ -19,8 +21,9 @@ from toolstream_core.wire.whole import WholeFramer
 if TYPE_CHECKING:
     from pathlib import Path
 
+MESSAGES, MESSAGE = "application/vnd.amazon.eventstream", Message((), b"").encode()
 SSE, LINES, JSON = "text/event-stream; charset=utf-8", "application/x-ndjson", "Application/JSON"
-LABELS = (SSE, LINES, JSON, "", "text/plain", "application/problem+json", "image/png")
+LABELS = (SSE, LINES, JSON, MESSAGES, "", "text/plain", "application/problem+json", "image/png")
 TOKENS = (
     b"\n", b"\r\n", b" ", b"\xef\xbb\xbf", b"data: x", b"dat", b"event:", b"id", b"retry", b": c", b"{", b"}",
     b'{"a":1}', b"[", b"]", b"[{", b"[1", b"<html>", b'"a"', b"{}\n", b"{\n",
@@ -77,6 +80,17 @@ def test_fields_of_an_event_stream_under_any_label(content_type: str, head: byte
         (JSON, b'{\n  "a": 1\n}', WholeFramer),
         (JSON, b'"text"', WholeFramer),
         (JSON, b"dat", None),
+        (MESSAGES, b"\0", None),
+        (MESSAGES, MESSAGE[:11], None),
+        (MESSAGES, MESSAGE[:12], EventStreamFramer),
+        (MESSAGES, bytes(12), EventStreamFramer),
+        (MESSAGES, b'{"message":"no"}\n{', LineFramer),
+        ("", MESSAGE[:11], None),
+        ("", MESSAGE[:12], EventStreamFramer),
+        ("application/octet-stream", MESSAGE, EventStreamFramer),
+        ("", bytes(12), NOT_OURS),
+        ("image/png", MESSAGE, NOT_OURS),
+        (SSE, b"\0", SseFramer),
         ("", b'{"a":1}\r\n{"a":2}\r\n', LineFramer),
         ("", b"[", None),
         ("", b"[{", ArrayFramer),
@@ -86,7 +100,7 @@ def test_fields_of_an_event_stream_under_any_label(content_type: str, head: byte
         ("", b"identity", NOT_OURS),
         ("", b"id", None),
         ("image/png", b"data: x", NOT_OURS),
-        ("application/vnd.amazon.eventstream", b"", NOT_OURS),
+        (MESSAGES, b"", None),
         ("", b"", None),
         (SSE, b"", None),
         (SSE, b"\n\xef", SseFramer),
@@ -109,6 +123,8 @@ def test_label_and_first_bytes(content_type: str, head: bytes, answer: Any) -> N
         ("", b'{"a":1}', WholeFramer),
         ("", b"data", NOT_OURS),
         ("", b"[", NOT_OURS),
+        (MESSAGES, b"\0", EventStreamFramer),
+        ("", b"\0", NOT_OURS),
         ("", b"", NOT_OURS),
     ],
 )

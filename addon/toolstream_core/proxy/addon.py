@@ -43,6 +43,7 @@ from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.settings import NOTHING
+from toolstream_core.wire.event_stream import MESSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
+_STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 
 
 class ToolstreamAddon:

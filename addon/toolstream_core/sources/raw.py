@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.sources.saved import Saved
+from toolstream_core.wire.event_stream import MESSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +19,7 @@ _TYPES = {
     ".sse": "text/event-stream",
     ".ndjson": "application/x-ndjson",
     ".jsonl": "application/x-ndjson",
+    ".eventstream": MESSAGES,
     ".json": "application/json",
 }
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.wire.event_stream import fresh
+
 if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 # https://docs.claude.com/en/api/errors, https://platform.openai.com/docs/guides/error-codes,
-# https://ai.google.dev/gemini-api/docs/troubleshooting, https://github.com/ollama/ollama/blob/main/docs/api.md
+# https://ai.google.dev/gemini-api/docs/troubleshooting, https://github.com/ollama/ollama/blob/main/docs/api.md,
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html
 
 
 class _Kind(NamedTuple):
@@ -24,6 +27,11 @@ ERRORS: Final = {
     "overloaded": _Kind(529, "Overloaded", "server_error", "overloaded_error", "UNAVAILABLE"),
     "rate-limit": _Kind(429, "Rate limit reached", "rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"),
     "server": _Kind(500, "Internal server error", "server_error", "api_error", "INTERNAL"),
+}
+_EXCEPTIONS: Final = {
+    "overloaded": "serviceUnavailableException",
+    "rate-limit": "throttlingException",
+    "server": "internalServerException",
 }
 _STATUSES = {
     400: _Kind(400, "Invalid request", "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"),
@@ -52,6 +60,11 @@ def error_event(dialect: str, error: str, *, number: int = 0) -> bytes:
         case "ollama":
             return _json({"error": kind.message}) + b"\n"
     return b"data: " + _json(_body(dialect, kind, kind.status)) + b"\n\n"
+
+
+def exception_message(error: str) -> bytes:
+    """The same in an AWS event stream: an exception, as the service would say it."""
+    return fresh(_json({"message": ERRORS[error].message}), _EXCEPTIONS[error]).encode()
 
 
 def _body(dialect: str, kind: _Kind, status: int) -> Json:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.transit.actions import Action, Cut, Finish, Hold, How, Send, Wait
-from toolstream_core.transit.errors import error_event
+from toolstream_core.transit.errors import error_event, exception_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +22,8 @@ class Way:
     values: Mapping[str, Any]
     """By key, as the table says."""
     dialect: str = ""
+    binary: bool = False
+    """Whether the stream is an AWS event stream, in which nothing but whole messages can stand."""
     seed: str = ""
     hits: Callable[[str], bool] = lambda tool: True  # noqa: ARG005
     """Which tools' calls are meant."""
@@ -139,7 +141,8 @@ class ErrorEvent(_Once):
 
     def reached(self, rest: Send) -> Iterable[Action]:
         """As `_Once.reached`."""
-        said = error_event(self.way.dialect, self.way.values["error"], number=rest.place.number)
+        way, error = self.way, self.way.values["error"]
+        said = exception_message(error) if way.binary else error_event(way.dialect, error, number=rest.place.number)
         return (replace(rest, raw=said), Finish())
 
 
@@ -196,7 +199,7 @@ class HoldOpen(Stage):
         """As `Stage.end`."""
         self.way.acted()
         seconds, heartbeat = self.way.values["ms"] / 1000, self.way.values["heartbeat"] / 1000
-        return (Hold(seconds or None, heartbeat or None),)
+        return (Hold(seconds or None, None if self.way.binary else heartbeat or None),)
 
 
 class DuplicateEvent(_Once):

@@ -1,4 +1,4 @@
-"""A frame: one SSE block, NDJSON line or JSON array element, with its bytes as they came."""
+"""A frame: one SSE block, NDJSON line, JSON array element or binary message, with its bytes as they came."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Frame:
         oversize: bool = False,
         trailing: bool = False,
     ) -> None:
-        """`name` is the SSE event type, `""` where the block has none (the standard's `message`)."""
+        """`name` is the event type, `""` where there is none (for SSE the standard's `message`)."""
         self.raw = raw
         self.number = number
         self.data = data
         self.name = name
         self.last_id = last_id
         self.oversize = oversize
-        """A piece of a frame over the cap: passed raw, never read."""
+        """A piece of a frame over the cap, or of a damaged one: passed raw, never read."""
         self.trailing = trailing
         """Came without the terminator of its framing: the SSE standard would not dispatch it."""
         self._json: Json = _UNREAD
@@ -55,6 +55,20 @@ class Frame:
         if self._json is _UNREAD:
             self._json = parse(self.data)
         return self._json
+
+
+class DamagedFrame(Frame):
+    """Bytes that are not what their framing demands, such as a message with a wrong checksum: passed raw, never read.
+
+    `oversize` is set, as for everything that passes unread.
+    """
+
+    __slots__ = ("damage",)
+
+    def __init__(self, raw: bytes, number: int, damage: str) -> None:
+        """`damage` says what is wrong, as part of a sentence."""
+        super().__init__(raw, number, None, oversize=True)
+        self.damage = damage
 
 
 _UNREAD = object()

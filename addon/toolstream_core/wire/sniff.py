@@ -6,6 +6,8 @@ import enum
 import re
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.wire.event_message import PRELUDE, DamageError, length
+from toolstream_core.wire.event_stream import MESSAGES, EventStreamFramer
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_array import ArrayFramer
 from toolstream_core.wire.ndjson import LineFramer
@@ -28,13 +30,14 @@ class NotOurs(enum.Enum):
 NOT_OURS: Final = NotOurs.NOT_OURS
 """No framing that could carry an LLM's answer."""
 
-type _Choice = type[SseFramer | LineFramer | ArrayFramer | WholeFramer] | NotOurs | None
+type _Choice = type[SseFramer | LineFramer | ArrayFramer | WholeFramer | EventStreamFramer] | NotOurs | None
 
 
 class _Label(enum.Enum):
     SSE = enum.auto()
     LINES = enum.auto()
     JSON = enum.auto()
+    MESSAGES = enum.auto()
     OPEN = enum.auto()
     """Says nothing, or nothing to be relied upon."""
     FOREIGN = enum.auto()
@@ -52,7 +55,7 @@ _LABELS = {
     "application/stream+json": _Label.LINES,
     "application/json": _Label.JSON,
     "text/json": _Label.JSON,
-    "application/vnd.amazon.eventstream": _Label.FOREIGN,
+    MESSAGES: _Label.MESSAGES,
     "application/pdf": _Label.FOREIGN,
     "application/zip": _Label.FOREIGN,
 }
@@ -63,6 +66,7 @@ _WHEN_UNSAID: dict[_Label, _Choice] = {
     _Label.SSE: SseFramer,
     _Label.LINES: LineFramer,
     _Label.JSON: WholeFramer,
+    _Label.MESSAGES: EventStreamFramer,
 }
 
 
@@ -94,6 +98,8 @@ def _label(content_type: str) -> _Label:
 def _look(label: _Label, lead: bytes) -> _Choice:
     if _FIELD.match(lead):
         return SseFramer
+    if lead.startswith(b"\0") and label in {_Label.MESSAGES, _Label.OPEN}:
+        return _message(label, lead)
     text = lead.lstrip()
     if not text:
         return None
@@ -104,6 +110,17 @@ def _look(label: _Label, lead: bytes) -> _Choice:
     if label is not _Label.SSE and _may_be_field(lead):
         return None
     return _WHEN_UNSAID.get(label, NOT_OURS)
+
+
+def _message(label: _Label, lead: bytes) -> _Choice:
+    """A binary message, or other binary? Lengths and their checksum tell; no message has 16 MiB."""
+    if len(lead) < PRELUDE:
+        return None
+    try:
+        length(lead[:PRELUDE])
+    except DamageError:
+        return _WHEN_UNSAID.get(label, NOT_OURS)
+    return EventStreamFramer
 
 
 def _object(label: _Label, text: bytes) -> _Choice:

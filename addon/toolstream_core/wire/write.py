@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.wire import numbers
+from toolstream_core.wire import event_stream, numbers
+from toolstream_core.wire.event_message import decode
+from toolstream_core.wire.event_stream import EventStreamFramer
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_array import ArrayFramer
 from toolstream_core.wire.sse import SseFramer
@@ -146,6 +148,39 @@ class ArrayWriter(LineWriter):
         return Frame(b",\n" + data, number, data, name)
 
 
+class EventStreamWriter:
+    """Makes messages of an AWS event stream: new lengths, both checksums, and the wrapping that the stream has."""
+
+    def __init__(self, framer: EventStreamFramer) -> None:
+        """`framer` cuts the stream, and so knows whether its messages wrap their data."""
+        self._framer = framer
+
+    def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
+        """As `Writer.rewrite`; headers stay. A wrapped event has no name of its own."""
+        message, data = decode(frame.raw), _data(payload)
+        if event_stream.unwrap(message) is not None:
+            if data == frame.data:
+                return frame
+            message = event_stream.wrapping(message, data)
+        elif name is None:
+            message = message._replace(payload=data)
+        else:
+            message = event_stream.named(message, name)._replace(payload=data)
+        return Frame(message.encode(), frame.number, data, event_stream.name_of(message))
+
+    def make(self, payload: Json, number: int, name: str = "") -> Frame:
+        """As `Writer.make`. A name that ends in `Exception` makes an exception."""
+        data = _data(payload)
+        message = event_stream.fresh(data, name)
+        if self._framer.wraps and not event_stream.failed(message):
+            message = event_stream.wrapping(event_stream.fresh(b"", event_stream.CHUNK), data)
+        return Frame(message.encode(), number, data, event_stream.name_of(message))
+
+    def ended(self, frame: Frame) -> Frame:
+        """As `Writer.ended`: what is missing of a message cannot be known."""
+        return frame
+
+
 def _data(payload: Json) -> bytes:
     return payload if isinstance(payload, bytes) else encoded(payload)
 
@@ -156,4 +191,6 @@ def writer_for(framer: Framer) -> Writer | None:
         return None
     if isinstance(framer, SseFramer):
         return SseWriter()
+    if isinstance(framer, EventStreamFramer):
+        return EventStreamWriter(framer)
     return ArrayWriter() if isinstance(framer, ArrayFramer) else LineWriter()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.plants.plant import Pick, Plant
 from toolstream_core.wire.frame import Frame
-from toolstream_core.wire.write import ArrayWriter, SseWriter
+from toolstream_core.wire.write import ArrayWriter, EventStreamWriter, SseWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ class UnterminatedEvent(Plant):
     def take(self, event: Event, heard: Sequence[Heard]) -> Iterable[Frame]:
         """As `Stage.take`."""
         del heard
-        if isinstance(self._context.writer, ArrayWriter) or not self._pick.stream():
+        if isinstance(self._context.writer, ArrayWriter | EventStreamWriter) or not self._pick.stream():
             return [event.frame]
         before = self.release()
         self._last = event.frame
