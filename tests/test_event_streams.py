@@ -161,7 +161,10 @@ def test_an_error_in_mid_stream_is_an_exception(error: str, name: str) -> None:
     *before, last = buffer
     assert len(before) == 2
     assert (last.headers[":message-type"], last.headers[":exception-type"]) == ("exception", name)
-    assert json.loads(last.payload)["message"]
+    said = json.loads(last.payload)["message"]
+    _, record = run(bytes_of(actions), BINARY, REPAIRED)
+    assert record.error == f"{name}: {said}"
+    assert [finding.name for finding in record.findings] == ["in-band-error"]
 
 
 def test_no_comments_stand_between_messages() -> None:

@@ -125,6 +125,23 @@ def test_filter(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
     assert flow.response.stream is True
 
 
+@pytest.mark.parametrize(
+    ("authorization", "coding"),
+    [("Bearer key", "identity"), ("AWS4-HMAC-SHA256 Credential=a, SignedHeaders=accept-encoding, Signature=b", "gzip")],
+)
+def test_a_signed_request_stays_as_it_is(
+    addon: tuple[ToolstreamAddon, taddons.context], authorization: str, coding: str
+) -> None:
+    """Others ask for an answer that can be rewritten as it comes."""
+    made, context = addon
+    context.configure(made, toolstream_repair=["safe"])
+    flow = llm_flow()
+    flow.request.headers["authorization"] = authorization
+    flow.request.headers["accept-encoding"] = "gzip"
+    made.request(flow)
+    assert flow.request.headers["accept-encoding"] == coding
+
+
 def test_other_traffic_is_not_touched(addon: tuple[ToolstreamAddon, taddons.context]) -> None:
     """Neither streamed nor watched."""
     flow = llm_flow("text/html")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import AnthropicCalls
 from toolstream_core.dialects.dialect import Dialect, may_hide_letters
-from toolstream_core.dialects.errors import error_text, unread_error
+from toolstream_core.dialects.errors import error_text, exception_text, unread_error
 from toolstream_core.model import ABSENT, SILENCE, Finish, Fragment, Kind, Phase, Said
 from toolstream_core.wire import look
 
@@ -59,7 +59,7 @@ def _read(frame: Frame) -> Said:
             return Said(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else ())
         case "message_stop":
             return Said(end=True)
-    error = error_text(payload, frame.name)
+    error = exception_text(payload, frame.name) or error_text(payload, frame.name)
     return Said(error=error) if error else SILENCE
 
 

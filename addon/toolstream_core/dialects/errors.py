@@ -31,6 +31,13 @@ def error_text(payload: Json, event: str) -> str | None:
     return _told(error)[:MAX_ERROR]
 
 
+def exception_text(payload: dict[str, Json], event: str) -> str | None:
+    """The exception that ends an AWS event stream, or `None`: `{"message"}`, under a name such as `…Exception`."""
+    if not event.endswith("Exception") or "type" in payload:
+        return None
+    return f"{event}: {payload.get('message') or 'no message'}"[:MAX_ERROR]
+
+
 def unread_error(frame: Frame) -> str | None:
     """The error that an event carries whose data is no object: its text, under an `event: error` line."""
     if frame.name != "error":

@@ -36,7 +36,7 @@ from toolstream_core.proxy.options import (
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
 from toolstream_core.proxy.provided import breaks
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
-from toolstream_core.proxy.request_ids import answer_ids, restore
+from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.watch import Watch, exchange_of, request_json
 from toolstream_core.report.jsonl import JsonLines
@@ -266,7 +266,7 @@ class ToolstreamAddon:
 
     def _prepare(self, flow: http.HTTPFlow) -> None:
         """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""
-        if not self._filtered(flow):
+        if not self._filtered(flow) or is_signed(flow.request):
             return
         restore(flow, self._ids)
         if self._settings.rewrites and looks_like_llm(request_json(flow.request)):

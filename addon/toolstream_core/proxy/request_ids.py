@@ -45,6 +45,15 @@ def restore(flow: http.HTTPFlow, ids: Ids) -> None:
         flow.request.content = after
 
 
+def is_signed(request: http.Request) -> bool:
+    """Whether AWS's signature covers the body and the headers of a request: it is refused if anything changes.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+    """
+    said: str = request.headers.get("authorization", "")
+    return said.startswith("AWS4-")
+
+
 def answer_ids(flow: http.HTTPFlow, ids: Ids) -> AnswerIds:
     """What makes the ids of a flow's answer: the same ones each time for a flow that was read from a file."""
     return ids.answer(upstream(flow)) if flow.live or flow.is_replay else AnswerIds(flow.id)
