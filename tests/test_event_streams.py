@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.eventstream import EventStreamBuffer  # type: ignore[import-untyped]
+from botocore.eventstream import EventStreamBuffer
 
 from tests.defects.healthy import streams
 from toolstream_core.body import Body

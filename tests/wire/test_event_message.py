@@ -7,7 +7,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from botocore.eventstream import EventStreamBuffer  # type: ignore[import-untyped]
+from botocore.eventstream import EventStreamBuffer
 from hypothesis import given
 from hypothesis import strategies as st
 
