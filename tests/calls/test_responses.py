@@ -35,6 +35,10 @@ FULL = [
 
 STREAMS = {
     "the whole life of a call": (FULL, [F]),
+    "the item says others, encoded twice": (
+        [item(OPEN, "a", "fc_1", "f", ABSENT), delta('{"":1}', "fc_1"), item(CLOSE, "a", "fc_1", "f", '"{\\"x\\":1}"')],
+        [F],
+    ),
     "two at once, interleaved": (
         [
             item(OPEN, "a", "fc_1", "f", ABSENT),

@@ -163,7 +163,7 @@ def _follows(seen: Seen) -> set[str]:
     half = {"invalid-arguments"} if "cut-off-call" in seen.on.names else set()
     moved = {"missing-done"} if "early-finish" in seen.case.repair else set()
     alone = {"missing-id"} if "safe" not in seen.case.repair and "late-id" in seen.on.names else set()
-    return {"missing-done", "missing-finish", *half} if made else half | moved | alone
+    return {"missing-done", "missing-finish", "repeated-finish", *half} if made else half | moved | alone
 
 
 def complete_is_honest(seen: Seen) -> Iterator[str]:
@@ -172,7 +172,8 @@ def complete_is_honest(seen: Seen) -> Iterator[str]:
         for call in run.record.calls if run.record else ():
             if not call.complete or call.kind is not Kind.FUNCTION:
                 continue
-            closed = seen.evidence.closed or run is not seen.off or seen.dialect in {"gemini", "ollama"}
+            whole = run.record is not None and not run.record.streamed  # all of it came in one JSON text
+            closed = seen.evidence.closed or whole or run is not seen.off or seen.dialect in {"gemini", "ollama"}
             value = parsed(call.arguments)
             said = isinstance(value, dict) and (value or seen.evidence.says_empty)
             if not closed and not said:
@@ -286,7 +287,7 @@ def _by_parts(seen: Seen) -> bool:
 def _halves(run: Run) -> list[str]:
     """Arguments that are not whole; `null` says nothing."""
     halves = [one for _, one, complete in run.calls if not complete]
-    return ["" if one.strip() == "null" else one.replace('"{}"', "{}") for one in halves]
+    return ["" if not one.replace("null", "").strip() else one.replace('"{}"', "{}") for one in halves]
 
 
 def _meant(run: Run) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.book import Calls, same_arguments
-from toolstream_core.calls.json_text import is_object, meaning
+from toolstream_core.calls.json_text import is_object, meaning, unwrapped
 from toolstream_core.calls.open_items import StillOpen, Told
 from toolstream_core.calls.opened import OpenCall, known
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase
@@ -229,7 +229,7 @@ def _is_another(owner: OpenCall, fragment: Fragment) -> bool:
 def _says_other(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment says a whole object that is not a call's own."""
     said = fragment.arguments
-    return isinstance(said, str) and is_object(said) and contradicts(call, fragment)
+    return isinstance(said, str) and is_object(unwrapped(said)) and contradicts(call, fragment)
 
 
 def _closes_another(owner: OpenCall, fragment: Fragment) -> bool:

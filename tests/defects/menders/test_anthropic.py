@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.defects.driven import Payload, Went, exchange, mended, seen
+from tests.defects.driven import Payload, Went, exchange, mended, run, seen
 from toolstream_core.body import Body
 from toolstream_core.calls.blocks import NOBODYS
 from toolstream_core.model import Exchange
@@ -563,6 +563,14 @@ def test_arguments_in_the_start_do_not_go_before_others_that_were_kept_back() ->
     """The deltas count."""
     body = HEAD + start(0, input=[[]]) + more(0, '"{\\"ci')
     assert said(mended(body, HERE).out) == '"{\\"ci'
+
+
+@pytest.mark.parametrize("shape", ["whole-calls", "one-call-per-event", "even-ids"])
+def test_text_of_nobody_is_told_the_same_whoever_else_looks(shape: str) -> None:
+    """Where no block is open text goes by unread, but for a shape that wants to see each event."""
+    text = HEAD + start(0, "text") + more(0, "a", "text_delta") + stop(0)
+    body = text + more(1, "1}") + more(1, "b", "text_delta")
+    assert run(body, HERE, Settings(SAFE, shapes=(shape,))).told == seen(body, HERE).told
 
 
 def test_text_of_nobody_stays_behind_text_within_a_call() -> None:

@@ -9,6 +9,7 @@ from toolstream_core.defects.identity import UNKNOWN_BLOCK
 from toolstream_core.defects.menders.anthropic_blocks import BlocksMender
 from toolstream_core.defects.menders.anthropic_events import Payload, index_of
 from toolstream_core.defects.menders.anthropic_waiting import Waited
+from toolstream_core.wire import look
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -35,7 +36,10 @@ class StraysMender(BlocksMender):
         return [one.event.frame for one in self._strays]
 
     def _nobodys(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        """As `BlocksMender._nobodys`."""
+        """As `BlocksMender._nobodys`; text goes by unread where nothing is held, so nothing is told of it there."""
+        if look.get(payload, "delta", "type") in ("text_delta", "thinking_delta") and not self.holding:
+            self._pass(event.frame, payload, payload)
+            return
         message = f"no block {payload.get('index')} was started"
         mend = self.tell(UNKNOWN_BLOCK, self.number, message, call)
         if not mend or call is None or not call.guessed or id(call) not in self._by_call:
