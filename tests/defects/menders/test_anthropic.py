@@ -553,6 +553,13 @@ def test_pieces_of_two_types_go_on_as_they_came(odd: str) -> None:
         assert ("".join(typed), "".join(others)) == ('{"a":1}', odd)
 
 
+def test_pieces_of_two_types_under_another_index_go_on_as_they_came() -> None:
+    """Clients would have a whole call of those that they read."""
+    odd = event("content_block_delta", index=5, delta={"type": 0, "partial_json": "iro"})
+    body = HEAD + start(0) + more(5, '{"to":"Na') + odd + more(5, 'bi"}')
+    assert mended(body, HERE).out == body
+
+
 def test_blank_text_in_a_call_goes_also_where_another_waits() -> None:
     """At the end, where the call is stopped for the sake of the other one."""
     own = start(0) + start(1) + more(0, '{"a"') + more(0, "\n", "text_delta") + more(0, ":1}") + more(1, "{}")

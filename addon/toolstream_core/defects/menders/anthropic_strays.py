@@ -67,15 +67,23 @@ class StraysMender(BlocksMender):
         self._claim()
 
     def _claim(self) -> None:
-        """What waits goes on: as the call's, or, where more of the call showed that it is not, as it came."""
+        """What waits goes on: as the call's, or, where more of the call showed that it is not, as it came.
+
+        Also where a piece is of another type: clients pass over that, and would have the others joined without it.
+        """
         strays, self._strays = self._strays, []
         number = self.number
+        typed = all(look.get(one.payload, "delta", "type") == "input_json_delta" for one in strays)
         for event, payload, call, _ in strays:
             self.number = event.frame.number
             self.because(UNKNOWN_BLOCK)
             block = self._by_call.get(id(call))
             if block is None or call is None or not call.guessed:
                 self._stray(event, payload, call=call)
+                continue
+            if not typed:
+                self._astray = True
+                self._pass(event.frame, payload, payload)
                 continue
             self._by_index[index_of(payload)] = block
             block.claimed = block.moved = self._moved = True
