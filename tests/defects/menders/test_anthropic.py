@@ -146,6 +146,13 @@ def test_text_in_a_call_that_is_cut_off_goes_out(rest: bytes) -> None:
         assert went.out.index(b"Let me") < went.out.find(b"message_delta") % (len(went.out) + 1)
 
 
+def test_text_in_a_call_that_goes_on_where_it_came_is_no_change() -> None:
+    """Nothing is mended."""
+    body = HEAD + start(0) + more(0, "Let me look.", "text_delta")
+    for went in both(body):
+        assert (went.out, went.record.mended) == (body, 0)
+
+
 def test_text_in_a_whole_call_goes_behind_it() -> None:
     """In a block of its own, and what follows counts on from there."""
     body = HEAD + start(0) + more(0, "So.", "text_delta") + more(0, '{"a":1}') + stop(0) + start(1) + stop(1)

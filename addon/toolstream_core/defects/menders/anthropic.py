@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.ending import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
+from toolstream_core.defects.menders.anthropic_blocks import MAX_UNSURE
 from toolstream_core.defects.menders.anthropic_events import NAMED, Payload, index_of, is_begun
 from toolstream_core.defects.menders.anthropic_order import OrderMender
 from toolstream_core.defects.menders.anthropic_tail import is_cut
@@ -96,7 +97,8 @@ class AnthropicMender(OrderMender):
             self._one(event, call)
         if self._waiting.events > MAX_WAITING:
             self.let_go()
-        self.went(frame, self._out, waits=self._placeholder is not None or bool(self._strays) or self._undecided)
+        held = self._placeholder is not None or bool(self._strays) or self._keeps_text
+        self.went(frame, self._out, waits=held or self._undecided)
         self._unsent, self._taken = [], None
         return self._out
 
@@ -104,6 +106,11 @@ class AnthropicMender(OrderMender):
     def _held_frames(self) -> list[Frame]:
         """The deltas of which the next event decides what they become."""
         return [*(self._placeholder.frames if self._placeholder else ()), *self._stray_frames]
+
+    @property
+    def _keeps_text(self) -> bool:
+        """Whether text that came inside the last block is kept, and may still go on as it came."""
+        return self.last is not None and bool(self.last.texts) and len(self._before) < MAX_UNSURE
 
     @property
     def _undecided(self) -> bool:

@@ -18,6 +18,7 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.menders.anthropic_blocks import BlocksMender as AnthropicMender
+    from toolstream_core.defects.menders.anthropic_waiting import Inside
     from toolstream_core.defects.menders.told import Told
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json, Seen
@@ -58,7 +59,7 @@ class Block:
         """Whether its stop came before its arguments were whole, and is given when they are."""
         self.late = False
         """Whether arguments came behind its stop."""
-        self.texts: list[Payload] = []
+        self.texts: list[Inside] = []
         """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
         self.given_id = known(content.get("id")) if self.is_call else ""
@@ -267,7 +268,8 @@ class Block:
         again = taken if isinstance(taken, dict) else {}
         started = self.content is again.get("content_block")
         said = [self.said(self.prefilled)] if self.prefilled is not None and not self.given and not started else []
-        texts = [self.moved_to_place(one) for one in self.texts if one["delta"] is not again.get("delta")]
+        inside = [one.payload for one in self.texts if one.payload["delta"] is not again.get("delta")]
+        texts = [self.moved_to_place({"type": "content_block_delta", **one}) for one in inside]
         return [*said, *texts, *([self.stopped] if self.stop_owed else [])]
 
     def _empty(self, content: Payload) -> None:

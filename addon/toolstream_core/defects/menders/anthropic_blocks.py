@@ -9,7 +9,7 @@ from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.defects.menders.anthropic_ending import Endings
 from toolstream_core.defects.menders.anthropic_events import EventsMender, Payload, index_of, is_text, set_apart
-from toolstream_core.defects.menders.anthropic_waiting import Placeholder, Unsure, Waiting
+from toolstream_core.defects.menders.anthropic_waiting import Inside, Placeholder, Unsure, Waiting
 from toolstream_core.dialects import request
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import look
@@ -125,7 +125,7 @@ class BlocksMender(EventsMender):
             and is_text(payload)
             and self.tell(FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call)
         ):
-            block.texts.append({"type": "content_block_delta", **payload})
+            block.texts.append(Inside(event.frame, payload))
         else:
             self._filled(event, payload, block)
 
@@ -277,7 +277,7 @@ class BlocksMender(EventsMender):
 
     def _text_after(self, block: Block) -> None:
         """Text that came inside a call, in a block of its own; APIs refuse one that is nothing but white space."""
-        text = "".join(payload["delta"]["text"] for payload in block.texts)
+        text = "".join(one.payload["delta"]["text"] for one in block.texts)
         block.texts = []
         if not text.strip():
             return

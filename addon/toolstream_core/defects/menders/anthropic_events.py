@@ -55,8 +55,9 @@ class EventsMender(Mender):
     def flush_texts(self, block: Block) -> None:
         """Say the text that came inside a call where it came, before whatever follows that."""
         texts, block.texts = block.texts, []
-        for payload in texts:
-            self.put(block.moved_to_place(payload))
+        for frame, payload in texts:
+            moved = block.moved_to_place(payload)
+            self._pass(frame, payload, moved if "type" in payload else {"type": "content_block_delta", **moved})
 
     def _go(self, frame: Frame) -> None:
         """Let a frame go on; one before it that lacked its end gets it."""

@@ -11,7 +11,7 @@ from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.defects.menders.anthropic_block import Block
 from toolstream_core.defects.menders.anthropic_events import Payload, adds, index_of, is_begun, is_text
 from toolstream_core.defects.menders.anthropic_strays import StraysMender
-from toolstream_core.defects.menders.anthropic_waiting import Waited
+from toolstream_core.defects.menders.anthropic_waiting import Inside, Waited
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -118,7 +118,7 @@ class OrderMender(StraysMender):
         means = meaning(call.meant()[0])
         if not any(one.says(block.name, means) for one in self.by_id.get(block.given_id, ())):
             return False
-        block.texts = [one.payload for one in queue.events if is_text(one.payload)]
+        block.texts = [Inside(one.event.frame, one.payload) for one in queue.events if is_text(one.payload)]
         if not all(waited is queue.start or waited.fills(call) for waited in queue.events):
             return False
         if block.texts:

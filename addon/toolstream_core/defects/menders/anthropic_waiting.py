@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
+class Inside(NamedTuple):
+    """A delta of text that came inside a call."""
+
+    frame: Frame
+    payload: dict[str, Json]
+
+
 class Unsure(NamedTuple):
     """A delta of which the next one decides what the client is told; or, without that, an event behind it."""
 
