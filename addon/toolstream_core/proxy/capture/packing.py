@@ -80,10 +80,11 @@ def pack_number(number: int) -> bytes:
     return b"%d:%b#" % (len(digits), digits)
 
 
-def pack_pairs(pairs: Iterable[tuple[int, int]]) -> bytes:
-    """Lists of two numbers, one behind the other."""
-    payloads = [pack_number(first) + pack_number(second) for first, second in pairs]
-    return b"".join([_head(len(payload)) + payload + LIST for payload in payloads])
+@lru_cache(maxsize=4096)
+def pack_pair(first: int, second: int) -> bytes:
+    """A list of two numbers; of a fast stream most come again."""
+    payload = pack_number(first) + pack_number(second)
+    return _head(len(payload)) + payload + LIST
 
 
 def numbers(values: Iterable[int]) -> Streamed:
