@@ -71,10 +71,10 @@ def _latency(results: Results) -> Iterator[Judged]:
 
 def _memory(results: Results) -> Iterator[Judged]:
     for one in results.memory:
-        if one.letter == "c":
+        if one.letter in {"c", "i"}:
             grown = one.growth.grown
             scene = f"{one.load.kind}, {one.load.events} events"
-            yield Judged(f"(c) grows < {_GROWN_MIB} MiB", scene, f"{grown:.1f} MiB", grown < _GROWN_MIB)
+            yield Judged(f"({one.letter}) grows < {_GROWN_MIB} MiB", scene, f"{grown:.1f} MiB", grown < _GROWN_MIB)
 
 
 def _core(results: Results) -> Iterator[Judged]:

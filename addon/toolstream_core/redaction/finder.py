@@ -70,6 +70,8 @@ _MIDDLE: Final = re.compile(
 _MIDDLE_MARKS: Final = (b":A", b"Q~", b".atlasv1.", b"|", b"%7")
 _REMEMBERED: Final = 4096
 _LONGEST_REMEMBERED: Final = 256
+_HARMLESS: Final[set[bytes]] = set()
+"""What was looked at once and is no secret by its shape, as names and ids come again in every event and every flow."""
 _SCHEME: Final = re.compile(rb"(?:bearer|basic)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", re.IGNORECASE)
 _URL_USER: Final = re.compile(rb"://([^\s/?#@\"'<>\\]{1,256})@")
 _CURL_USER: Final = re.compile(rb"""\s(?:-u|--user)[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""")
@@ -96,14 +98,13 @@ class Found(NamedTuple):
 
 
 class SecretFinder:
-    """Finds secrets in texts of any kind. What was looked at once is remembered, as ids come again in every event."""
+    """Finds secrets in texts of any kind."""
 
     def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
         """`known` are values that are secret wherever they show."""
         self._known = forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
         self._names = frozenset(map(normal, redaction.names))
-        self._harmless: set[bytes] = set()
 
     def sensitivity(self, name: str) -> Sensitivity:
         """Of a JSON field or a variable, with the names of the user."""
@@ -145,17 +146,12 @@ class SecretFinder:
             end = _RUN_END.match(text, at).end()  # type: ignore[union-attr]
             start = max(0, at - _BEFORE)
             around = text[start : end + _BEFORE]
-            if around not in self._harmless:
+            if around not in _HARMLESS:
                 found = [*_shapes(text, start, end), *_of_services(text, start, end)]
                 yield from found
                 if not found and len(around) <= _LONGEST_REMEMBERED and end + _BEFORE < len(text):
-                    self._remember(around)
+                    _remember(around)
             at = classes.find(_A_RUN, end)
-
-    def _remember(self, text: bytes) -> None:
-        if len(self._harmless) >= _REMEMBERED:
-            self._harmless.clear()
-        self._harmless.add(text)
 
     def _named_by_user(self, text: bytes) -> Iterator[Span]:
         if not self._names:
@@ -167,6 +163,12 @@ class SecretFinder:
                 group = 1 if found[1] else 2
                 if not is_placeholder(found[group]):
                     yield found.span(group)
+
+
+def _remember(text: bytes) -> None:
+    if len(_HARMLESS) >= _REMEMBERED:
+        _HARMLESS.clear()
+    _HARMLESS.add(text)
 
 
 def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:

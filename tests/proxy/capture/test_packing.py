@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mitmproxy.io import FlowReader, tnetstring
 from mitmproxy.test import tflow
 
-from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, numbers, pack, pack_number, pack_pairs
+from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, numbers, pack, pack_number, pack_pair
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
@@ -30,7 +30,7 @@ def test_mitmproxy_reads_what_is_packed(value: object) -> None:
 @given(st.lists(st.binary()), st.lists(st.tuples(st.integers(0), st.integers(0))))
 def test_streamed_values(pieces: list[bytes], pairs: list[tuple[int, int]]) -> None:
     """They stand where plain values would."""
-    cuts = [pack_pairs([pair]) for pair in pairs]
+    cuts = [pack_pair(*pair) for pair in pairs]
     value = {
         "before": 1,
         "body": Streamed(BYTES, sum(map(len, pieces)), lambda: pieces),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pack_pairs
+from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pack_pair
 from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.proxy.capture.spool import Spool
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -90,5 +90,5 @@ class KeptBody:
         """The decoded bytes of `batch`, whose cuts are noted. Raises `CodingError`."""
         begun, decode = self._begun or 0.0, self._decode
         plain = batch if decode is None else [(when, decode(chunk)) for when, chunk in batch]
-        self._cuts.write(pack_pairs((round((when - begun) * 1000), len(data)) for when, data in plain if data))
+        self._cuts.write(b"".join([pack_pair(round((when - begun) * 1000), len(data)) for when, data in plain if data]))
         return b"".join([data for _, data in plain])

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BYTES = b","
 LIST = b"]"
+_WORD = 64
+"""Characters below which a packed text is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +51,30 @@ class Packed:
 
 def pack(value: object) -> Packed:
     """A value, which may be or hold `Streamed` ones. Raises `ValueError` where mitmproxy has no form for it."""
+    packed = _packed(value)
+    return Packed(len(packed), [packed]) if isinstance(packed, bytes) else packed
+
+
+def _packed(value: object) -> bytes | Packed:
     if isinstance(value, Streamed):
         return _wrapped(value.size, [value], value.kind)
-    if not _holds_streamed(value):
-        data = tnetstring.dumps(value)  # type: ignore[arg-type]  # checked there
-        return Packed(len(data), [data])
     if isinstance(value, dict):
-        return _joined([one for pair in value.items() for one in pair], b"}")
-    assert isinstance(value, list | tuple)
-    return _joined(value, LIST)
-
-
-def _holds_streamed(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(map(_holds_streamed, value.values()))
+        return _joined([_packed(one) for pair in value.items() for one in pair], b"}")
     if isinstance(value, list | tuple):
-        return any(map(_holds_streamed, value))
-    return isinstance(value, Streamed)
+        return _joined([_packed(one) for one in value], LIST)
+    if isinstance(value, bytes):
+        return b"%d:%b," % (len(value), value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return pack_number(value)
+    if isinstance(value, str) and len(value) < _WORD:
+        return _word(value)
+    return tnetstring.dumps(value)  # type: ignore[arg-type]  # checked there
+
+
+@lru_cache(maxsize=1024)
+def _word(text: str) -> bytes:
+    """A short text; the names of fields come again in every flow."""
+    return tnetstring.dumps(text)
 
 
 @lru_cache(maxsize=256)
@@ -80,10 +89,11 @@ def pack_number(number: int) -> bytes:
     return b"%d:%b#" % (len(digits), digits)
 
 
-def pack_pairs(pairs: Iterable[tuple[int, int]]) -> bytes:
-    """Lists of two numbers, one behind the other."""
-    payloads = [pack_number(first) + pack_number(second) for first, second in pairs]
-    return b"".join([_head(len(payload)) + payload + LIST for payload in payloads])
+@lru_cache(maxsize=4096)
+def pack_pair(first: int, second: int) -> bytes:
+    """A list of two numbers; of a fast stream most come again."""
+    payload = pack_number(first) + pack_number(second)
+    return _head(len(payload)) + payload + LIST
 
 
 def numbers(values: Iterable[int]) -> Streamed:
@@ -91,9 +101,16 @@ def numbers(values: Iterable[int]) -> Streamed:
     return Streamed(LIST, sum(len(pack_number(one)) for one in values), lambda: map(pack_number, values))
 
 
-def _joined(values: Iterable[object], kind: bytes) -> Packed:
-    packed = [pack(value) for value in values]
-    return _wrapped(sum(one.size for one in packed), [part for one in packed for part in one.parts], kind)
+def _joined(values: Sequence[bytes | Packed], kind: bytes) -> bytes | Packed:
+    plain = [one for one in values if isinstance(one, bytes)]
+    if len(plain) == len(values):
+        payload = b"".join(plain)
+        return _head(len(payload)) + payload + kind
+    parts: list[bytes | Streamed] = []
+    for one in values:
+        parts += [one] if isinstance(one, bytes) else one.parts
+    sizes = (len(one) if isinstance(one, bytes) else one.size for one in values)
+    return _wrapped(sum(sizes), parts, kind)
 
 
 def _wrapped(size: int, parts: Sequence[bytes | Streamed], kind: bytes) -> Packed:

@@ -1,0 +1,37 @@
+"""Chat text becomes filler: the same law over recorded streams, where they are at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import needs_shared
+from tests.redaction.test_texts import MODES, assert_same
+from tests.test_real_streams import READ, TYPES, recordings
+from toolstream_core.model import Exchange
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = needs_shared
+EACH = 25
+"""Of each protocol, every so many is taken."""
+LONGEST = 40_000
+
+
+def sample() -> list[Path]:
+    """The same few recordings of each protocol every time."""
+    chosen: list[Path] = []
+    for dialect in sorted(READ):
+        found = (one.path for one in recordings() if one.dialect == dialect and one.path.stat().st_size < LONGEST)
+        chosen += sorted(found)[::EACH]
+    return chosen
+
+
+@pytest.mark.parametrize("path", sample(), ids=lambda path: path.stem[-40:])
+def test_the_law_over_recorded_streams(path: Path) -> None:
+    """Bytes' number, calls, findings, ending: as they were."""
+    number = sample().index(path)
+    exchange = Exchange(content_type=TYPES[path.suffix])
+    assert_same(path.read_bytes(), exchange, (MODES[number % 2],))
