@@ -152,14 +152,14 @@ def test_quiet(tmp_path: Path) -> None:
     with (tmp_path / "told").open("w") as told:
         process = subprocess.Popen([mitmdump_path(), *arguments], stdout=told, stderr=subprocess.STDOUT, cwd=ROOT)
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while not listens(port) and time.monotonic() < until:
             time.sleep(0.1)
         proxy = Quiet(f"http://127.0.0.1:{port}", tmp_path / "mitmproxy-ca-cert.pem")
         assert ask(proxy, tmp_path).startswith("200 ")
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
     lines = (tmp_path / "told").read_text().splitlines()
     assert [line for line in lines if not line.startswith(("#1 api.openai.com ", "replay api.openai.com "))] == []
     assert [line for line in lines if "call 0 get_weather" in line]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = needs_shared
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
+EACH_BYTE = 4000
+"""Bytes at both ends of a stream that come one at a time."""
 READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
 
 
@@ -85,10 +87,13 @@ def whole(body: bytes, path: Path) -> Iterator[bytes]:
 
 
 def bytewise(body: bytes, path: Path) -> Iterator[bytes]:
-    """One byte at a time."""
-    del path
-    for at in range(len(body)):
-        yield body[at : at + 1]
+    """One byte at a time; in the middle of a long stream, where its events are much alike, a few at a time."""
+    dice = random.Random(path.name)
+    at = 0
+    while at < len(body):
+        length = 1 if at < EACH_BYTE or len(body) - at < EACH_BYTE else dice.randint(1, 20)
+        yield body[at : at + length]
+        at += length
 
 
 def as_recorded(body: bytes, path: Path) -> Iterator[bytes]:

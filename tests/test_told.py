@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -91,13 +92,13 @@ def went(
 
 
 def assert_same(body: bytes, known: Exchange) -> None:
-    """For every cut and listener; what is told with and without repairs, too."""
-    first, _ = went(body, known, NOTHING, [], [])
-    for wanted in (NOTHING, MENDED):
-        _, out = went(body, known, wanted, [], [])
-        for places in cuts(body):
-            for who in LISTENERS:
-                assert went(body, known, wanted, places, who) == (first, out)
+    """For every cut with every listener, by turns with repairs and without; what is told is the same with both."""
+    first, bare = went(body, known, NOTHING, [], [])
+    told_then, mended = went(body, known, MENDED, [], [])
+    assert told_then == first
+    turns = itertools.cycle([(MENDED, mended), (NOTHING, bare)])
+    for (places, who), (wanted, out) in zip(itertools.product(cuts(body), LISTENERS), turns, strict=False):
+        assert went(body, known, wanted, places, who) == (first, out)
 
 
 def planted(healthy: Healthy, name: str) -> bytes:

@@ -69,7 +69,7 @@ def test_listens_on_the_port_it_tells(mode: str) -> None:
     with proxy:
         assert proxy.url == f"http://127.0.0.1:{proxy.port}"
         assert proxy.ca.read_text().startswith("-----BEGIN CERTIFICATE-----")
-        with socket.create_connection(("127.0.0.1", proxy.port), timeout=5) as client:
+        with socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as client:
             assert client.getpeername() == ("127.0.0.1", proxy.port)
     assert proxy.stop() == 0
     assert not proxy.confdir.exists()
@@ -154,7 +154,7 @@ def test_one_that_nobody_stops_ends_with_its_object(tmp_path: Path) -> None:
     assert process.poll() is None
     del proxy
     gc.collect()
-    output.join(10)
+    output.join(30)
     assert output.ended
     assert process.returncode == 0
 
@@ -173,12 +173,12 @@ def test_waiting_sees_lines_that_come_later_and_only_after_the_mark() -> None:
     output = Output(os.fdopen(ours))
     with os.fdopen(theirs, "w") as printer:
         print("one", file=printer, flush=True)
-        assert output.wait_for("one", 10) == "one"
+        assert output.wait_for("one", 30) == "one"
         later = threading.Thread(target=lambda: print("one more", file=printer, flush=True))
         later.start()
-        assert output.wait_for("one", 10, after=1) == "one more"
+        assert output.wait_for("one", 30, after=1) == "one more"
         later.join()
         assert output.wait_for(str.isdigit, 0) is None
-    output.join(10)
-    assert output.wait_for("two", 10) is None
+    output.join(30)
+    assert output.wait_for("two", 30) is None
     assert output.lines == ("one", "one more")

@@ -60,7 +60,7 @@ def test_serve_answers_until_ctrl_c(tmp_path: Path) -> None:
             answer = client.post(f"{found[1]}/chat/completions", json=load(FLOW)[0].request)
         assert b"get_weather" in answer.content
         served.send_signal(signal.SIGINT)
-        told, _ = served.communicate(timeout=20)
+        told, _ = served.communicate(timeout=60)
         assert served.returncode == 0
         assert b"call 0 get_weather" in told
         assert b"empty-id" in told

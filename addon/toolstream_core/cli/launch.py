@@ -122,7 +122,7 @@ class Mitmdump:
         arguments: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         terminal: bool = False,
-        timeout: float = 30.0,
+        timeout: float = 60.0,
     ) -> None:
         """Take the settings; `start` or `with` starts it. `env` is added to this process's environment."""
         self.options = dict(options or {})
@@ -160,7 +160,7 @@ class Mitmdump:
         """The lines that mitmdump has printed so far, errors among them."""
         return self._output.lines if self._output else ()
 
-    def wait_for(self, wanted: Wanted, timeout: float = 20.0, *, after: int = 0) -> str:
+    def wait_for(self, wanted: Wanted, timeout: float = 60.0, *, after: int = 0) -> str:
         """The first printed line from number `after` on that is wanted, waiting for it if need be."""
         line = self._output.wait_for(wanted, timeout, after) if self._output else None
         if line is None:

@@ -12,7 +12,7 @@ from tests.e2e.harness.codings import CODERS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which a test that waits for something takes it as never coming."""
 
 
