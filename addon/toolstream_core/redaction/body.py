@@ -9,6 +9,7 @@ from toolstream_core.redaction.channels import Channels
 from toolstream_core.redaction.escapes import Edit, beside_escapes
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.leaves import leaves
+from toolstream_core.redaction.messages import MessageRedactor, is_message_begun, is_messages
 from toolstream_core.redaction.settings import Redaction, TextMode
 from toolstream_core.redaction.texts import TextFiller
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.redaction.leaves import Leaf
+    from toolstream_core.redaction.messages import Redactor
     from toolstream_core.redaction.names import Sensitivity
 
 WINDOW: Final = 1 << 20
@@ -35,6 +37,36 @@ class BodyRedactor:
 
     def __init__(self, redaction: Redaction, known: Sequence[str] = (), finder: SecretFinder | None = None) -> None:
         """For one body; `finder` is one of the same redaction and secrets that has looked at similar bodies."""
+        self._text = _TextRedactor(redaction, known, finder)
+        self._head = b""
+        self._redactor: Redactor | None = None
+        """Known when the first bytes tell what the body is."""
+
+    def feed(self, data: bytes) -> bytes:
+        """What is ready of all that was fed; a window of bounded size is held back."""
+        if self._redactor is not None:
+            return self._redactor.feed(data)
+        self._head += data
+        if is_message_begun(self._head):
+            return b""
+        return self._begin()
+
+    def finish(self) -> bytes:
+        """The rest."""
+        begun = b"" if self._redactor is not None else self._begin()
+        return begun + (self._redactor or self._text).finish()
+
+    def _begin(self) -> bytes:
+        head, self._head = self._head, b""
+        self._redactor = MessageRedactor(self._text) if is_messages(head) else self._text
+        return self._redactor.feed(head)
+
+
+class _TextRedactor:
+    """As `BodyRedactor`, for text."""
+
+    def __init__(self, redaction: Redaction, known: Sequence[str] = (), finder: SecretFinder | None = None) -> None:
+        """The same arguments."""
         self._finder = finder or SecretFinder(redaction, known)
         self._channels = Channels(self._finder)
         self._held = bytearray()
@@ -44,7 +76,7 @@ class BodyRedactor:
         self._levels: dict[bytes, Sensitivity] = {}
 
     def feed(self, data: bytes) -> bytes:
-        """What is ready of all that was fed; a window of bounded size is held back."""
+        """What is ready."""
         self._held += data
         ready: list[bytes] = []
         at = 0

@@ -9,6 +9,7 @@ from toolstream_core.redaction import BodyRedactor, TextMode, redacted_body
 from toolstream_core.redaction.assignments import counts_as_secret
 from toolstream_core.redaction.escapes import Unescaped
 from toolstream_core.redaction.finder import SecretFinder
+from toolstream_core.redaction.messages import is_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +63,7 @@ class QuickRedactor:
     def _look(self, *, last: bool) -> bytes:
         window = bytes(self._held)
         self._held.clear()
-        short = self._condenser.condense(window)
+        short = None if is_messages(window) else self._condenser.condense(window)
         if short is None or not self._is_clean(short):
             self._slow = BodyRedactor(self._redaction, self._known)
             return self._slow.feed(window)
