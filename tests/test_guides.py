@@ -1,0 +1,46 @@
+"""The guides for those who extend toolstream: what they show is what stands in the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.calls import patterns
+from toolstream_core.engine.session import read_body
+
+ROOT = Path(__file__).resolve().parents[1]
+GUIDES = sorted((ROOT / "docs").glob("adding-*.md"))
+DEFECT = (ROOT / "docs" / "adding-a-defect.md").read_text(encoding="utf-8")
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The code blocks of a page in a language; "" for those that name none."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return [text for named, text in found if named == language]
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.name)
+def test_every_path_is_there(guide: Path) -> None:
+    """A guide that names a file which has moved leads astray."""
+    named = re.findall(r"`((?:addon|tests|scripts|docs)/[\w./-]+)`", guide.read_text(encoding="utf-8"))
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_row_is_the_one_in_the_table() -> None:
+    """Letter for letter."""
+    row = blocks(DEFECT, "python")[0]
+    assert row in (ROOT / "addon" / "toolstream_core" / "defects" / "identity.py").read_text(encoding="utf-8")
+
+
+def test_the_sample_shows_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read in the notation of the samples."""
+    (tmp_path / "page.txt").write_text("A page.\n\n" + blocks(DEFECT, "")[0], encoding="utf-8")
+    monkeypatch.setattr(patterns, "FOLDER", tmp_path)
+    [sample] = patterns.patterns()
+    record = read_body([sample.body.encode()], sample.exchange)
+    assert record is not None
+    assert [(one.name, one.severity.value, one.event) for one in record.findings] == sample.findings
+    assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "grep", "{}")]
