@@ -30,7 +30,7 @@ from toolstream_core.wire.frame import MAX_FRAME, DamagedFrame, Frame, parse
 from toolstream_core.wire.framer import Cutter
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
+    from toolstream_core.wire.json_value import Json
 
 MESSAGES: Final = "application/vnd.amazon.eventstream"
 """The content type."""
