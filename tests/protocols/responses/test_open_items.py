@@ -7,7 +7,7 @@ from typing import overload
 
 from toolstream_core.calls.open_call import OpenCall
 from toolstream_core.model import ABSENT, Fragment, Kind
-from toolstream_core.protocols.responses.open_items import StillOpen, Told
+from toolstream_core.protocols.responses.open_items import CallsOfEvent, OpenCalls
 
 
 def calls(*indexes: int | None) -> list[OpenCall]:
@@ -41,7 +41,7 @@ class Counted(Sequence[OpenCall]):
 
 def test_the_newest_open_one_comes_first() -> None:
     """At its index or at none, and what is closed not at all."""
-    opened = StillOpen()
+    opened = OpenCalls()
     one, two, three, four, other = made = calls(0, None, 0, 1, 0)
     other.kind = Kind.CUSTOM
     for call in made:
@@ -57,9 +57,9 @@ def test_the_newest_open_one_comes_first() -> None:
 def test_what_an_event_has_said_is_passed_over_once() -> None:
     """However many calls it says, in order."""
     made = Counted(calls(*range(1000)))
-    told = Told()
+    reported = CallsOfEvent()
     for call in list(made):
-        assert next(told.others("", made, 7)) is call
-        told.add(call, 7)
+        assert next(reported.others("", made, 7)) is call
+        reported.add(call, 7)
     assert made.looks < 6000
-    assert next(told.others("", made, 8)) is made[0]
+    assert next(reported.others("", made, 8)) is made[0]

@@ -14,7 +14,7 @@ from toolstream_core.defects.arguments import (
     SHORT_CLOSING,
     SHORT_DELTAS,
 )
-from toolstream_core.protocols.responses.resolver import goes_on
+from toolstream_core.protocols.responses.evidence import goes_on
 from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded

@@ -9,8 +9,8 @@ from toolstream_core.defects.finish import EMPTY_OUTPUT, MISSING_FINISH, UNCLOSE
 from toolstream_core.defects.framing import BARE_RESPONSE
 from toolstream_core.defects.identity import DOUBLED_CALL, ITEM_PER_FRAGMENT
 from toolstream_core.model import Kind
+from toolstream_core.protocols.responses.evidence import contradicts
 from toolstream_core.protocols.responses.repair.event_types import COMPLETED, is_bare, usage_of
-from toolstream_core.protocols.responses.resolver import contradicts
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

@@ -1,0 +1,130 @@
+"""What the ids, the index, the name and the arguments of a fragment say about a call."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_text import is_object, meaning, unwrapped
+from toolstream_core.calls.open_call import nonblank
+from toolstream_core.calls.resolver import same_arguments
+from toolstream_core.model import Kind, Phase
+
+if TYPE_CHECKING:
+    from toolstream_core.calls.open_call import OpenCall
+    from toolstream_core.model import Fragment
+
+
+def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment belongs to another call than the one that its item id or index points to.
+
+    It does where its `call_id` differs and it has another name, or other arguments than that call's whole ones.
+    """
+    key = nonblank(fragment.id)
+    if not key or not call.id or key == call.id:
+        return False
+    if _names_another(call, fragment):
+        return True
+    if fragment.phase is Phase.CLOSE and closes_piece(call, fragment):
+        return False
+    return call.arguments.whole and contradicts(call, fragment)
+
+
+def _names_another(call: OpenCall, fragment: Fragment) -> bool:
+    name = nonblank(fragment.name)
+    return bool(name and call.name) and name != call.name
+
+
+def contradicts(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment with the whole arguments has others than a call whose arguments are whole; `""` is none."""
+    text = fragment.arguments
+    return call.arguments.whole and isinstance(text, str) and text != "" and not says_same(call, fragment)
+
+
+def goes_on(head: str, delta: object) -> bool:
+    """Whether a delta continues the arguments that an item was added with, and does not start them again."""
+    text = ArgumentText()
+    text.add(head)
+    begun = text.viable and not text.ended and head.lstrip().startswith(("{", '"'))
+    text.add(delta if isinstance(delta, str) else "")
+    return begun and text.viable
+
+
+def opens_late(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether the event that adds an item has arguments after deltas brought some: then the deltas count."""
+    if call.arguments.empty or call.start_input is not None or call.kind is Kind.CUSTOM:
+        return False
+    return not of_other_item(call, fragment)
+
+
+def corrects(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether the whole arguments differ from those of the deltas: some deltas were lost, and the whole ones count."""
+    if call.kind is not Kind.FUNCTION or of_other_item(call, fragment) or not says_other_object(call, fragment):
+        return False
+    return isinstance(fragment.arguments, str) and not same_arguments(fragment.arguments, "{}")
+
+
+def says_same(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment with the whole arguments has those of a call, however they are written."""
+    text = fragment.arguments
+    return isinstance(text, str) and call.arguments.meaning == _meaning(text)
+
+
+@lru_cache(maxsize=1)
+def _meaning(arguments: str) -> str:
+    """What whole arguments mean; cached, because one text is compared with those of several calls."""
+    text = ArgumentText()
+    text.add(arguments)
+    return text.meaning if arguments.lstrip().startswith('"') else meaning(arguments)
+
+
+def may_repeat(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether an item of the terminal event repeats `call` under other ids."""
+    return not _names_another(call, fragment) and not contradicts(call, fragment)
+
+
+def is_another(owner: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment under a call's id begins another call, or closes one that no event added."""
+    if fragment.phase is Phase.OPEN and _names_another(owner, fragment):
+        return True
+    if not of_other_item(owner, fragment):
+        return False
+    if fragment.phase is Phase.OPEN:
+        if owner.arguments.empty:
+            return not owner.closed
+        return owner.arguments.whole and not _is_nothing(owner)
+    return fragment.phase is Phase.CLOSE and says_other_object(owner, fragment)
+
+
+def says_other_object(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment has a whole JSON object that is not the call's."""
+    text = fragment.arguments
+    return isinstance(text, str) and is_object(unwrapped(text)) and contradicts(call, fragment)
+
+
+def closes_another(owner: OpenCall, fragment: Fragment) -> bool:
+    """Whether an item that was taken for a piece of a call turns out, when it closes, to have other arguments."""
+    item = nonblank(fragment.item_id)
+    return fragment.phase is Phase.CLOSE and item not in {"", owner.item_id} and says_other_object(owner, fragment)
+
+
+def of_other_item(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment belongs to another item than the one that began the call, by item id and index."""
+    if isinstance(call.index, int) and isinstance(fragment.index, int) and call.index == fragment.index:
+        return False
+    item = nonblank(fragment.item_id)
+    if item and call.item_id:
+        return item != call.item_id
+    return isinstance(call.index, int) and isinstance(fragment.index, int)
+
+
+def closes_piece(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment closes another item that brought the last piece of a call, and repeats this piece."""
+    text = fragment.arguments
+    return isinstance(text, str) and of_other_item(call, fragment) and call.arguments.ends_in(text)
+
+
+def _is_nothing(call: OpenCall) -> bool:
+    """Whether the arguments so far may be a placeholder."""
+    return call.arguments.meaning == "{}"
