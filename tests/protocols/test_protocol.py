@@ -33,6 +33,8 @@ BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
         ("/v1/messages", "anthropic"),
         ("/v1/messages?beta=true", "anthropic"),
         ("/v1/projects/p/locations/l/publishers/anthropic/models/c:streamRawPredict", "anthropic"),
+        ("/model/us.anthropic.claude%3A0/invoke-with-response-stream", "anthropic"),
+        ("/model/us.anthropic.claude%3A0/invoke", "anthropic"),
         ("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "gemini"),
         ("/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "gemini"),
         ("/api/chat", "ollama"),

@@ -11,6 +11,7 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from toolstream_core.fixtures import load, read_flow
+from toolstream_core.fixtures.matching import form_of
 from toolstream_core.fixtures.read import chunks_of
 from toolstream_core.protocols.requests.asked import Asked
 from toolstream_core.proxy.provider import Provider, ProviderError
@@ -36,6 +37,21 @@ def answered(provider: Provider, flow: http.HTTPFlow) -> http.Response:
     assert provider.answer(flow)
     assert flow.response
     return flow.response
+
+
+def test_a_saved_event_stream_is_said_in_messages_where_the_path_asks_for_them() -> None:
+    """As Bedrock streams Anthropic's events; and the saved messages are read as such."""
+    provider = Provider.load([str(FLOWS / "anthropic-single.flow")])
+    fixture = load(FLOWS / "anthropic-single.flow")[0]
+    flow = flow_for(fixture.request, "/model/anthropic.claude/invoke-with-response-stream")
+    response = answered(provider, flow)
+    assert response.headers["content-type"] == "application/vnd.amazon.eventstream"
+    given = read_flow(flow, "x#0")
+    assert given is not None
+    assert form_of(given) is Form.MESSAGES
+    assert list(given.payloads) == [payload for payload in fixture.payloads if isinstance(payload, dict)]
+    as_events = answered(Provider([given]), flow_for(fixture.request, "/v1/messages"))
+    assert (as_events.content or b"").startswith(b"event: message_start\r\ndata: {")
 
 
 @pytest.mark.parametrize("path", sorted(FLOWS.glob("*.flow")), ids=lambda path: path.stem)

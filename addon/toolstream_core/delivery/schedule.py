@@ -160,7 +160,7 @@ class Schedule(BodyDecoder):
 def drawn(settings: Settings, exchange: Exchange, number: int, *, early: bool = False) -> Drawn:
     """The faults that act on an answer; `early` ones act before upstream is asked. `number`: as for `Session`."""
     out: list[tuple[TransitFault, Picker]] = []
-    model, turn = asked.model_in_body(exchange.request), asked.results(exchange.path, exchange.request)
+    model, turn = asked.model_of(exchange.path, exchange.request), asked.results(exchange.path, exchange.request)
     for place, (one, fault, budget) in enumerate(settings.transit):
         reached = fault.reaches(host=exchange.host, path=exchange.path, model=model, turn=turn)
         if reached and (one.row.make is None) == early:

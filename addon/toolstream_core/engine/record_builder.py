@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import ResolvedFragment
 from toolstream_core.model import Call, EventContent, Exchange, Finding, Injected, Note, Record
-from toolstream_core.protocols.requests.asked import model_in_body
 from toolstream_core.stages import stream_checks
 
 if TYPE_CHECKING:
@@ -29,9 +28,8 @@ class RecordBuilder:
         self, dialect: WireProtocol, exchange: Exchange, sinks: Sequence[Sink] = (), *, streamed: bool = True
     ) -> None:
         """`exchange.request` gives the tools offered, which are evidence for reading."""
-        self._record = Record(
-            exchange.source, dialect.name, exchange.host, model_in_body(exchange.request), streamed=streamed
-        )
+        model = dialect.requests.model(exchange.path, exchange.request)
+        self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
         self._calls = dialect.calls(dialect.requests.tools(exchange.request))
         self._sinks = tuple(sinks)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from toolstream_core.model import Json
 
@@ -71,6 +71,9 @@ class Api:
     """What clients want behind the host in their base URL."""
     base_url_variables: ClassVar[tuple[str, ...]]
     """Environment variables in which clients look for a base URL, the official one first."""
+
+    offline: ClassVar[Mapping[str, str]] = {}
+    """Other variables without which clients do not start, and what to say in them where nothing real is asked."""
 
     model_list: ClassVar[ModelList] = ModelList.DATA
 

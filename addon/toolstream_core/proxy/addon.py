@@ -14,7 +14,6 @@ from mitmproxy import ctx, exceptions, flowfilter, http
 from toolstream_core.delivery.schedule import drawn
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
-from toolstream_core.protocols.requests.asked import model_in_body as asked_model
 from toolstream_core.proxy import gate, replay
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
@@ -154,7 +153,7 @@ class ToolstreamAddon:
         if not self._watched(flow):
             return
         request = request_json(flow.request)
-        if not (streamed or claimed or looks_like_llm(request)):
+        if not (streamed or claimed or looks_like_llm(flow.request.path, request)):
             return
         delivering = streamed or (claimed and wants_stream(flow.request.path, request)) or breaks(flow)
         self._bodies += 1
@@ -233,7 +232,7 @@ class ToolstreamAddon:
         self._streams += 1
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
         level = ctx.options.toolstream_log
-        model = asked_model(watch.exchange.request)
+        model = dialect.requests.model(watch.exchange.path, watch.exchange.request)
         elapsed = watch.elapsed if watch.flow.live else None
         if level != "off" and self._out is not None:
             make = Lines if level == "chunks" else EndLines
@@ -269,7 +268,7 @@ class ToolstreamAddon:
         if not self._filtered(flow) or is_signed(flow.request):
             return
         restore(flow, self._ids)
-        if self._settings.rewrites and looks_like_llm(request_json(flow.request)):
+        if self._settings.rewrites and looks_like_llm(flow.request.path, request_json(flow.request)):
             flow.request.headers["accept-encoding"] = "identity"
 
     def _failed(self, watch: Watch, error: Exception) -> None:

@@ -15,7 +15,8 @@ from toolstream_core.proxy.provided import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.proxy.replies import assembled, models, nothing_saved
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
-from toolstream_core.wire.form import Form
+from toolstream_core.wire import event_stream, json_access
+from toolstream_core.wire.form import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +27,6 @@ OPTIONS = {"connection_strategy": "lazy"}
 """What mitmproxy has to be told so that nothing connects upstream before the request was read."""
 
 _NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b"connection", b"alt-svc"}
-_TYPES = {Form.WHOLE: "application/json", Form.ARRAY: "application/json", Form.EVENTS: "text/event-stream"}
 
 
 class ProviderError(ValueError):
@@ -100,18 +100,22 @@ def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None
     if form_of(fixture) is form or fixture.status >= BAD_STATUS:
         return fixture.chunks, None
     if fixture.broken is not None:
-        return [], _TYPES.get(form)  # half an answer has no other form
+        return [], CONTENT_TYPES[form]  # half an answer has no other form
     if form is Form.WHOLE:
-        return [Chunk(0, _compact(assembled(fixture)))], _TYPES[form]
+        return [Chunk(0, _compact(assembled(fixture)))], CONTENT_TYPES[form]
     pieces = [_compact(payload) for payload in fixture.payloads if isinstance(payload, dict)]
     if form is Form.EVENTS:
-        cut = [b"data: " + piece + b"\r\n\r\n" for piece in pieces]
+        names = [json_access.get(payload, "type") for payload in fixture.payloads if isinstance(payload, dict)]
+        heads = [f"event: {name}\r\n".encode() if isinstance(name, str) else b"" for name in names]
+        cut = [head + b"data: " + piece + b"\r\n\r\n" for head, piece in zip(heads, pieces, strict=True)]
+    elif form is Form.MESSAGES:
+        cut = [event_stream.chunk(piece).encode() for piece in pieces]
     else:
         cut = [(b",\r\n" if at else b"[") + piece for at, piece in enumerate(pieces)]
         cut.append(b"]" if cut else b"[]")
     times = [chunk.after for chunk in fixture.chunks]
     times += times[-1:] * (len(cut) - len(times))
-    return [Chunk(after, data) for after, data in zip(times, cut, strict=False)], _TYPES[form]
+    return [Chunk(after, data) for after, data in zip(times, cut, strict=False)], CONTENT_TYPES[form]
 
 
 def _json_response(status: int, body: Json) -> http.Response:

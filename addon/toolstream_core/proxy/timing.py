@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,8 +23,10 @@ from toolstream_core.proxy import gate
 from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.provided import provided
+from toolstream_core.proxy.request_ids import is_signed
 from toolstream_core.proxy.watch import request_json
 from toolstream_core.settings import NOTHING
+from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from toolstream_core.transit import Ask
 
 logger = logging.getLogger(__name__)
-
-_ALT = re.compile(r"[?&]alt=sse(?=&|$)")
 
 
 class Timing:
@@ -79,7 +78,7 @@ class Timing:
             return False
         self._requests += 1
         body = request_json(flow.request)
-        if not looks_like_llm(body):
+        if not looks_like_llm(flow.request.path, body):
             return False
         exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=body)
         for fault, pick in drawn(self._settings, exchange, self._requests, early=True):
@@ -98,7 +97,10 @@ class Timing:
         protocol = claiming(flow.request.path)
         if protocol is None or self._gate is None or not self._gate.has(flow):
             return False
-        if not wants_stream(flow.request.path, body):
+        if not wants_stream(flow.request.path, body) or is_signed(flow.request):
+            return False
+        binary = protocol.requests.form(flow.request.path, body) is Form.MESSAGES
+        if binary and protocol.form is not Form.MESSAGES:
             return False
         flow.response = http.Response.make(200, b" ", {"content-type": protocol.content_type})
         flow.comment = "streamed by toolstream"
@@ -164,7 +166,7 @@ class Timing:
         assert flow.response is not None
         asked = watch.exchange.request
         wanted = encoded(protocol.requests.unstreamed(asked))
-        path = _ALT.sub("", flow.request.path.replace(":streamGenerateContent", ":generateContent"))
+        path = protocol.requests.unstreamed_path(flow.request.path)
         try:
             answer = await gate.ask(flow, wanted, FETCHING, path=path)
         except (TimeoutError, ConnectionError) as error:

@@ -39,4 +39,4 @@ def was_llm(exchange: Exchange, method: str) -> bool:
     """Whether an answer without its body was an LLM's, as far as everything around the body tells."""
     if method != "POST" or not 200 <= exchange.status < 300:  # noqa: PLR2004 - the statuses of success
         return False
-    return claiming(exchange.path) is not None or looks_like_llm(exchange.request)
+    return claiming(exchange.path) is not None or looks_like_llm(exchange.path, exchange.request)

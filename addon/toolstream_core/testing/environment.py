@@ -61,6 +61,9 @@ _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
 
 REMOVED: Final = (
     "ANTHROPIC_AUTH_TOKEN",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_PROFILE",
+    "AWS_SESSION_TOKEN",
     "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX",
     "GOOGLE_GENAI_USE_VERTEXAI",
@@ -85,6 +88,7 @@ def provider_variables(url: str) -> dict[str, str]:
     """Base URLs that name the proxy at `url` as if it were the provider, and keys that are none."""
     return {
         **{variable: base_url(url, one.name) for one in reversed(PROTOCOLS) for variable in one.api.base_url_variables},
+        **{variable: value for one in PROTOCOLS for variable, value in one.api.offline.items()},
         **dict.fromkeys(_KEYS, KEY),
     }
 

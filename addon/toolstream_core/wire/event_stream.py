@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.wire import numbers
 from toolstream_core.wire.event_message import PRELUDE, DamageError, Header, HeaderType, Message, decode, length
+from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import MAX_FRAME, DamagedFrame, Frame, parse
 from toolstream_core.wire.framer import Cutter
 
 if TYPE_CHECKING:
     from toolstream_core.wire.json_value import Json
 
-MESSAGES: Final = "application/vnd.amazon.eventstream"
+MESSAGES: Final = CONTENT_TYPES[Form.MESSAGES]
 """The content type."""
 CHUNK: Final = "chunk"
 _WRAPPED: Final = "bytes"
@@ -148,6 +149,11 @@ def named(message: Message, name: str) -> Message:
             header._replace(value=name) if header.name == ":event-type" else header for header in message.headers
         )
     )
+
+
+def chunk(inner: bytes) -> Message:
+    """A new `chunk` that wraps these bytes."""
+    return wrapping(fresh(b"", CHUNK), inner)
 
 
 def fresh(payload: bytes, name: str) -> Message:

@@ -10,6 +10,7 @@ class Form(enum.StrEnum):
     EVENTS = "server-sent events"
     LINES = "newline-delimited JSON"
     ARRAY = "a streamed JSON array"
+    MESSAGES = "an AWS event stream"
 
 
 CONTENT_TYPES = {
@@ -17,5 +18,6 @@ CONTENT_TYPES = {
     Form.EVENTS: "text/event-stream",
     Form.LINES: "application/x-ndjson",
     Form.ARRAY: "application/json",
+    Form.MESSAGES: "application/vnd.amazon.eventstream",
 }
 """What the `content-type` header says of each."""

@@ -173,7 +173,7 @@ class EventStreamWriter:
         data = _data(payload)
         message = event_stream.fresh(data, name)
         if self._framer.wraps and not event_stream.failed(message):
-            message = event_stream.wrapping(event_stream.fresh(b"", event_stream.CHUNK), data)
+            message = event_stream.chunk(data)
         return Frame(message.encode(), number, data, event_stream.name_of(message))
 
     def ended(self, frame: Frame) -> Frame:

@@ -141,6 +141,7 @@ def test_the_model_in_the_body_comes_first() -> None:
     """The path's is a deployment's name then."""
     assert model_of("/openai/deployments/mine/chat/completions", {"model": "m"}) == "m"
     assert model_of("/v1beta/models/gemini-x:generateContent?key=k", {"contents": []}) == "gemini-x"
+    assert model_of("/model/us.claude%3A0/invoke", {"messages": HI}) == "us.claude:0"
     assert model_of("/v1/chat/completions", {"messages": HI}) is None
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.requests.asked import looks_like_llm, model_in_body, wants_stream
+from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.protocols.requests.requests import Requests
+from toolstream_core.protocols.requests.tools import model_in_body
 
 SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
 
@@ -61,7 +62,7 @@ def test_model() -> None:
 )
 def test_looks_like_llm(body: object, llm: bool) -> None:
     """A body that only an LLM API takes."""
-    assert looks_like_llm(body) is llm
+    assert looks_like_llm("/anything", body) is llm
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ _OF_ANTHROPIC = ("anthropic_version", "system", "stop_sequences")
 
 
 class AnthropicRequests(Requests):
-    """Messages of content blocks; Vertex says the model and the streaming in the path."""
+    """Messages of content blocks; Vertex and Bedrock say the model and the streaming in the path."""
 
     @override
     def claims(self, request: Mapping[str, Json]) -> bool:
@@ -31,4 +31,6 @@ class AnthropicRequests(Requests):
 
     @override
     def form(self, path: str, request: Json) -> Form:
+        if path.partition("?")[0].endswith("/invoke-with-response-stream"):
+            return Form.MESSAGES
         return Form.EVENTS if ":streamRawPredict" in path else super().form(path, request)

@@ -11,7 +11,10 @@ from toolstream_core.protocols.protocol import WireProtocol
 ANTHROPIC: Final = WireProtocol(
     name="anthropic",
     package=__package__,
-    paths=re.compile(r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$"),
+    # Bedrock's InvokeModel takes the body of whoever made the model: Nova's is Converse's.
+    paths=re.compile(
+        r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$|/model/(?![^/]*nova)[^/]+/invoke(?:-with-response-stream)?$"
+    ),
     calls=AnthropicCalls,
     recognise=recognise,
     read=read,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+import re
+from typing import TYPE_CHECKING, Final, override
 from urllib.parse import parse_qs
 
 from toolstream_core.protocols.requests.requests import Requests
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.model import Json
+
+_ALT: Final = re.compile(r"[?&]alt=sse(?=&|$)")
 
 
 class GeminiRequests(Requests):
@@ -30,6 +33,10 @@ class GeminiRequests(Requests):
         if ":streamGenerateContent" not in path:
             return Form.WHOLE
         return Form.EVENTS if "sse" in parse_qs(path.partition("?")[2]).get("alt", ()) else Form.ARRAY
+
+    @override
+    def unstreamed_path(self, path: str) -> str:
+        return _ALT.sub("", path.replace(":streamGenerateContent", ":generateContent"))
 
     @override
     def unstreamed(self, request: Json) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.requests import Requests
@@ -32,8 +33,9 @@ class Asked:
     """What the user said last."""
 
 
-# Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`).
-_MODEL_IN_PATH = re.compile(r"/models/([^/:?]+):|/deployments/([^/?]+)/")
+# Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`), by Bedrock
+# (`/model/NAME/…`, with `%3A` for a colon).
+_MODEL_IN_PATH = re.compile(r"/models/([^/:?]+):|/deployments/([^/?]+)/|/model/([^/?]+)/(?:invoke|converse)")
 # Requests with the same bodies that want something else, and a protocol that is not read.
 _OTHER = re.compile(r"token|embed|moderation|batch|rank|/v2/chat$", re.IGNORECASE)
 _COMMON = Requests()
@@ -75,13 +77,7 @@ def reader_of(path: str, request: Json) -> Requests:
 
 def model_of(path: str, request: Json) -> str | None:
     """The model asked for: the one in the body, else the one in the path."""
-    return model_in_body(request) or _model_in(path)
-
-
-def model_in_body(request: Json) -> str | None:
-    """The model that a request's body names, or `None` (Gemini names it in the path)."""
-    asked = json_access.get(request, "model")
-    return asked if asked and isinstance(asked, str) else None
+    return reader_of(path, request).model(path, request) or _model_in(path)
 
 
 def results(path: str, request: Json) -> int:
@@ -97,10 +93,13 @@ def wants_stream(path: str, request: Json) -> bool:
     return claimed is not None and claimed.requests.form(path, request) is not Form.WHOLE
 
 
-def looks_like_llm(request: Json) -> bool:
-    """Whether a request body is one of an LLM API, whatever its path."""
+def looks_like_llm(path: str, request: Json) -> bool:
+    """Whether a POST of `request` to `path` is one to an LLM API."""
     if not isinstance(request, dict):
         return False
+    claimed = claiming(path)
+    if claimed is not None and claimed.requests.fits(request):
+        return True
     if isinstance(request.get("contents"), list):
         return True
     return "model" in request and (isinstance(request.get("messages"), list) or "input" in request)
@@ -108,4 +107,4 @@ def looks_like_llm(request: Json) -> bool:
 
 def _model_in(path: str) -> str | None:
     found = _MODEL_IN_PATH.search(path)
-    return found[1] or found[2] if found else None
+    return unquote(next(filter(None, found.groups()))) if found else None

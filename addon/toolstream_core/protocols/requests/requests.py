@@ -67,6 +67,15 @@ class Requests:
         """What the user said last; `""` where that is not known."""
         return turns.words(request)
 
+    def unstreamed_path(self, path: str) -> str:
+        """The path, with its query, of the same request for a whole answer."""
+        return path
+
+    def model(self, path: str, request: Json) -> str | None:
+        """The model that a request's body names; where bodies name none, the one in the path."""
+        del path
+        return tools.model_in_body(request)
+
     def unstreamed(self, request: Json) -> Json:
         """The same request for a whole answer; all else stays as it was."""
         kept = {key: value for key, value in request.items() if key not in {"stream", "stream_options"}}

@@ -19,6 +19,12 @@ def schemas(request: Json) -> dict[str, Json]:
     return dict(_declared(request))
 
 
+def model_in_body(request: Json) -> str | None:
+    """The model that a request's body names, or `None` (Gemini names it in the path)."""
+    asked = json_access.get(request, "model")
+    return asked if asked and isinstance(asked, str) else None
+
+
 def custom_tools(request: Json) -> frozenset[str]:
     """The names of the tools that take text of any form (Responses `custom`), and are no functions too."""
     found: dict[bool, set[str]] = {True: set(), False: set()}

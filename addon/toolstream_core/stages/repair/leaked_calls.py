@@ -107,7 +107,7 @@ class LeakedCallRepairer(Repairer):
         payload: Json = event.frame.json if event.frame.parsed else None
         if not isinstance(payload, dict):
             return
-        for key in ("index", "output_index"):
+        for key in ("index", "output_index", "contentBlockIndex"):
             at = json_access.integer(payload[key]) if key in payload else None
             if isinstance(at, int):
                 self._top = max(self._top, at)
