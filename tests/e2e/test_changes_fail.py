@@ -24,20 +24,20 @@ pytestmark = pytest.mark.e2e
 HEALTHY = openai_chat("call_1", "Bern")
 DEFECTIVE = with_empty_ids(HEALTHY)
 REWRITING = [
-    "toolstream_core.protocols.chat.repair.repairer:ChatMender.take",
+    "toolstream_core.protocols.chat.repair.repairer:ChatRepairer.take",
     "toolstream_core.protocols.chat.repair.entries:Entries.rewritten",
     "toolstream_core.wire.write:SseWriter.rewrite",
     "toolstream_core.engine.chain:Chain.take",
-    "toolstream_core.engine.session:Body._chain",
+    "toolstream_core.engine.session:Session._chain",
 ]
 READING = [
     "toolstream_core.engine.rewriting:Rewriter._recognise",
     "toolstream_core.wire.sse:SseFramer.feed",
     "toolstream_core.protocols.chat.resolver:ChatCalls.take",
-    "toolstream_core.engine.record:Reader.__call__",
-    "toolstream_core.engine.record:Reader.mended",
-    "toolstream_core.report.text:Lines.heard",
-    "toolstream_core.report.text:Lines.mended",
+    "toolstream_core.engine.record_builder:RecordBuilder.__call__",
+    "toolstream_core.engine.record_builder:RecordBuilder.changed",
+    "toolstream_core.report.text:Lines.resolved",
+    "toolstream_core.report.text:Lines.changed",
     "toolstream_core.report.text:Lines.found",
 ]
 GUARDING = [
@@ -93,7 +93,7 @@ def test_failure_in_what_guards(sabotaged: Mitmdump, secure: Upstream, place: st
 def test_failure_at_the_end(sabotaged: Mitmdump, secure: Upstream, version: str) -> None:
     """What was mended stays so, and the body still ends."""
     mark = len(sabotaged.output)
-    place = {"x-sabotage": "toolstream_core.protocols.chat.repair.repairer:ChatMender.end"}
+    place = {"x-sabotage": "toolstream_core.protocols.chat.repair.repairer:ChatRepairer.end"}
     _, body, _ = fetched(sabotaged, secure, DEFECTIVE, version, headers=place)
     sabotaged.wait_for("toolstream stopped reading", after=mark)
     assert chat_ids(body) == ["call_1"]

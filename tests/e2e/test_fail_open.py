@@ -21,9 +21,9 @@ READING = [
     "toolstream_core.wire.coding:Decoder.decode",
     "toolstream_core.wire.sse:SseFramer.feed",
     "toolstream_core.protocols.chat.resolver:ChatCalls.take",
-    "toolstream_core.engine.record:Reader.__call__",
-    "toolstream_core.engine.record:Reader.finished",
-    "toolstream_core.report.text:Lines.heard",
+    "toolstream_core.engine.record_builder:RecordBuilder.__call__",
+    "toolstream_core.engine.record_builder:RecordBuilder.finished",
+    "toolstream_core.report.text:Lines.resolved",
     "toolstream_core.report.text:Lines.ended",
 ]
 GUARDING = [
