@@ -25,7 +25,7 @@ HEALTHY = openai_chat("call_1", "Bern")
 DEFECTIVE = with_empty_ids(HEALTHY)
 REWRITING = [
     "toolstream_core.protocols.chat.repair.repairer:ChatRepairer.take",
-    "toolstream_core.protocols.chat.repair.entries:Entries.rewritten",
+    "toolstream_core.protocols.chat.repair.payload:Payloads.rewritten",
     "toolstream_core.wire.write:SseWriter.rewrite",
     "toolstream_core.engine.chain:Chain.take",
     "toolstream_core.engine.session:Session._chain",

@@ -15,7 +15,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.model import NOTHING, Event, EventContent, Exchange
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
-from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.reporter import Reporter
 from toolstream_core.stages.stage import Stage
 from toolstream_core.wire.frame import Frame
 
@@ -113,12 +113,12 @@ def numbers(
     """The events of a stream that go on, by their numbers, where the mender fails at its nth change; if it does."""
     left = [fails]
 
-    def audit(self: Repairer, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
+    def audit(self: Reporter, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
         left[0] -= 1
         if not left[0]:
             raise RuntimeError("a bug of ours")
 
-    monkeypatch.setattr(Repairer, "audit", audit)
+    monkeypatch.setattr(Reporter, "audit", audit)
     line = Session(exchange, Settings(SAFE))
     out = b"".join(piece for event in events for piece in line.feed(event))
     out += b"".join(line.end())

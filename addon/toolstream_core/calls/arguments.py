@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_text import end_at_once, is_json, is_object, meaning, paired, unwrapped, without
-from toolstream_core.calls.markup import is_markup
+from toolstream_core.calls.joined_text import JoinedText
+from toolstream_core.calls.json_text import end_at_once, is_json, is_object, meaning, paired, unwrapped
+from toolstream_core.calls.repetition import repeated
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of one call's arguments that are kept; what is over makes the call incomplete."""
 
-_BLOCK = 256
 _PLACEHOLDER = re.compile(r'(?:\s*(?:\{\s*\}|"\{\s*\}"|null))+\s*(?=\S)')
 _WHITE = " \t\n\r"
 
@@ -37,27 +37,14 @@ class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
     __slots__ = (
-        "_end",
-        "_first",
-        "_last",
-        "_limit",
-        "_loose",
-        "_meant",
-        "_object",
-        "_parts",
-        "_scanner",
-        "_size",
-        "_tail",
-        "spilled",
+        "_end", "_first", "_joined", "_last", "_limit", "_meant", "_object", "_scanner", "_size", "_tail", "spilled",
         "whole_again",
-    )
+    )  # fmt: skip
 
     def __init__(self, limit: int | None = None) -> None:
         """Start empty; `limit` characters are kept, `MAX_TEXT` where nothing else is said."""
         self._limit = MAX_TEXT if limit is None else limit
-        self._parts: list[str] = []
-        self._loose = 0
-        """How many of the last parts are fragments that were not joined yet."""
+        self._joined = JoinedText()
         self._size = 0
         self._scanner = NOTHING
         self._object: bool | None = None
@@ -156,7 +143,9 @@ class ArgumentText:
             self.whole_again = piece
         self._tail = piece.rstrip()[-1:] or self._tail
         self._first = self._first or piece.lstrip()[:1]
-        self._keep(piece)
+        self._size += len(piece)
+        if self._size <= self._limit:
+            self._joined.add(piece)
 
     def add_plain(self, text: str, last: str) -> None:
         """Take fragments joined that begin and end nothing; `last` is the last of them."""
@@ -172,19 +161,11 @@ class ArgumentText:
 
     def text(self) -> str:
         """The fragments joined."""
-        if len(self._parts) > 1:
-            self._parts = ["".join(self._parts)]
-            self._loose = 0
-        return self._parts[0] if self._parts else ""
+        return self._joined.text()
 
     def ends_in(self, text: str) -> bool:
         """Whether `text` is the last part of what came, behind others."""
-        tail = ""
-        for part in reversed(self._parts):
-            if len(tail) > len(text):
-                break
-            tail = part + tail
-        return len(tail) > len(text) and tail.endswith(text)
+        return self._joined.ends_in(text)
 
     def reading(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
         """What the fragments mean, and whether that is one JSON value.
@@ -203,17 +184,11 @@ class ArgumentText:
         if self.whole_again is not None:
             return self.whole_again, True
         rest = joined[placeholder.end() :] if placeholder else ""
-        return (rest, False) if rest.startswith("{") else self._repeated(joined)
-
-    def _repeated(self, joined: str) -> tuple[str, bool]:
-        """The arguments where they were said again behind themselves, or markup follows them, in whatever pieces."""
+        if rest.startswith("{"):
+            return rest, False
         if not (self.spilled and self._scanner.whole and self._holds_object()):
             return joined, False
-        said, again = joined[: self._end].strip(), joined[self._end :].strip()
-        rest, meant = without(said, again), unwrapped(said)
-        if rest[:1] not in {"}", "]"} and is_markup(rest):
-            return meant, True
-        return (joined if rest == again and meant == said else meant + rest), False
+        return repeated(joined[: self._end], joined[self._end :])
 
     def restarted_by(self, piece: Seen[str]) -> bool:
         """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""
@@ -224,16 +199,6 @@ class ArgumentText:
             held = unwrapped(self.text()[: self._end]) if self._scanner.text_value else ""
             self._object = self._first == "{" or is_object(held)
         return self._object
-
-    def _keep(self, piece: str) -> None:
-        self._size += len(piece)
-        if self._size > self._limit:
-            return
-        self._parts.append(piece)
-        self._loose += 1
-        if self._loose == _BLOCK:
-            self._parts[-_BLOCK:] = ["".join(self._parts[-_BLOCK:])]
-            self._loose = 0
 
     def _begin(self, piece: str) -> None:
         self._end = end_at_once(piece)

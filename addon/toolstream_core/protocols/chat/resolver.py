@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.resolver import Calls, ResolvedFragment, same_arguments
+from toolstream_core.calls.resolver import Calls, ResolvedFragment
 from toolstream_core.model import Call, Fragment, Phase
+from toolstream_core.protocols.chat.evidence import (
+    ChoiceCalls,
+    announces_next,
+    id_churned,
+    index_came,
+    index_churned,
+    names_another,
+    several_open,
+    told_again,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,32 +56,13 @@ if TYPE_CHECKING:
 # (poolsideai/pool#9), id repeated (spring-ai#5974), id empty (opencode#40969), name repeated (llama.cpp#13774).
 
 
-class _Choice:
-    """The open calls of one choice."""
-
-    __slots__ = ("all", "by_id", "by_index", "in_messages", "last", "told_again", "told_at")
-
-    def __init__(self) -> None:
-        self.all: list[OpenCall] = []
-        self.by_index: dict[int, list[OpenCall]] = {}
-        self.by_id: dict[str, OpenCall] = {}
-        self.last: OpenCall | None = None
-        self.in_messages: set[int] = set()
-        """Calls that an entry of `message` began."""
-        self.told_at = -1
-        self.told_again: set[int] = set()
-
-    def unfinished(self) -> int:
-        return sum(1 for call in self.all if not call.arguments.whole)
-
-
 class ChatCalls(Calls):
     """The calls of a Chat Completions answer, streamed or whole."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
-        self._choices: dict[int, _Choice] = {}
+        self._choices: dict[int, ChoiceCalls] = {}
         self._ended = False
         """Whether `[DONE]` came: no client reads what follows it."""
         self._waiting: dict[int, list[OpenCall]] = {}
@@ -103,9 +94,9 @@ class ChatCalls(Calls):
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         state = self._choices.get(fragment.choice)
         if state is None:
-            state = self._choices[fragment.choice] = _Choice()
+            state = self._choices[fragment.choice] = ChoiceCalls()
         if fragment.phase is Phase.WHOLE:
-            call = _told_again(state, fragment, event)
+            call = told_again(state, fragment, event)
         elif isinstance(fragment.index, int):
             call = self._by_index(state, fragment, fragment.index)
         else:
@@ -131,7 +122,7 @@ class ChatCalls(Calls):
                     call.over = True
         return super().resolved()
 
-    def _begin(self, state: _Choice, fragment: Fragment) -> OpenCall:
+    def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
         call = self._open(fragment)
         if self.overflowed:
             return call
@@ -144,7 +135,7 @@ class ChatCalls(Calls):
             here.append(call)
         return call
 
-    def _remember(self, state: _Choice, fragment: Fragment, call: OpenCall) -> None:
+    def _remember(self, state: ChoiceCalls, fragment: Fragment, call: OpenCall) -> None:
         state.last = call
         if fragment.id and not self.overflowed and (key := nonblank(fragment.id)):
             state.by_id[key] = call
@@ -168,26 +159,26 @@ class ChatCalls(Calls):
         before = call.arguments
         return before.inside_value and not before.restarted_by(said) and not said.startswith(before.text())
 
-    def _by_index(self, state: _Choice, fragment: Fragment, index: int) -> OpenCall | None:
+    def _by_index(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
         here = state.by_index.get(index)
         if here is None:
-            return _index_churned(state, fragment) or _index_came(state, fragment, index)
+            return index_churned(state, fragment) or index_came(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
         if not key:
-            if _announces_next(newest, fragment):
+            if announces_next(newest, fragment):
                 return None
-            newest.guessed = newest.guessed or (len(here) > 1 and _several_open(here))
+            newest.guessed = newest.guessed or (len(here) > 1 and several_open(here))
             return newest
         owner = state.by_id.get(key)
         if owner is not None and owner in here:
-            return None if _names_another(owner, fragment) else owner
-        return newest if not newest.id or _id_churned(newest, fragment) else None
+            return None if names_another(owner, fragment) else owner
+        return newest if not newest.id or id_churned(newest, fragment) else None
 
-    def _by_id(self, state: _Choice, fragment: Fragment) -> OpenCall | None:
+    def _by_id(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
         key, name, last = nonblank(fragment.id), nonblank(fragment.name), state.last
         if key and (owner := state.by_id.get(key)) is not None:
-            return None if _names_another(owner, fragment) else owner
+            return None if names_another(owner, fragment) else owner
         if last is None:
             return None
         if key:
@@ -218,79 +209,3 @@ class OllamaCalls(ChatCalls):
 
     resolve = Calls.resolve
     """Clients read every line, whatever an earlier one said."""
-
-
-def _fresh(fragment: Fragment) -> bool:
-    return isinstance(fragment.arguments, str) and not fragment.arguments.isspace() and fragment.arguments != ""
-
-
-def _several_open(calls: list[OpenCall]) -> bool:
-    return sum(1 for call in calls if not call.arguments.whole) > 1
-
-
-def _announces_next(newest: OpenCall, fragment: Fragment) -> bool:
-    """An id-less entry on a known index that can only be the next call."""
-    if not nonblank(fragment.name) or not newest.arguments.whole:
-        return False
-    return _fresh(fragment) or _names_another(newest, fragment)
-
-
-def _says_another(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether an entry of one whole message is another call than an earlier entry of the same id."""
-    name, said = nonblank(fragment.name), fragment.arguments
-    if not call.arguments.whole or not isinstance(said, str):
-        return False
-    return name not in {"", call.name} or not same_arguments(call.arguments.reading()[0], said)
-
-
-def _names_another(call: OpenCall, fragment: Fragment) -> bool:
-    """A name that is neither the call's nor a longer form of it, after whole arguments."""
-    name = nonblank(fragment.name)
-    return bool(name and call.name) and call.arguments.whole and not name.startswith(call.name)
-
-
-def _id_churned(newest: OpenCall, fragment: Fragment) -> bool:
-    """Another id on a known index that still means the newest call there."""
-    name = nonblank(fragment.name)
-    if newest.arguments.whole:
-        return not name and not _fresh(fragment)
-    if not name:
-        return True
-    return name == newest.name and not newest.arguments.empty and not newest.arguments.restarted_by(fragment.arguments)
-
-
-def _index_churned(state: _Choice, fragment: Fragment) -> OpenCall | None:
-    """An id seen under another index, without a name, while its call is unfinished: only the index moved."""
-    owner = state.by_id.get(nonblank(fragment.id))
-    if owner is None or nonblank(fragment.name) or owner.arguments.whole:
-        return None
-    return owner
-
-
-def _index_came(state: _Choice, fragment: Fragment, index: int) -> OpenCall | None:
-    """The call that opened without an index, where a continuation has one."""
-    if nonblank(fragment.id) or nonblank(fragment.name) or fragment.phase is not Phase.MORE:
-        return None
-    here = state.all[index] if 0 <= index < len(state.all) else None
-    call = here if here is not None and not isinstance(here.index, int) else state.last
-    if call is None or isinstance(call.index, int) or call.arguments.whole:
-        return None
-    state.by_index[index] = [call]
-    return call
-
-
-def _told_again(state: _Choice, fragment: Fragment, event: int) -> OpenCall | None:
-    """The streamed call that an entry of `message.tool_calls` repeats."""
-    if state.told_at != event:
-        state.told_at, state.told_again = event, set()
-    owner = state.by_id.get(nonblank(fragment.id))
-    if owner is not None and not (id(owner) in state.told_again and _says_another(owner, fragment)):
-        return owner
-    key, name = nonblank(fragment.id), nonblank(fragment.name)
-    if not (key or name) and isinstance(fragment.index, int) and fragment.index in state.by_index:
-        return state.by_index[fragment.index][-1]
-    for call in state.all:
-        if id(call) not in state.told_again and (not name or call.name in {"", name}):
-            another = key and call.id and id(call) in state.in_messages
-            return None if another else call
-    return None

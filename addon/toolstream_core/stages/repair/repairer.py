@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import Change
+from toolstream_core.stages.repair.reporter import Reporter
 from toolstream_core.stages.stage import Stage
-from toolstream_core.wire.frame import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.row import Row
-    from toolstream_core.model import Severity
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -21,53 +15,18 @@ if TYPE_CHECKING:
 class Repairer(Stage):
     """Tells what is wrong with a stream, and mends what it was asked to mend.
 
-    One code path for check and repair: `report` says whether the defect's repair is on, so nothing is rewritten
-    that is no finding. A frame that needs nothing goes on as the same object.
+    Its parts are handed the `reporter`, not the repairer. A frame that needs nothing goes on as the same object.
     """
 
     def __init__(self, context: Context) -> None:
         """As `Stage`."""
         super().__init__(context)
-        self._told: set[tuple[str, int | None]] = set()
-        self._why: list[str] = []
-        self._reasons: tuple[str, ...] = ()
-        """Why an event was last rewritten: those after it may have to follow suit."""
+        reporter = self.reporter = Reporter(context)
+        self.report, self.audit = reporter.report, reporter.audit
+        self.repairs_row, self.because, self.on = reporter.repairs_row, reporter.because, reporter.on
         self._before: list[Frame] = []
         self._after: list[Frame] = []
         """Events since one that may still change, and what has gone on for them."""
-
-    def report(
-        self,
-        row: Row,
-        event: int,
-        message: str,
-        call: OpenCall | None = None,
-        *,
-        severity: Severity | None = None,
-    ) -> bool:
-        """Tell a defect, once for each call; whether it is to be mended here, each time it shows."""
-        key = (row.code, id(call) if call is not None else None)
-        if key not in self._told:
-            self._told.add(key)
-            self._context.found(row.found(event, message, call.position if call else None, severity=severity))
-        return self.repairs_row(row)
-
-    def repairs_row(self, row: Row) -> bool:
-        """Whether a row's repair is on, where the defect itself is told when the answer is over."""
-        if row.code not in self._context.repairs:
-            return False
-        if row.name not in self._why:
-            self._why.append(row.name)
-        return True
-
-    def because(self, row: Row) -> None:
-        """Name the defect that demands a change, where another one's repair makes it."""
-        if row.name not in self._why:
-            self._why.append(row.name)
-
-    def on(self, row: Row) -> bool:
-        """Whether a row's repair is switched on."""
-        return row.code in self._context.repairs
 
     def went(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
         """Audit what went on for an event, or for the body's end; one that `waits` for the next is not changed yet."""
@@ -82,9 +41,3 @@ class Repairer(Stage):
         self._before, self._after = [], []
         if before != after:
             self.audit((before or after)[0].number, before, after)
-
-    def audit(self, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
-        """Keep what the rewriting of an event was for; called once for each rewritten event."""
-        names = self._reasons = tuple(self._why) or self._reasons
-        self._why = []
-        self._context.changed(Change(names, event, joined(before), joined(after)))

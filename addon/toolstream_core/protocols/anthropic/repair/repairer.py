@@ -117,7 +117,7 @@ class AnthropicRepairer(OrderRepairer):
         """Whether blocks wait, which may come to nothing: nothing has gone ahead of them, or nobody knows why."""
         if not self._waiting or len(self._before) > MAX_WAITING:
             return False
-        return not (self._after or self._out) or not (self._why or self._reasons)
+        return not (self._after or self._out) or not self.reporter.has_reason
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""

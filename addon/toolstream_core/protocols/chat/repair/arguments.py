@@ -12,69 +12,69 @@ from toolstream_core.stages.repair.emitted import Told
 
 if TYPE_CHECKING:
     from toolstream_core.model import Fragment, SkippedRun
+    from toolstream_core.protocols.chat.repair.choice import Choice
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.other_forms import Form
-    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
+    from toolstream_core.stages.repair.reporter import Reporter
 
 
 class Arguments:
     """The arguments of one stream's calls."""
 
-    def __init__(self, repairer: ChatRepairer) -> None:
+    def __init__(self, reporter: Reporter) -> None:
         """For one stream."""
-        self._repairer = repairer
+        on = reporter.on
+        self._may_be_twins = on(DOUBLED_CALL) or on(DUPLICATE_ID)
+        self._may_wait_at_all = on(PLACEHOLDER_ARGUMENTS) or on(CUMULATIVE_ARGUMENTS)
 
-    def take(self, fragment: Fragment, known: ClientCall, form: Form) -> Told:
+    def take(self, fragment: Fragment, choice: Choice, known: ClientCall, form: Form) -> Told:
         """What a fragment's arguments become, and what they say of the call and of others."""
         if known.is_apart(fragment, form):
             return Told("")
         waited = known.spelling.placeholder
-        told = self._spelled(fragment, known)
-        placeholders.resolved(fragment, known, waited=waited)
+        told = self._spelled(fragment, choice, known)
+        placeholders.resolved(fragment, choice, known, waited=waited)
         known.resolved(fragment)
         if not (known.told or known.doubled) and known.call.id and self._may_be_twins:
-            known.choice.twins.compare(known)
+            choice.twins.compare(known)
         return told
 
-    def bare(self, said: str, known: ClientCall) -> Told:
+    def bare(self, said: str, choice: Choice, known: ClientCall) -> Told:
         """What bare argument text becomes."""
         told = known.spelling.take(said, known.judge, may_wait=self._may_wait(known))
         if said.strip() == "null" and known.says_null:
             self._null(told, known)
         if told.text != said:
-            known.choice.keeping[id(known)] = known
+            choice.keeping[id(known)] = known
         return told
 
-    def on_skipped(self, known: ClientCall, passed: SkippedRun) -> None:
+    def on_skipped(self, choice: Choice, known: ClientCall, passed: SkippedRun) -> None:
         """Take the arguments of events that went by."""
-        known.choice.unfinished.touch(known)
+        choice.unfinished.touch(known)
         if passed.text:
             known.spelling.on_skipped(passed.text, passed.last)
         for number, piece in enumerate(passed.pieces, passed.first):
             known.event = number
-            known.said = bool(self.bare(piece, known).text) or known.said
+            known.said = bool(self.bare(piece, choice, known).text) or known.said
 
-    @property
-    def _may_be_twins(self) -> bool:
-        return self._repairer.on(DOUBLED_CALL) or self._repairer.on(DUPLICATE_ID)
-
-    def _spelled(self, fragment: Fragment, known: ClientCall) -> Told:
+    def _spelled(self, fragment: Fragment, choice: Choice, known: ClientCall) -> Told:
         said = fragment.arguments
         if fragment.phase is Phase.WHOLE:
-            return self._in_message(fragment, known)
+            return self._in_message(fragment, choice, known)
         known.streamed = True
         if not isinstance(said, str):
             return Told("")
-        return self.bare(said, known)
+        return self.bare(said, choice, known)
 
-    def _in_message(self, fragment: Fragment, known: ClientCall) -> Told:
+    def _in_message(self, fragment: Fragment, choice: Choice, known: ClientCall) -> Told:
         """What an entry of `message` adds to what those before it said; nothing where deltas say the call."""
         size = known.call.arguments.size
         added, known.message_size = size - known.message_size, size
         said = fragment.arguments if isinstance(fragment.arguments, str) else ""
         if known.streamed or added <= 0:
             return Told("")
-        return self.bare(said if len(said) == added else known.call.arguments.text()[-added:], known)
+        text = said if len(said) == added else known.call.arguments.text()[-added:]
+        return self.bare(text, choice, known)
 
     def _null(self, told: Told, known: ClientCall) -> None:
         """`null` is no arguments: nothing of it goes on, unless it stands for what follows."""
@@ -85,6 +85,4 @@ class Arguments:
 
     def _may_wait(self, known: ClientCall) -> bool:
         """Whether a fragment of the call may wait for the next one: one that may be a placeholder, or cumulative."""
-        if known.settled or self._repairer.context.takes_none(known.tool):
-            return False
-        return self._repairer.on(PLACEHOLDER_ARGUMENTS) or self._repairer.on(CUMULATIVE_ARGUMENTS)
+        return self._may_wait_at_all and not (known.settled or known.context.takes_none(known.tool))

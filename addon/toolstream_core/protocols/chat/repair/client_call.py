@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment
-    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
-    from toolstream_core.protocols.chat.repair.state import Choice
+    from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.reporter import Reporter
 
 _MAX_NULL = 64
 """Characters of `null` with white space around it."""
@@ -31,6 +31,7 @@ class ClientCall:
     __slots__ = (
         "call",
         "choice",
+        "context",
         "event",
         "forms",
         "id",
@@ -42,7 +43,7 @@ class ClientCall:
         "name_open",
         "null",
         "order",
-        "repairer",
+        "reporter",
         "resolved_as",
         "said",
         "settled",
@@ -53,17 +54,17 @@ class ClientCall:
         "wire_index",
     )
 
-    def __init__(self, repairer: ChatRepairer, choice: Choice, call: OpenCall) -> None:
-        """A call of which nothing has been told."""
-        self.repairer = repairer
+    def __init__(self, call: OpenCall, choice: int, order: int, context: Context, reporter: Reporter) -> None:
+        """A call of which nothing has been told; `order` is its place among the calls of choice number `choice`."""
+        self.context = context
+        self.reporter = reporter
         self.choice = choice
         self.call = call
-        self.order = len(choice.known)
-        """Its place among the calls of its choice."""
+        self.order = order
         self.event = 0
         self.resolved_as = ("", "")
         """Its id and name, as far as they have come."""
-        self.spelling = ArgumentRepair(repairer.on)
+        self.spelling = ArgumentRepair(reporter.on)
         self.forms = Forms()
         self.streamed = False
         """Whether deltas say it, be it that a message says it too."""
@@ -88,17 +89,17 @@ class ClientCall:
     def is_apart(self, fragment: Fragment, form: Form) -> bool:
         """Whether a fragment's arguments are to stay as they came; those before it may be, so that it begins anew."""
         if self.forms.take(fragment, form):
-            self.spelling = ArgumentRepair(self.repairer.on)
+            self.spelling = ArgumentRepair(self.reporter.on)
         return self.forms.mixed and form is not Form.PLAIN
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at."""
-        return self.repairer.report(row, self.event, message, self.call)
+        return self.reporter.report(row, self.event, message, self.call)
 
     @property
     def tool(self) -> str:
         """The tool that it calls, as the request names it."""
-        return plain_name(self.call.name, self.repairer.context.schemas)
+        return plain_name(self.call.name, self.context.schemas)
 
     @property
     def doubled(self) -> bool:
@@ -124,7 +125,7 @@ class ClientCall:
         if self.nothing:
             return True
         if self.call.arguments.empty or self.says_null:
-            return self.repairer.context.may_be_empty(self.tool)
+            return self.context.may_be_empty(self.tool)
         return self.spelling.whole or self.call.whole()
 
     @property
@@ -138,7 +139,7 @@ class ClientCall:
         said, whole = self.call.arguments.reading(may_be_empty=False)
         if not (self.call.name and whole and said.lstrip().startswith("{")) or self._spoilt:
             return False
-        return said.strip() != "{}" or self.repairer.context.takes_none(self.tool)
+        return said.strip() != "{}" or self.context.takes_none(self.tool)
 
     @property
     def sound(self) -> bool:
@@ -150,7 +151,7 @@ class ClientCall:
         said, is_json = self.call.arguments.reading(may_be_empty=False)
         if not said.lstrip().startswith("{") or self._spoilt:
             return ""
-        if is_json or not (self.spelling.whole and self.repairer.on(TRAILING_GARBAGE)):
+        if is_json or not (self.spelling.whole and self.reporter.on(TRAILING_GARBAGE)):
             return said if is_json else ""
         try:
             end = json.JSONDecoder().raw_decode(said.lstrip())[1]
@@ -181,10 +182,10 @@ class ClientCall:
         if self.told:
             return False
         if not self.call.name:
-            return self.repairer.on(LATE_NAME)
+            return self.reporter.on(LATE_NAME)
         if self.name_open:
-            return self.repairer.on(SPLIT_NAME)
-        return not self.call.id and self.call.arguments.empty and self.repairer.on(LATE_ID)
+            return self.reporter.on(SPLIT_NAME)
+        return not self.call.id and self.call.arguments.empty and self.reporter.on(LATE_ID)
 
     def goes_on_with(self, fragment: Fragment) -> bool:
         """Whether a fragment is bare arguments, as the client expects the next ones."""
@@ -195,10 +196,9 @@ class ClientCall:
             and fragment.index == self.index == self.wire_index
             and fragment.well_formed
             and fragment.phase is Phase.MORE
-            and fragment.choice == self.choice.number
+            and fragment.choice == self.choice
             and type(fragment.arguments) is str
             and (fragment.type is ABSENT or bool(fragment.type))
-            and self.choice.finish is None
         )
 
     def settle(self) -> None:
@@ -209,7 +209,6 @@ class ClientCall:
     def decide(self) -> None:
         """A first `{}` or `null` does not stand for anything that follows."""
         null, self.null = self.null, None
-        self.choice.unfinished.touch(self)
         if null is not None and self.spelling.placeholder and self.judge(NULL_ARGUMENTS, "the arguments are null"):
             null.text = ""
         self.spelling.settle(self.judge)
@@ -218,7 +217,7 @@ class ClientCall:
         """Look at the next fragment's name: whether the call's name is whole."""
         if self.told:
             return
-        context, name = self.repairer.context, self.call.name
+        context, name = self.context, self.call.name
         if not fragment.name or not self.call.arguments.empty or name in context.schemas:
             self.name_open = False
         elif context.schemas:

@@ -7,118 +7,121 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, MISSING_CALLS, MISSING_DONE, MISSING_FINISH
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.chat.repair.finish import CALLS, OURS
+from toolstream_core.protocols.chat.repair.finish_reason import CALLS, OURS
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
     from toolstream_core.model import EventContent
+    from toolstream_core.protocols.chat.repair.choice import Choice
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
-    from toolstream_core.protocols.chat.repair.finish import Endings
-    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
-    from toolstream_core.protocols.chat.repair.state import Choice
+    from toolstream_core.protocols.chat.repair.finish_reason import FinishReasons
+    from toolstream_core.protocols.chat.repair.missing_arguments import MissingArguments
+    from toolstream_core.protocols.chat.repair.stream import ChatStream
 
 # What nobody has said to be over is made an end of only where every call is a whole JSON object: a header, or a `{}`
 # that may stand for what follows, is not. Nothing is made up where the last thing that came is cut, or could not be
 # read, but for the `[DONE]` behind a finish: the cut rest goes then.
 
 
-class Tail:
+class EndOfStream:
     """The end of one stream."""
 
-    def __init__(self, repairer: ChatRepairer, ending: Endings) -> None:
+    def __init__(self, stream: ChatStream, reasons: FinishReasons, missing: MissingArguments) -> None:
         """For one stream."""
-        self._repairer = repairer
-        self._ending = ending
+        self._stream = stream
+        self._reporter = stream.reporter
+        self._reasons = reasons
+        self._missing = missing
         self.torn = False
         """Whether an event could not be read, so that a call may lack a part that nobody has seen."""
         self._open = False
         """Whether the last event was too large to be read, so that nobody knows whether it has ended."""
 
-    def look(self, frame: Frame, said: EventContent) -> None:
+    def look(self, frame: Frame, content: EventContent) -> None:
         """Note an event that nobody can read."""
         data = (frame.data or b"").strip()
-        unread = bool(data) and not data.startswith(b":") and not said.end and frame.json is ABSENT
+        unread = bool(data) and not data.startswith(b":") and not content.end and frame.json is ABSENT
         self.torn = self.torn or frame.oversize or unread
         self._open = frame.oversize
 
     def at_done(self, number: int) -> list[Frame]:
         """What has to come before `[DONE]`, seen at event `number`."""
         out: list[Frame] = []
-        for choice in list(self._repairer.choices.values()):
+        for choice in list(self._stream.choices.values()):
             self._without_calls(choice)
-            out.extend(self._ending.kept_back(choice, number))
-            if self._repairer.failed or not choice.calls:
+            out.extend(self._missing.kept_back(choice, number))
+            if self._stream.failed or not choice.has_calls:
                 continue
             if choice.finish is not None:
-                out.extend(self._ending.arguments(choice, number, None) if choice.finish == CALLS else ())
+                out.extend(self._missing.empty_objects(choice, number, None) if choice.finish == CALLS else ())
             elif choice.held is not None or self._is_finished(choice, number):
-                out.extend(self._ending.arguments(choice, number, None))
+                out.extend(self._missing.empty_objects(choice, number, None))
                 out.append(self._finish(choice, choice.held or CALLS, number))
         return out
 
     def cuts(self) -> bool:
         """Whether `[DONE]` is kept back: a call lacks a part, and nobody has said how the answer finished."""
-        open_choices = [choice for choice in self._repairer.choices.values() if choice.finish is None]
+        open_choices = [choice for choice in self._stream.choices.values() if choice.finish is None]
         lacks = any(self._lacks(known) for choice in open_choices for known in choice.unfinished)
-        return lacks and not self._repairer.failed and self._repairer.repairs_row(CUT_OFF_CALL)
+        return lacks and not self._stream.failed and self._reporter.repairs_row(CUT_OFF_CALL)
 
     def kept_back(self) -> list[Frame]:
         """Arguments that waited, and that nothing follows."""
-        number = self._ending.last
-        choices = () if self._open else self._repairer.choices.values()
-        return [frame for choice in choices for frame in self._ending.kept_back(choice, number)]
+        number = self._stream.last
+        choices = () if self._open else self._stream.choices.values()
+        return [frame for choice in choices for frame in self._missing.kept_back(choice, number)]
 
     def at_end(self, *, clean: bool, cut: bool) -> list[Frame]:
         """What the body's end lacks; `cut`: the last event is half."""
-        repairer, number = self._repairer, self._ending.last
-        self._ending.tell_lost()
-        if repairer.over:
+        stream, number = self._stream, self._stream.last
+        self._missing.report_lost()
+        if stream.done:
             return []
-        for choice in list(repairer.choices.values()):
+        for choice in list(stream.choices.values()):
             self._without_calls(choice)
         if not clean or self._open:
             return []
         out = self.finishes(cut=cut)
-        called = [choice for choice in repairer.choices.values() if choice.calls]
-        whole = called and all(choice.finish and self._closed(choice) for choice in called) and not repairer.failed
-        if whole and repairer.report(MISSING_DONE, number, "the stream ended without [DONE]"):
-            out.append(repairer.context.writer.make(b"[DONE]", number + 1))
+        called = [choice for choice in stream.choices.values() if choice.has_calls]
+        whole = called and all(choice.finish and self._closed(choice) for choice in called) and not stream.failed
+        if whole and self._reporter.report(MISSING_DONE, number, "the stream ended without [DONE]"):
+            out.append(stream.context.writer.make(b"[DONE]", number + 1))
         return out
 
     def finishes(self, *, cut: bool = False) -> list[Frame]:
         """The finishes that the body's end lacks: behind half an event, those that were said and held."""
         out: list[Frame] = []
-        number = self._ending.last
-        lacking = [choice for choice in self._repairer.choices.values() if choice.finish is None]
+        number = self._stream.last
+        lacking = [choice for choice in self._stream.choices.values() if choice.finish is None]
         whole = not cut and any(choice.held is None for choice in lacking) and self._lacks_finish()
         for choice in lacking:
             if choice.held is not None and not self._opened_behind(choice):
-                out.extend(self._ending.arguments(choice, number, None))
+                out.extend(self._missing.empty_objects(choice, number, None))
             if choice.held is not None or whole:
                 out.append(self._finish(choice, choice.held or CALLS, number))
         return out
 
     def _finish(self, choice: Choice, reason: str, number: int) -> Frame:
         if choice.held is not None:
-            self._repairer.because(EARLY_FINISH)
-        late = self._opened_behind(choice) and self._repairer.repairs_row(CUT_OFF_CALL)
-        choice.finish, choice.held = "length" if late else self._ending.honest(choice, reason), None
-        return self._repairer.delta(choice.number, {}, finish=choice.finish, number=number)
+            self._reporter.because(EARLY_FINISH)
+        late = self._opened_behind(choice) and self._reporter.repairs_row(CUT_OFF_CALL)
+        choice.finish, choice.held = "length" if late else self._reasons.honest(choice, reason), None
+        return self._stream.delta(choice.number, {}, finish=choice.finish, number=number)
 
     def _opened_behind(self, choice: Choice) -> bool:
         """Whether a call came behind a finish that was held, and has nothing: the finish does not speak of it."""
         empty = [known for known in choice.unfinished if known.call.arguments.empty and known.call.name]
-        return not self._repairer.over and any(next(iter(known.call.runs)) > choice.held_event for known in empty)
+        return not self._stream.done and any(next(iter(known.call.runs)) > choice.held_event for known in empty)
 
     def _is_finished(self, choice: Choice, number: int) -> bool:
         """Whether an answer that says its end but no finish has made all calls of a choice in full."""
         whole = not self.torn and all(self._is_over(known) for known in choice.known)
-        return whole and self._repairer.report(MISSING_FINISH, number, "no finish reason came before [DONE]")
+        return whole and self._reporter.report(MISSING_FINISH, number, "no finish reason came before [DONE]")
 
     def _is_over(self, known: ClientCall) -> bool:
         """Whether the call is whole where `[DONE]` comes: without arguments only if its tool is known to take none."""
         if known.call.arguments.empty or known.says_null:
-            return known.nothing or self._repairer.context.takes_none(known.tool)
+            return known.nothing or self._stream.context.takes_none(known.tool)
         return bool(known.call.name) and known.sound
 
     def _lacks(self, known: ClientCall) -> bool:
@@ -126,7 +129,7 @@ class Tail:
         if known.half:
             return True
         empty = bool(known.call.name) and (known.call.arguments.empty or known.says_null)
-        return empty and not self._repairer.context.may_be_empty(known.tool)
+        return empty and not self._stream.context.may_be_empty(known.tool)
 
     def _closed(self, choice: Choice) -> bool:
         """Whether its finish is behind all of its calls, or they need none."""
@@ -136,24 +139,26 @@ class Tail:
 
     def _lacks_finish(self) -> bool:
         """Whether an answer without any end has made all its calls in full."""
-        repairer = self._repairer
-        if repairer.failed or self.torn or not all(choice.known for choice in repairer.choices.values()):
+        stream = self._stream
+        if stream.failed or self.torn or not all(choice.known for choice in stream.choices.values()):
             return False
-        calls = [known for choice in repairer.choices.values() for known in choice.known if not known.nothing]
+        calls = [known for choice in stream.choices.values() for known in choice.known if not known.nothing]
         whole = bool(calls) and all(known.full for known in calls)
-        return whole and repairer.report(MISSING_FINISH, self._ending.last, "the stream ended without a finish reason")
+        return whole and self._reporter.report(
+            MISSING_FINISH, self._stream.last, "the stream ended without a finish reason"
+        )
 
     def _without_calls(self, choice: Choice) -> None:
         """Tell a finish that says calls where none came."""
-        said = {OURS.get(reason, reason) for reason in choice.said}
+        said = {OURS.get(reason, reason) for reason in choice.reasons}
         if CALLS not in said or choice.known:
             return
-        elsewhere = any(other.known for other in self._repairer.choices.values())
+        elsewhere = any(other.known for other in self._stream.choices.values())
         if elsewhere:
             message = "the finish reason says calls, which are in another choice"
-            self._repairer.report(SPLIT_CHOICES, choice.finish_event, message)
+            self._reporter.report(SPLIT_CHOICES, choice.finish_event, message)
         else:
-            self._repairer.report(MISSING_CALLS, choice.finish_event, "the finish reason says tool calls and none came")
+            self._reporter.report(MISSING_CALLS, choice.finish_event, "the finish reason says tool calls and none came")
 
 
 def is_cut(frame: Frame) -> bool:

@@ -1,214 +1,235 @@
-"""How an entry has to read for the call to open with it, or to go on: index, id, name and type."""
+"""How an entry has to read for the call to open with it, or to go on: index, id, name and type.
+
+Each field is first seen for what came (`Came`); the table of rules says what that means and what becomes of it.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls import nonblank as says
-from toolstream_core.defects.identity import (
-    CHANGING_ID,
-    CHANGING_INDEX,
-    DECORATED_NAME,
-    DUPLICATE_ID,
-    EMPTY_ID,
-    EMPTY_NAME,
-    LATE_ID,
-    LATE_NAME,
-    MISSING_ID,
-    MISSING_INDEX,
-    MISSING_NAME,
-    MISSING_TYPE,
-    NULL_IDENTITY,
-    ODD_ID,
-    ODD_INDEX,
-    OFFSET_INDEX,
-    REPEATED_ID,
-    REPEATED_NAME,
-    REUSED_ID,
-    REUSED_INDEX,
-    SPLIT_NAME,
-)
-from toolstream_core.defects.row import NOTE
+from toolstream_core.calls import nonblank
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.edits import DROP, Edits
+from toolstream_core.protocols.chat.repair.identity_rules import RULES, Came, Edit, Field, Place
 from toolstream_core.stages.repair.names import plain_name
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment, Json
+    from toolstream_core.protocols.chat.repair.choice import Choice
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.stream import ChatStream
 
-_LATE_ID: Final = "the id comes after the call's first fragment"
-_LATE_NAME: Final = "the name comes after the call's first fragment"
-_USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
-
-
-def opening(known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
-    """The edits that make the entry a header; the client has none before it."""
-    edits: Edits = {}
-    known.told = True
-    _open_index(known, fragment, raw, edits)
-    _open_id(known, fragment, edits)
-    _open_name(known, fragment, edits)
-    if not (fragment.type and isinstance(fragment.type, str)) and known.judge(
-        MISSING_TYPE, "the call opens without its type"
-    ):
-        edits["type"] = "function"
-    return edits
+_USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
+_INTEGER: Final = frozenset({int, type(ABSENT)})
+"""Types of an index as it stands in the payload; where the entry is well formed, it is not looked up there."""
 
 
-def continuing(known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
-    """The edits that make the entry a continuation."""
-    edits: Edits = {}
-    _go_on_index(known, fragment, raw, edits)
-    _go_on_id(known, fragment, edits)
-    _go_on_name(known, fragment, edits)
-    if says(fragment.type):
-        drop = DROP in edits.values()
-    elif fragment.type is None:
-        drop = known.judge(NULL_IDENTITY, "a continuation has type null")
-    else:
-        drop = fragment.type == "" and known.judge(MISSING_TYPE, 'a continuation has type ""')
-    if drop:
-        edits["type"] = DROP
-    return edits
+class Identity:
+    """Who the calls of one stream are, to the client."""
+
+    def __init__(self, stream: ChatStream) -> None:
+        """For one stream."""
+        self._stream = stream
+        self._report = stream.reporter.report
+        self._schemas, self._ids = stream.context.schemas, stream.context.ids
+
+    def drops(self, place: Place, came: Came, known: ClientCall) -> bool:
+        """Whether the whole entry goes."""
+        rule = RULES[Field.ENTRY, place, came]
+        call = None if known.nothing else known.call
+        return rule.row is not None and self._report(rule.row, known.event, rule.message, call)
+
+    def header(self, choice: Choice, known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
+        """The edits that make the entry a header; the client has none before it. `raw`: the index in the payload."""
+        edits: Edits = {}
+        known.told = True
+        self._open_index(choice, known, fragment, raw, edits)
+        self._open_id(choice, known, fragment, edits)
+        self._open_name(known, fragment, edits)
+        if not (fragment.type and isinstance(fragment.type, str)):
+            self._repairs(Field.TYPE, Place.HEADER, Came.NOTHING, known, edits)
+        return edits
+
+    def continuation(self, choice: Choice, known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
+        """The edits that make the entry a continuation; `raw` as for a header."""
+        edits: Edits = {}
+        came = _index_again(known, fragment, raw)
+        if came is not None:
+            values = {"raw": raw, "header": known.wire_index, "index": fragment.index}
+            self._repairs(Field.INDEX, Place.CONTINUATION, came, known, edits, values)
+        if fragment.id is not ABSENT:
+            self._go_on_id(choice, known, fragment.id, edits)
+        if fragment.name is not ABSENT:
+            self._go_on_name(known, fragment.name, edits)
+        if fragment.type is not ABSENT and (came := _type_again(fragment.type, edits)) is not None:
+            self._repairs(Field.TYPE, Place.CONTINUATION, came, known, edits)
+        return edits
+
+    def _open_index(self, choice: Choice, known: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
+        index, expected = fragment.index, choice.free_index
+        known.wire_index = index
+        known.index = index if isinstance(index, int) else expected
+        came = _first_index(choice, fragment, raw)
+        if came is not None:
+            values = {"raw": raw, "index": index, "next": expected}
+            if self._repairs(Field.INDEX, Place.HEADER, came, known, edits, values):
+                known.index = edits["index"] = expected
+        choice.take(known.index, known)
+
+    def _open_id(self, choice: Choice, known: ClientCall, fragment: Fragment, edits: Edits) -> None:
+        identity, came_id = known.call.id, nonblank(fragment.id)
+        known.id = identity
+        came = _first_id(choice, known, fragment)
+        if came is not None and self._repairs(Field.ID, Place.HEADER, came, known, edits, {"id": identity}):
+            if came is Came.LATER:
+                known.late.add(Field.ID)
+            else:
+                known.id = edits["id"]
+        if known.id and "id" not in edits and came_id != known.id:
+            self._repairs(Field.ID, Place.HEADER, Came.UNLIKE_THE_CALLS, known, edits)
+        if identity in self._stream.earlier_ids:
+            self._repairs(Field.ID, Place.HEADER, Came.EARLIER_TURN, known, edits, {"id": identity})
+        if identity and not _USUAL_ID.fullmatch(identity):
+            self._repairs(Field.ID, Place.HEADER, Came.UNUSUAL, known, edits, {"length": len(identity)})
+        choice.ids.setdefault(known.id, known)
+
+    def _open_name(self, known: ClientCall, fragment: Fragment, edits: Edits) -> None:
+        name, came_name = known.call.name, nonblank(fragment.name)
+        if not name:
+            self._repairs(Field.NAME, Place.HEADER, Came.NOTHING, known, edits)
+            return
+        if came_name != name:
+            came = Came.PART if came_name else Came.LATER
+            if self._repairs(Field.NAME, Place.HEADER, came, known, edits):
+                known.late.update({Field.NAME} if came is Came.LATER else ())
+                came_name = name
+        known.name = came_name
+        tool = plain_name(name, self._schemas)
+        if tool != name:
+            self._repairs(Field.NAME, Place.HEADER, Came.DECORATED, known, edits, {"name": name, "tool": tool})
+
+    def _go_on_id(self, choice: Choice, known: ClientCall, value: str | None, edits: Edits) -> None:
+        came, key = _id_again(known, value), nonblank(value)
+        if came is Came.AWAITED:
+            known.late.discard(Field.ID)
+        if self._repairs(Field.ID, Place.CONTINUATION, came, known, edits, {"id": known.call.id, "value": value}):
+            self._comes_late(choice, known, key)
+        if came is Came.FIRST:
+            known.id = key
+
+    def _go_on_name(self, known: ClientCall, value: str | None, edits: Edits) -> None:
+        came = _name_again(known, value)
+        if came is Came.AWAITED:
+            known.late.discard(Field.NAME)
+        self._repairs(Field.NAME, Place.CONTINUATION, came, known, edits, {"value": value})
+        if came is Came.FIRST:
+            known.name = str(value)
+
+    def _comes_late(self, choice: Choice, known: ClientCall, identity: str) -> None:
+        """An id that comes when the client has a made-up one already; no other call may have it."""
+        if identity != known.call.id or not self._ids.made(known.id):
+            return
+        if choice.ids.setdefault(identity, known) is known:
+            self._ids.stands_for(known.id, identity, plain_name(known.call.name, self._schemas))
+
+    def _repairs(
+        self,
+        field: Field,
+        place: Place,
+        came: Came,
+        known: ClientCall,
+        edits: Edits,
+        values: dict[str, Json] | None = None,
+    ) -> bool:
+        """Report what the table says, and edit the field where it is to be repaired: whether it was edited."""
+        rule = RULES[field, place, came]
+        if rule.row is not None:
+            message = rule.message.format_map(values) if values else rule.message
+            if not self._report(rule.row, known.event, message, known.call, severity=rule.severity):
+                return False
+        if rule.edit is Edit.KEEP:
+            return False
+        edits[field] = DROP if rule.edit is Edit.DROP else self._value(rule.edit, known)
+        return True
+
+    def _value(self, edit: Edit, known: ClientCall) -> Json:
+        """What the field becomes."""
+        match edit:
+            case Edit.NEXT_INDEX:
+                return self._stream.choice_of(known).free_index
+            case Edit.CLIENT_INDEX:
+                return known.index
+            case Edit.NEW_ID:
+                return self._ids.make("call_")
+            case Edit.CALL_ID:
+                return known.id
+            case Edit.CALL_NAME:
+                return known.call.name
+            case Edit.TOOL_NAME:
+                return known.tool
+            case _:
+                return edit.value
 
 
-def _open_index(known: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
-    wire, place = fragment.index, known.choice.free_index
-    known.wire_index = wire
-    known.index = wire if isinstance(wire, int) else place
-    repair = False
-    if wire is ABSENT or (wire is None and raw is None):
-        clear = bool(says(fragment.id)) or len(known.choice.known) == 1
-        message = "the call opens without an index"
-        repair = _tell_index(known, MISSING_INDEX, message, severity_note=clear)
-    elif not isinstance(wire, int) or wire < 0 or type(raw) not in {int, type(ABSENT)}:
-        whole = type(raw) in {int, type(ABSENT)}
-        repair = _tell_index(known, ODD_INDEX, f"the index is {wire if whole else raw!r}", severity_note=whole)
-    elif wire in known.choice.taken:
-        repair = known.judge(REUSED_INDEX, f"index {wire} is that of an earlier call")
-    elif wire != place:
-        repair = known.judge(OFFSET_INDEX, f"the index is {wire} where {place} comes next")
-    if repair:
-        known.index = edits["index"] = place
-    known.choice.take(known.index, known)
+def _first_index(choice: Choice, fragment: Fragment, raw: Json) -> Came | None:
+    index = fragment.index
+    if index is ABSENT or (index is None and raw is None):
+        clear = nonblank(fragment.id) or len(choice.known) == 1
+        return Came.NOTHING_CLEAR if clear else Came.NOTHING
+    if type(raw) not in _INTEGER:
+        return Came.OTHER_TYPE
+    if not isinstance(index, int) or index < 0:
+        return Came.NEGATIVE
+    if index in choice.taken:
+        return Came.ANOTHER_CALLS
+    return Came.OUT_OF_ORDER if index != choice.free_index else None
 
 
-def _tell_index(known: ClientCall, row: Row, message: str, *, severity_note: bool) -> bool:
-    """As `judge`; milder where nothing is left to guess."""
-    severity = NOTE if severity_note else None
-    return known.repairer.report(row, known.event, message, known.call, severity=severity)
+def _index_again(known: ClientCall, fragment: Fragment, raw: Json) -> Came | None:
+    index, header = fragment.index, known.wire_index
+    if index is ABSENT or (index is None and raw is None):
+        return Came.NOTHING if known.call.guessed else Came.NOTHING_CLEAR
+    if not isinstance(index, int) or type(raw) not in _INTEGER:
+        return Came.OTHER_TYPE
+    if index != header and isinstance(header, int):
+        return Came.CHANGED
+    return Came.RENUMBERED if index != known.index else None
 
 
-def _open_id(known: ClientCall, fragment: Fragment, edits: Edits) -> None:
-    call, said = known.call, says(fragment.id)
-    known.id = call.id
-    if not call.id:
-        severity = NOTE if fragment.id == "" else None
-        message = "the call opens without an id"
-        if known.repairer.report(MISSING_ID, known.event, message, call, severity=severity):
-            known.id = edits["id"] = known.repairer.context.ids.make("call_")
-    elif call.id in known.choice.ids and known.choice.ids[call.id] is not known:
-        if known.judge(DUPLICATE_ID, f"id {call.id} is that of another call"):
-            known.id = edits["id"] = known.repairer.context.ids.make("call_")
-    elif not said and known.judge(LATE_ID, _LATE_ID):
-        edits["id"] = call.id
-        known.late.add("id")
-    if known.id and "id" not in edits and said != known.id:
-        edits["id"] = known.id
-    if call.id in known.repairer.earlier_ids:
-        known.judge(REUSED_ID, f"id {call.id} was that of a call of an earlier turn")
-    if call.id and not _USUAL_ID.fullmatch(call.id):
-        known.judge(ODD_ID, f"the id has {len(call.id)} characters, or some that other APIs refuse")
-    known.choice.ids.setdefault(known.id, known)
+def _first_id(choice: Choice, known: ClientCall, fragment: Fragment) -> Came | None:
+    identity = known.call.id
+    if not identity:
+        return Came.BLANK if fragment.id == "" else Came.NOTHING
+    if choice.ids.get(identity, known) is not known:
+        return Came.ANOTHER_CALLS
+    return None if nonblank(fragment.id) else Came.LATER
 
 
-def _open_name(known: ClientCall, fragment: Fragment, edits: Edits) -> None:
-    name, said = known.call.name, says(fragment.name)
-    if not name:
-        known.judge(MISSING_NAME, "the call has no name")
-        return
-    if not said:
-        repair = known.judge(LATE_NAME, _LATE_NAME)
-        known.late.update({"name"} if repair else ())
-    else:
-        repair = said != name and known.judge(SPLIT_NAME, "the name is spread over several fragments")
-    if repair:
-        edits["name"] = name
-    known.name = name if repair else said
-    plain = plain_name(name, known.repairer.context.schemas)
-    if plain != name and known.judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}"):
-        edits["name"] = plain
+def _id_again(known: ClientCall, value: str | None) -> Came:
+    key = nonblank(value)
+    if not key:
+        return Came.NULL if value is None else Came.BLANK
+    if not known.id:
+        return Came.FIRST
+    if key != known.call.id:
+        return Came.CHANGED
+    return Came.AWAITED if Field.ID in known.late else Came.AGAIN
 
 
-def _go_on_index(known: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
-    wire = fragment.index
-    if wire is ABSENT or (wire is None and raw is None):
-        if _tell_index(known, MISSING_INDEX, "a continuation has no index", severity_note=not known.call.guessed):
-            edits["index"] = known.index
-    elif not isinstance(wire, int) or type(raw) not in {int, type(ABSENT)}:
-        if known.judge(ODD_INDEX, f"the index is {raw!r}"):
-            edits["index"] = known.index
-    elif wire != known.wire_index and isinstance(known.wire_index, int):
-        if known.judge(CHANGING_INDEX, f"the index goes from {known.wire_index} to {wire}"):
-            edits["index"] = known.index
-    elif wire != known.index:
-        edits["index"] = known.index
+def _name_again(known: ClientCall, value: str | None) -> Came:
+    if not nonblank(value):
+        return Came.NULL if value is None else Came.BLANK
+    if not known.name:
+        return Came.FIRST
+    if value == known.call.name:
+        return Came.AWAITED if Field.NAME in known.late else Came.AGAIN
+    return Came.PART_KNOWN if known.name == known.call.name else Came.PART
 
 
-def _go_on_id(known: ClientCall, fragment: Fragment, edits: Edits) -> None:
-    said = fragment.id
-    if said is ABSENT:
-        return
-    key = says(said)
-    if said is None:
-        drop = known.judge(NULL_IDENTITY, "a continuation has id null")
-    elif not key:
-        drop = known.judge(EMPTY_ID, f'a continuation has id "{said}"')
-    elif not known.id:
-        known.judge(LATE_ID, _LATE_ID)
-        known.id, drop = key, False
-    elif key == known.call.id and "id" in known.late:
-        known.late.discard("id")
-        drop = known.judge(LATE_ID, _LATE_ID)
-    elif key == known.call.id:
-        drop = known.judge(REPEATED_ID, "a continuation has the call's id again")
-    else:
-        drop = known.judge(CHANGING_ID, f"the id goes from {known.call.id} to {key}")
-    if drop:
-        edits["id"] = DROP
-        _comes_late(known, key)
-
-
-def _comes_late(known: ClientCall, identity: str) -> None:
-    """An id that comes when the client has a made-up one already; no other call may have it."""
-    context = known.repairer.context
-    if identity != known.call.id or not context.ids.made(known.id):
-        return
-    if known.choice.ids.setdefault(identity, known) is known:
-        context.ids.stands_for(known.id, identity, plain_name(known.call.name, context.schemas))
-
-
-def _go_on_name(known: ClientCall, fragment: Fragment, edits: Edits) -> None:
-    said = fragment.name
-    if said is ABSENT:
-        return
-    if said is None:
-        drop = known.judge(NULL_IDENTITY, "a continuation has name null")
-    elif not says(said):
-        drop = known.judge(EMPTY_NAME, f'a continuation has name "{said}"')
-    elif not known.name:
-        known.judge(LATE_NAME, _LATE_NAME)
-        known.name, drop = said, False
-    elif said == known.call.name and "name" in known.late:
-        known.late.discard("name")
-        drop = known.judge(LATE_NAME, _LATE_NAME)
-    elif said == known.call.name:
-        drop = known.judge(REPEATED_NAME, "a continuation has the call's name again")
-    else:
-        told = known.judge(SPLIT_NAME, "the name is spread over several fragments")
-        drop = told and known.name == known.call.name
-    if drop:
-        edits["name"] = DROP
+def _type_again(value: str | None, edits: Edits) -> Came | None:
+    if nonblank(value):
+        return Came.BESIDE_DROPPED if DROP in edits.values() else None
+    if value is None:
+        return Came.NULL
+    return Came.BLANK if value == "" else None

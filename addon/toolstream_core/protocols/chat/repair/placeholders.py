@@ -9,8 +9,8 @@ from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 
 if TYPE_CHECKING:
     from toolstream_core.model import Fragment
+    from toolstream_core.protocols.chat.repair.choice import Choice
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
-    from toolstream_core.protocols.chat.repair.state import Choice
 
 # A call waits behind its `{}` for the next event. Where that only opens another call which says as little, both wait
 # on; the first real arguments decide for all: if they are those of a call that waited, its `{}` was a placeholder, and
@@ -25,19 +25,18 @@ def opens(fragment: Fragment, choice: Choice) -> None:
     for known in choice.doubtful.values():
         known.forms.waits = False
         if known.nothing:
-            known.settle()
+            choice.settle_call(known)
         if not known.spelling.placeholder:
-            known.decide()
+            choice.decide(known)
     choice.doubtful.clear()
     if choice.placeholders and not (_is_little(fragment) and _mends(choice)):
         for known in choice.placeholders.values():
-            known.decide()
+            choice.decide(known)
         choice.placeholders.clear()
 
 
-def resolved(fragment: Fragment, known: ClientCall, *, waited: bool) -> None:
+def resolved(fragment: Fragment, choice: Choice, known: ClientCall, *, waited: bool) -> None:
     """A fragment of `known` has come, which had `waited` behind its `{}` or not: what that means for the others."""
-    choice = known.choice
     if not _is_little(fragment):
         choice.placeholders.pop(id(known), None)
         for other in choice.placeholders.values():
@@ -47,21 +46,21 @@ def resolved(fragment: Fragment, known: ClientCall, *, waited: bool) -> None:
                 choice.unfinished.touch(other)
                 choice.keeping[id(other)] = other
             else:
-                other.decide()
+                choice.decide(other)
         choice.placeholders.clear()
-    waits(known)
+    waits(choice, known)
 
 
-def waits(known: ClientCall) -> None:
+def waits(choice: Choice, known: ClientCall) -> None:
     """Remember a call that may still change."""
     if known.spelling.placeholder:
-        known.choice.placeholders[id(known)] = known
+        choice.placeholders[id(known)] = known
     elif known.spelling.waiting or known.nothing or known.forms.waits:
-        known.choice.doubtful[id(known)] = known
+        choice.doubtful[id(known)] = known
 
 
 def _mends(choice: Choice) -> bool:
-    return next(iter(choice.placeholders.values())).repairer.on(PLACEHOLDER_ARGUMENTS)
+    return next(iter(choice.placeholders.values())).reporter.on(PLACEHOLDER_ARGUMENTS)
 
 
 def _is_little(fragment: Fragment) -> bool:

@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 from collections import deque
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.framing import DATA_AFTER_END, SPLIT_CHOICES
-from toolstream_core.model import ABSENT, Kind
-from toolstream_core.protocols.chat.repair import placeholders
-from toolstream_core.protocols.chat.repair.arguments import Arguments
-from toolstream_core.protocols.chat.repair.client_call import ClientCall
-from toolstream_core.protocols.chat.repair.end_of_stream import Tail, ended, is_cut
-from toolstream_core.protocols.chat.repair.entries import Entries
-from toolstream_core.protocols.chat.repair.finish import Endings
-from toolstream_core.protocols.chat.repair.other_forms import Form, form_of
+from toolstream_core.defects.framing import DATA_AFTER_END
+from toolstream_core.protocols.chat.repair.arrival import Arrivals
+from toolstream_core.protocols.chat.repair.end_of_stream import EndOfStream, ended, is_cut
+from toolstream_core.protocols.chat.repair.finish import FinishOrder
+from toolstream_core.protocols.chat.repair.finish_reason import FinishReasons
+from toolstream_core.protocols.chat.repair.missing_arguments import MissingArguments
 from toolstream_core.protocols.chat.repair.output import Departures
-from toolstream_core.protocols.chat.repair.state import Choice, Part, Waiting
-from toolstream_core.protocols.chat.repair.stream_id import Pin
-from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.protocols.chat.repair.stream import ChatStream
+from toolstream_core.protocols.chat.repair.stream_id import StreamId
+from toolstream_core.protocols.chat.repair.structure import Structure
+from toolstream_core.protocols.chat.repair.waiting import Waiting
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment, Json, Phase, SkippedRun
+    from toolstream_core.model import Event, SkippedRun
+    from toolstream_core.protocols.chat.repair.choice import Choice
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
-# An event goes through two phases. On arrival its fragments are judged against what came before (`_resolved`), and each
-# gets what the client is to be told of it (`Told`). On departure, at once unless it has to wait for what follows, its
-# entries are compared with what the client needs by then, and rewritten where a defect whose repair is on was told: a
-# header that waited knows the id and name that came after it. What is behind a waiting event waits with it, in order.
-# The last event of a body may lack its end: it is looked at when the body is over, and nothing is ever put behind it
-# that would be joined to it.
+# An event goes through two phases. On arrival (`Arrivals`) its fragments are judged against what came before, and each
+# gets what the client is to be told of it (`Told`). On departure (`Departures`), at once unless it has to wait for what
+# follows, its entries are compared with what the client needs by then, and rewritten where a defect whose repair is on
+# was reported: a header that waited knows the id and name that came after it. What is behind a waiting event waits with
+# it, in order. The last event of a body may lack its end: it is looked at when the body is over, and nothing is put
+# behind it that would be joined to it.
 
 MAX_WAITING = 64
 """Events that wait before all are let go."""
@@ -47,11 +45,7 @@ class ChatRepairer(Repairer):
     def __init__(self, context: Context) -> None:
         """As `Repairer`."""
         super().__init__(context)
-        self.context = context
-        self.choices: dict[int, Choice] = {}
-        self._known: dict[int, ClientCall] = {}
-        self._anonymous: list[ClientCall] = []
-        """Calls that were begun by a fragment with neither id nor name."""
+        stream = self._stream = ChatStream(context, self.reporter)
         self._queue: deque[Waiting] = deque()
         self._last: tuple[Event, Sequence[ResolvedFragment]] | None = None
         """The last event of the body, which lacks its end."""
@@ -59,40 +53,19 @@ class ChatRepairer(Repairer):
         """The call of which the last event brought bare arguments, nothing else."""
         self._early: set[Choice] = set()
         """Choices whose finish waits in the queue, and that are not settled."""
-        self._ending = Endings(self)
-        self._tail = Tail(self, self._ending)
-        self._entries, self._arguments, self._pin = Entries(self), Arguments(self), Pin(self)
-        self._departures = Departures(self, self._ending, self._tail, self._pin)
-        self.head: dict[str, Json] = {}
-        asked = context.exchange.request
-        self.speaks_legacy = bool(json_access.items(json_access.get(asked, "functions"))) and not json_access.items(
-            json_access.get(asked, "tools")
-        )
-        """Whether the client asked with `functions`, so that `function_call` is what it wants."""
-        self._seen, self.skipped = 0, False
-        """Whether an event went by unseen, which only text does."""
-        self.may_have_text = False
-        """Whether a delta had text, or may have had."""
-        self.over = self.failed = False
-        """Whether `[DONE]` came; whether the provider reported an error."""
-        self.ending = self.ending_clean = False
-        """Whether nothing more comes, so that nothing may wait; and whether the body ended in order."""
+        self._seen = 0
+        missing, reasons = MissingArguments(stream), FinishReasons(stream)
+        self._order = FinishOrder(stream, missing)
+        self._end = EndOfStream(stream, reasons, missing)
+        self._stream_id, self._structure = StreamId(stream), Structure(stream)
+        self._arrivals = Arrivals(stream, self._order)
+        self._departures = Departures(stream, self._order, reasons, self._end, self._stream_id)
 
     @property
     def holding(self) -> bool:
         """As `Stage.holding`."""
-        return bool(self._queue) or self._pin.looks or (self._ending.finished and not self.over)
-
-    @cached_property
-    def earlier_ids(self) -> frozenset[str]:
-        """Ids of the calls of earlier turns, from the request."""
-        return earlier_ids(self.context.exchange.request)
-
-    @property
-    def astray(self) -> bool:
-        """Whether arguments came that belong to no known call: they may be those that another one lacks."""
-        self._anonymous = [one for one in self._anonymous if not (one.call.id or one.call.name)]
-        return any(not one.call.arguments.empty for one in self._anonymous)
+        stream = self._stream
+        return bool(self._queue) or self._stream_id.looks or (stream.any_finished and not stream.done)
 
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         """As `Stage.take`."""
@@ -104,27 +77,26 @@ class ChatRepairer(Repairer):
 
     def needs_every_event(self, call: OpenCall) -> bool:
         """As `Stage.needs_every_event`."""
-        known = self._known.get(id(call))
-        if known is None or self._queue or self.over:
+        known = self._stream.calls.get(id(call))
+        if known is None or self._queue or self._stream.done:
             return True
-        return not (known.told and known.choice.finish is None and known.spelling.inside_value)
+        return not (known.told and self._stream.choice_of(known).finish is None and known.spelling.inside_value)
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """As `Stage.on_skipped`."""
-        known = self._known[id(call)]
         self._seen += passed.events
-        known.event = self._ending.last = passed.first + passed.events - 1
-        self._arguments.on_skipped(known, passed)
+        self._arrivals.skipped(self._stream.calls[id(call)], passed)
 
     def accepts_any(self, call: OpenCall) -> bool:
         """As `Stage.accepts_any`."""
-        known = self._known.get(id(call))
-        bare = known is not None and known is self._bare and known.choice.finish is None and known.spelling.decided
-        return bare and not self._queue and self.context.judging
+        known = self._stream.calls.get(id(call))
+        if known is None or known is not self._bare or self._queue or not self._context.judging:
+            return False
+        return self._stream.choice_of(known).finish is None and known.spelling.decided
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`."""
-        self.ending, self.ending_clean = True, clean
+        self._stream.ending, self._stream.ending_clean = True, clean
         cut: Frame | None = None
         out: list[Frame] = []
         if self._last is not None:
@@ -132,13 +104,13 @@ class ChatRepairer(Repairer):
             cut = event.frame if is_cut(event.frame) else None
             out = list(self._taken(event, resolved)) if cut is None else []
             self._last = None
-        self._settle()
+        self._stream.settle()
         out += self._departures.of(self._queue)
-        added = self._tail.at_end(clean=clean, cut=cut is not None)
-        more = [*self._tail.kept_back(), *added]
+        added = self._end.at_end(clean=clean, cut=cut is not None)
+        more = [*self._end.kept_back(), *added]
         rest = [] if cut is None else [cut]
         if more:
-            self.audit(self._ending.last + 1, rest if added else [], more)
+            self.audit(self._stream.last + 1, rest if added else [], more)
             out = [*out[:-1], *(ended(frame) for frame in out[-1:])]
         return [*out, *more, *(() if added else rest)]
 
@@ -148,125 +120,54 @@ class ChatRepairer(Repairer):
         last, self._last = self._last, None
         return [*(one.frame for one in waiting), *([last[0].frame] if last else [])]
 
-    def choice(self, number: int) -> Choice:
-        """The state of a choice."""
-        number = 0 if self.folded(number) else number
-        return self.choices.setdefault(number, Choice(number))
-
-    def folded(self, number: int) -> bool:
-        """Whether a choice that nobody asked for is part of the first."""
-        if number == 0 or not isinstance(self.context.exchange.request, dict):
-            return False
-        asked = json_access.integer(json_access.get(self.context.exchange.request, "n"))
-        return asked in {ABSENT, None, 1} and self.report(SPLIT_CHOICES, 0, f"choice {number} came, one was asked for")
-
-    def delta(self, choice: int, delta: Json, *, finish: str | None = None, number: int = 0) -> Frame:
-        """A new event of this stream."""
-        head = self.head or {"object": "chat.completion.chunk"}
-        payload = {**head, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
-        return self.context.writer.make(payload, number)
-
-    def remember(self, waiting: Waiting) -> None:
-        """Note an event that leaves: its envelope serves for events that are added."""
-        self._ending.last = waiting.frame.number
-        self._remember_head(waiting.frame.json)
-
     def _taken(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        said, frame = event.content, event.frame
+        content, frame, stream = event.content, event.frame, self._stream
         self._bare = None
         self._seen += 1
-        self.skipped = self.skipped or frame.number >= self._seen
-        self.may_have_text = self.may_have_text or bool(said.text) or self.skipped
-        bare = len(resolved) == 1 and not (self._queue or said.finishes or said.error)
-        if bare and self._is_plain(resolved[0], frame):
-            return self._plainly(resolved[0], event)
-        if self.over and frame.data is not None:
+        stream.skipped = stream.skipped or frame.number >= self._seen
+        stream.may_have_text = stream.may_have_text or bool(content.text) or stream.skipped
+        if len(resolved) == 1 and not (self._queue or content.finishes or content.error):
+            known = self._arrivals.bare_call(resolved[0])
+            if known is not None and not self._stream_id.differs(frame, seen=True):
+                return self._bare_arguments(resolved[0], known, event)
+        if stream.done and frame.data is not None:
             gone = self.report(DATA_AFTER_END, frame.number, "an event follows [DONE]")
             if gone:
                 self.audit(frame.number, [frame], [])
             return () if gone else (frame,)
-        self._tail.look(frame, said)
-        self._ending.spoke(said, frame)
-        plain = not (resolved or said.finishes or said.end or said.error or self._queue)
-        if plain and not (self._entries.lacks_delta(frame) or self._ending.is_early_total(frame)):
+        self._end.look(frame, content)
+        self._order.text_came(content, frame)
+        plain = not (resolved or content.finishes or content.end or content.error or self._queue)
+        if plain and not (self._structure.lacks_delta(frame) or self._order.is_early_total(frame)):
             return (self._passing(frame),)
-        waiting = Waiting(event, self._resolved(event, resolved))
-        if not (self._queue or self._early or said.finishes or said.end or said.error) and waiting.ready:
+        waiting = Waiting(event, self._arrivals.parts(event, resolved))
+        if not (self._queue or self._early or content.finishes or content.end or content.error) and waiting.ready:
             return self._departures.at_once(waiting)
         self._arrives(waiting)
         return self._departures.of(self._queue)
 
     def _passing(self, frame: Frame) -> Frame:
         """An event that says nothing of calls, and that nothing waits for."""
-        self._remember_head(frame.json)
-        return self._pin.pinned(frame) if self._pin.differs(frame) else frame
+        self._stream.remember_head(frame.json)
+        return self._stream_id.pinned(frame) if self._stream_id.differs(frame) else frame
+
+    def _bare_arguments(self, one: ResolvedFragment, known: ClientCall, event: Event) -> Iterable[Frame]:
+        """An event that brings bare arguments alone."""
+        self._bare = known
+        waiting = self._arrivals.bare(one.fragment, known, event)
+        if waiting is None:
+            return (event.frame,)
+        self._queue.append(waiting)
+        return self._departures.of(self._queue)
 
     def _arrives(self, waiting: Waiting) -> None:
         """Put an event into the queue, and settle what does not wait any longer because of it."""
         self._queue.append(waiting)
         if waiting.goes_on:
-            for choice in self._early - {part.known.choice for part in waiting.parts}:
+            for choice in self._early - {part.choice for part in waiting.parts}:
                 choice.settle()
             self._early.clear()
-        self._ending.arrives(waiting)
+        self._order.arrives(waiting)
         self._early |= waiting.early
-        if waiting.said.end or waiting.said.error or len(self._queue) > MAX_WAITING:
-            self._settle()
-
-    def _is_plain(self, one: ResolvedFragment, frame: Frame) -> bool:
-        """Nearly every fragment: bare arguments of a call that the client knows."""
-        known = self._known.get(id(one.call))
-        if known is None or self.over or not known.goes_on_with(one.fragment):
-            return False
-        return not self._pin.differs(frame, seen=True)
-
-    def _plainly(self, one: ResolvedFragment, event: Event) -> Iterable[Frame]:
-        fragment, said = one.fragment, one.fragment.arguments
-        known = self._bare = self._known[id(one.call)]
-        known.event = event.frame.number
-        told = self._arguments.bare(str(said), known)
-        if (told.text == said or self.context.judging) and not known.spelling.waiting:
-            known.said = known.said or bool(told.text)
-            self._ending.resolved(event, known)
-            return (event.frame,)
-        placeholders.waits(known)
-        known.choice.unfinished.touch(known)
-        self._queue.append(Waiting(event, [Part(fragment, known, told, 0, Form.PLAIN)]))
-        return self._departures.of(self._queue)
-
-    def _resolved(self, event: Event, resolved: Sequence[ResolvedFragment]) -> list[Part]:
-        """Judge the event's fragments against what came before them."""
-        parts: list[Part] = []
-        places: dict[tuple[int, Phase], int] = {}
-        for fragment, call in () if self.speaks_legacy else resolved:
-            if call.kind is not Kind.FUNCTION:
-                continue
-            known = self._known.get(id(call)) or self._opened(fragment, call)
-            known.event = event.frame.number
-            key = (fragment.choice, fragment.phase)
-            place = places[key] = places.get(key, -1) + 1
-            fresh, known.resolved_as = known.resolved_as != (call.id, call.name), (call.id, call.name)
-            form = form_of(event.frame, fragment, place)
-            told = self._arguments.take(fragment, known, form)
-            parts.append(Part(fragment, known, told, place, form, fresh=fresh))
-            self._ending.resolved(event, known)
-        return parts
-
-    def _opened(self, fragment: Fragment, call: OpenCall) -> ClientCall:
-        choice = self.choice(call.choice)
-        known = self._known[id(call)] = ClientCall(self, choice, call)
-        if not (call.id or call.name):
-            self._anonymous.append(known)
-        placeholders.opens(fragment, choice)
-        choice.add(known)
-        return known
-
-    def _settle(self) -> None:
-        """Nothing more is waited for."""
-        for choice in self.choices.values():
-            choice.settle()
-
-    def _remember_head(self, payload: Json) -> None:
-        """Keep the envelope of the first chunk that has an id and a choice."""
-        if not self.head.get("id") and isinstance(payload, dict) and payload.get("choices"):
-            self.head = {key: value for key, value in payload.items() if key not in {"choices", "usage", "error"}}
+        if waiting.content.end or waiting.content.error or len(self._queue) > MAX_WAITING:
+            self._stream.settle()

@@ -9,7 +9,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
+    from toolstream_core.protocols.chat.repair.stream import ChatStream
     from toolstream_core.wire.frame import Frame
 
 # One id throughout, or the ids as they came: clients that collect by the id are served by either, and by no mixture.
@@ -20,12 +20,12 @@ _ENOUGH = 2
 """Chunks after which an id that has not changed counts as the stream's."""
 
 
-class Pin:
+class StreamId:
     """The id of one stream's chunks."""
 
-    def __init__(self, repairer: ChatRepairer) -> None:
+    def __init__(self, stream: ChatStream) -> None:
         """For one stream."""
-        self._repairer = repairer
+        self._stream = stream
         self._id = ""
         self._said = b""
         self._seen = 0
@@ -58,14 +58,13 @@ class Pin:
         if identity == self._id or not self._id:
             return False
         message = "the chunk's id is another than the first one's"
-        repair = self._repairer.report(CHANGING_STREAM_ID, frame.number, message)
-        self._mends = repair and (self._mends or not self._repairer.skipped)
+        repair = self._stream.reporter.report(CHANGING_STREAM_ID, frame.number, message)
+        self._mends = repair and (self._mends or not self._stream.skipped)
         return self._mends
 
     def pinned(self, frame: Frame) -> Frame:
         """A chunk whose id differs, with the stream's."""
-        repairer = self._repairer
         payload: Json = frame.json
-        out = repairer.context.writer.rewrite(frame, {**payload, "id": repairer.head["id"]})
-        repairer.audit(frame.number, [frame], [out])
+        out = self._stream.context.writer.rewrite(frame, {**payload, "id": self._stream.head["id"]})
+        self._stream.reporter.audit(frame.number, [frame], [out])
         return out

@@ -1,0 +1,66 @@
+"""The grammar of JSON (RFC 8259) for a scanner that takes text in pieces: what may be skipped, what leads where."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import Final
+
+_WS: Final = r"[ \t\n\r]*+"
+_INSIDE: Final = r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
+_NUMERAL: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
+_SCALAR: Final = rf'(?:"{_INSIDE}"|{_NUMERAL}|true|false|null)'
+SPACE: Final = re.compile(_WS)
+STRING: Final = re.compile(_INSIDE)
+MEMBERS: Final = re.compile(rf'(?:{_WS}"{_INSIDE}"{_WS}:{_WS}{_SCALAR}{_WS},)*+')
+"""Members of an object that are whole and followed by others."""
+ITEMS: Final = re.compile(rf"(?:{_WS}{_SCALAR}{_WS},)*+")
+"""Entries of an array that are whole and followed by others."""
+OUTSIDE: Final = re.compile(r'[^"{}\[\]]*+')
+STRINGS: Final = re.compile(r'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+"""Strings that are whole, and what stands around them."""
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
+_ESCAPED: Final = frozenset('"\\/bfnrt')
+_HEX_DIGITS: Final = 4
+LITERALS: Final = {"t": "true", "f": "false", "n": "null"}
+_DIGITS: Final = dict.fromkeys("0123456789", "int")
+_FRACTION: Final = {".": "point", "e": "e", "E": "e"}
+NUMBER: Final[dict[str, dict[str, str]]] = {
+    "-": {**_DIGITS, "0": "zero"},
+    "zero": _FRACTION,
+    "int": {**_DIGITS, **_FRACTION},
+    "point": dict.fromkeys("0123456789", "fraction"),
+    "fraction": {**dict.fromkeys("0123456789", "fraction"), "e": "e", "E": "e"},
+    "e": {**dict.fromkeys("0123456789", "exponent"), "+": "sign", "-": "sign"},
+    "sign": dict.fromkeys("0123456789", "exponent"),
+    "exponent": dict.fromkeys("0123456789", "exponent"),
+}
+"""What leads where in a number (RFC 8259, section 6)."""
+WHOLE_NUMBER: Final = frozenset({"zero", "int", "fraction", "exponent"})
+
+
+class At(Enum):
+    """What the next character belongs to."""
+
+    VALUE = auto()
+    FIRST_ITEM = auto()
+    FIRST_KEY = auto()
+    KEY = auto()
+    COLON = auto()
+    BEHIND = auto()
+    """A comma or a closing bracket."""
+    STRING = auto()
+    NUMBER = auto()
+    LITERAL = auto()
+    OVER = auto()
+    BROKEN = auto()
+    """No JSON any more: only quotes and brackets are counted."""
+
+
+def escape_with(escape: str, character: str) -> str | None:
+    """A string's escape with its next character: `""` where it is whole, `None` where it is none."""
+    if escape == "\\":
+        return "\\u" if character == "u" else "" if character in _ESCAPED else None
+    if character not in _HEX:
+        return None
+    return escape + character if len(escape) <= _HEX_DIGITS else ""

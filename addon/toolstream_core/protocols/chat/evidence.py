@@ -1,0 +1,111 @@
+"""What a Chat Completions fragment says of the calls of its choice: which it names, and which it cannot mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.open_call import nonblank
+from toolstream_core.calls.resolver import same_arguments
+from toolstream_core.model import Phase
+
+if TYPE_CHECKING:
+    from toolstream_core.calls.open_call import OpenCall
+    from toolstream_core.model import Fragment
+
+
+class ChoiceCalls:
+    """The calls of one choice, as fragments may name them."""
+
+    __slots__ = ("all", "by_id", "by_index", "in_messages", "last", "told_again", "told_at")
+
+    def __init__(self) -> None:
+        """No call has opened."""
+        self.all: list[OpenCall] = []
+        self.by_index: dict[int, list[OpenCall]] = {}
+        self.by_id: dict[str, OpenCall] = {}
+        self.last: OpenCall | None = None
+        self.in_messages: set[int] = set()
+        """Calls that an entry of `message` began."""
+        self.told_at = -1
+        self.told_again: set[int] = set()
+
+    def unfinished(self) -> int:
+        """How many are not whole."""
+        return sum(1 for call in self.all if not call.arguments.whole)
+
+
+def _fresh(fragment: Fragment) -> bool:
+    return isinstance(fragment.arguments, str) and not fragment.arguments.isspace() and fragment.arguments != ""
+
+
+def several_open(calls: list[OpenCall]) -> bool:
+    """Whether more than one of them is not whole."""
+    return sum(1 for call in calls if not call.arguments.whole) > 1
+
+
+def announces_next(newest: OpenCall, fragment: Fragment) -> bool:
+    """An id-less entry on a known index that can only be the next call."""
+    if not nonblank(fragment.name) or not newest.arguments.whole:
+        return False
+    return _fresh(fragment) or names_another(newest, fragment)
+
+
+def _says_another(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether an entry of one whole message is another call than an earlier entry of the same id."""
+    name, said = nonblank(fragment.name), fragment.arguments
+    if not call.arguments.whole or not isinstance(said, str):
+        return False
+    return name not in {"", call.name} or not same_arguments(call.arguments.reading()[0], said)
+
+
+def names_another(call: OpenCall, fragment: Fragment) -> bool:
+    """A name that is neither the call's nor a longer form of it, after whole arguments."""
+    name = nonblank(fragment.name)
+    return bool(name and call.name) and call.arguments.whole and not name.startswith(call.name)
+
+
+def id_churned(newest: OpenCall, fragment: Fragment) -> bool:
+    """Another id on a known index that still means the newest call there."""
+    name = nonblank(fragment.name)
+    if newest.arguments.whole:
+        return not name and not _fresh(fragment)
+    if not name:
+        return True
+    return name == newest.name and not newest.arguments.empty and not newest.arguments.restarted_by(fragment.arguments)
+
+
+def index_churned(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
+    """An id seen under another index, without a name, while its call is unfinished: only the index moved."""
+    owner = state.by_id.get(nonblank(fragment.id))
+    if owner is None or nonblank(fragment.name) or owner.arguments.whole:
+        return None
+    return owner
+
+
+def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
+    """The call that opened without an index, where a continuation has one."""
+    if nonblank(fragment.id) or nonblank(fragment.name) or fragment.phase is not Phase.MORE:
+        return None
+    here = state.all[index] if 0 <= index < len(state.all) else None
+    call = here if here is not None and not isinstance(here.index, int) else state.last
+    if call is None or isinstance(call.index, int) or call.arguments.whole:
+        return None
+    state.by_index[index] = [call]
+    return call
+
+
+def told_again(state: ChoiceCalls, fragment: Fragment, event: int) -> OpenCall | None:
+    """The streamed call that an entry of `message.tool_calls` repeats."""
+    if state.told_at != event:
+        state.told_at, state.told_again = event, set()
+    owner = state.by_id.get(nonblank(fragment.id))
+    if owner is not None and not (id(owner) in state.told_again and _says_another(owner, fragment)):
+        return owner
+    key, name = nonblank(fragment.id), nonblank(fragment.name)
+    if not (key or name) and isinstance(fragment.index, int) and fragment.index in state.by_index:
+        return state.by_index[fragment.index][-1]
+    for call in state.all:
+        if id(call) not in state.told_again and (not name or call.name in {"", name}):
+            another = key and call.id and id(call) in state.in_messages
+            return None if another else call
+    return None

@@ -1,0 +1,79 @@
+"""Chat Completions fragments on their arrival: each is judged against what came before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Kind
+from toolstream_core.protocols.chat.repair import placeholders
+from toolstream_core.protocols.chat.repair.arguments import Arguments
+from toolstream_core.protocols.chat.repair.other_forms import form_of
+from toolstream_core.protocols.chat.repair.waiting import Part, Waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, Fragment, Phase, SkippedRun
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.finish import FinishOrder
+    from toolstream_core.protocols.chat.repair.stream import ChatStream
+
+
+class Arrivals:
+    """The arrivals of one stream's fragments."""
+
+    def __init__(self, stream: ChatStream, order: FinishOrder) -> None:
+        """For one stream."""
+        self._stream = stream
+        self._order = order
+        self._arguments = Arguments(stream.reporter)
+
+    def bare_call(self, one: ResolvedFragment) -> ClientCall | None:
+        """The call of nearly every fragment: bare arguments of a call that the client knows; `None` for others."""
+        known = self._stream.calls.get(id(one.call))
+        if known is None or self._stream.done or not known.goes_on_with(one.fragment):
+            return None
+        return known if self._stream.choice_of(known).finish is None else None
+
+    def bare(self, fragment: Fragment, known: ClientCall, event: Event) -> Waiting | None:
+        """Take bare arguments of a call; the event where it may not go on as it came."""
+        text, choice = str(fragment.arguments), self._stream.choice_of(known)
+        known.event = event.frame.number
+        told = self._arguments.bare(text, choice, known)
+        if (told.text == text or self._stream.context.judging) and not known.spelling.waiting:
+            known.said = known.said or bool(told.text)
+            self._order.resolved(known.event, choice, known)
+            return None
+        placeholders.waits(choice, known)
+        choice.unfinished.touch(known)
+        return Waiting(event, [Part(fragment, choice, known, told)])
+
+    def skipped(self, known: ClientCall, passed: SkippedRun) -> None:
+        """Take the arguments of events that went by."""
+        known.event = self._stream.last = passed.first + passed.events - 1
+        self._arguments.on_skipped(self._stream.choice_of(known), known, passed)
+
+    def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> list[Part]:
+        """The entries of an event."""
+        parts: list[Part] = []
+        places: dict[tuple[int, Phase], int] = {}
+        for fragment, call in () if self._stream.speaks_legacy else resolved:
+            if call.kind is not Kind.FUNCTION:
+                continue
+            known = self._stream.calls.get(id(call)) or self._opened(fragment, call)
+            choice = self._stream.choice_of(known)
+            known.event = event.frame.number
+            key = (fragment.choice, fragment.phase)
+            place = places[key] = places.get(key, -1) + 1
+            fresh, known.resolved_as = known.resolved_as != (call.id, call.name), (call.id, call.name)
+            form = form_of(event.frame, fragment, place)
+            told = self._arguments.take(fragment, choice, known, form)
+            parts.append(Part(fragment, choice, known, told, place, form, fresh=fresh))
+            self._order.resolved(known.event, choice, known)
+        return parts
+
+    def _opened(self, fragment: Fragment, call: OpenCall) -> ClientCall:
+        choice = self._stream.choice(call.choice)
+        placeholders.opens(fragment, choice)
+        return self._stream.open(call, choice)

@@ -1,0 +1,90 @@
+"""The calls of one choice of a Chat Completions stream, as the client has them, and how the choice finished."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.chat.repair.client_call import ClientCall
+from toolstream_core.protocols.chat.repair.same_id import Twins
+from toolstream_core.protocols.chat.repair.unfinished import Unfinished
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.repair.reporter import Reporter
+
+
+class Choice:
+    """The calls of one choice, as the client has been told them."""
+
+    def __init__(self, number: int) -> None:
+        """A choice of which nothing has been told."""
+        self.number = number
+        self.known: list[ClientCall] = []
+        self.taken: dict[int, ClientCall] = {}
+        self.free_index = 0
+        """The index that comes next."""
+        self.ids: dict[str, ClientCall] = {}
+        self.twins = Twins()
+        self.placeholders: dict[int, ClientCall] = {}
+        """By `id`: calls whose first `{}` may stand for what follows."""
+        self.doubtful: dict[int, ClientCall] = {}
+        """By `id`: calls that are settled where the next one opens."""
+        self.keeping: dict[int, ClientCall] = {}
+        """By `id`: calls of which some arguments may have been kept back."""
+        self.unsettled: list[ClientCall] = []
+        self.unfinished = Unfinished()
+        self.finish: str | None = None
+        """The finish reason that the client has."""
+        self.finish_event = self.held_event = 0
+        self.resumed = False
+        """Whether calls went on behind it."""
+        self.loose = False
+        """Whether a finish went on a second time when there was no call yet."""
+        self.reasons: set[str] = set()
+        """Every finish reason that came."""
+        self.shortened: frozenset[int] = frozenset()
+        """By `id`, the calls that were half where the client was told `length` for their sake."""
+        self.held: str | None = None
+        """A finish reason that came too early and is still owed."""
+
+    def open(self, call: OpenCall, context: Context, reporter: Reporter) -> ClientCall:
+        """A call opens."""
+        known = ClientCall(call, self.number, len(self.known), context, reporter)
+        self.known.append(known)
+        self.unsettled.append(known)
+        self.unfinished.touch(known)
+        return known
+
+    def take(self, index: int, known: ClientCall) -> None:
+        """An index is a call's from now on."""
+        self.taken[index] = known
+        self.free_index = max(self.free_index, index + 1)
+
+    def decide(self, known: ClientCall) -> None:
+        """A first `{}` or `null` of a call does not stand for anything that follows."""
+        self.unfinished.touch(known)
+        known.decide()
+
+    def settle_call(self, known: ClientCall) -> None:
+        """Nothing more is waited for that could change what a call is."""
+        self.unfinished.touch(known)
+        known.settle()
+
+    def settle(self) -> None:
+        """Nothing more is waited for."""
+        waiting, self.unsettled = self.unsettled, []
+        for known in waiting:
+            self.settle_call(known)
+        self.placeholders.clear()
+        self.doubtful.clear()
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether it has any call; an entry of nothing is none."""
+        return any(not known.nothing for known in self.known)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has calls, and all are whole where the answer has said how it finished."""
+        return self.has_calls and not self.unfinished.any_lacking

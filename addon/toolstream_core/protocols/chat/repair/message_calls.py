@@ -1,0 +1,65 @@
+"""Chat Completions calls that only a message says: they are streamed to the client before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.finish import UNSTREAMED_CALLS
+from toolstream_core.defects.identity import DUPLICATE_ID
+from toolstream_core.model import Phase
+from toolstream_core.protocols.chat.edit import continuation
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.chat.repair.choice import Choice
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
+    from toolstream_core.protocols.chat.repair.stream import ChatStream
+    from toolstream_core.protocols.chat.repair.waiting import Part, Waiting
+    from toolstream_core.wire.frame import Frame
+
+
+class MessageCalls:
+    """The calls that the messages of one stream say."""
+
+    def __init__(self, stream: ChatStream) -> None:
+        """For one stream."""
+        self._stream = stream
+
+    def unstreamed(self, waiting: Waiting) -> list[Frame]:
+        """Calls that only a message says, whole or piece by piece, as deltas before it."""
+        out: list[Frame] = []
+        self._stream.remember(waiting.frame)
+        for part in waiting.parts:
+            known = part.known
+            if part.fragment.phase is not Phase.WHOLE or known.streamed or known.nothing or known.doubled:
+                continue
+            number = waiting.frame.number
+            opens, known.told = not known.told, True
+            if opens:
+                known.index = part.choice.free_index
+                part.choice.take(known.index, known)
+            message = "the call comes in a message only"
+            if not self._stream.reporter.report(UNSTREAMED_CALLS, number, message, known.call):
+                continue
+            waiting.moved[part.fragment.choice] = not self._stream.may_have_text
+            if opens or part.told.text:
+                entry = self._header(part) if opens else continuation(known.index, part.told.text)
+                out.append(self._stream.delta(known.choice, {"tool_calls": [entry]}, number=number))
+        return out
+
+    def _header(self, part: Part) -> dict[str, Json]:
+        """The header of a call that a message says."""
+        known = part.known
+        known.id = self._own_id(part.choice, known)
+        known.name = known.tool
+        known.said = known.said or bool(part.told.text)
+        function = {"name": known.name, "arguments": part.told.text}
+        return {"index": known.index, "id": known.id, "type": "function", "function": function}
+
+    def _own_id(self, choice: Choice, known: ClientCall) -> str:
+        """The call's id; one that is made up where it has none, or another call's."""
+        call, ids = known.call, choice.ids
+        if not call.id or (call.id in ids and known.judge(DUPLICATE_ID, f"id {call.id} is that of another call")):
+            return self._stream.context.ids.make("call_")
+        ids.setdefault(call.id, known)
+        return call.id

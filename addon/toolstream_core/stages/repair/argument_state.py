@@ -1,0 +1,112 @@
+"""What one call's argument fragments have come to so far, for their repair. Knows JSON, and no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.defects.arguments import INVALID_ARGUMENTS
+from toolstream_core.stages.repair.surrogates import Surrogates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.stages.repair.after_whole import Behind
+    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.escapes import Escapes
+    from toolstream_core.stages.repair.quoted import Quoted
+
+MAX_SPELT: Final = 1024 * 1024
+"""Characters of one call's arguments above which what comes again is not recognised any more."""
+
+
+class ArgumentState:
+    """What one call's fragments have come to so far."""
+
+    __slots__ = (
+        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_on", "_presumed", "_quoted", "_size",
+        "_suspect", "_text", "_waiting", "replaced",
+    )  # fmt: skip
+
+    def __init__(self, on: Callable[[Row], bool]) -> None:
+        """`on` says whether a row's repair is switched on."""
+        self._on = on
+        self._halves = Surrogates()
+        self._escapes: Escapes | None = None
+        """Follows the text where its escapes are to be mended."""
+        self.replaced = False
+        """Whether a first `{}` was nothing but a placeholder, and is not told."""
+        self._presumed = ""
+        """Such a `{}`, where only another call showed what it was."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing has come but a placeholder."""
+        self._head = ""
+        self._size = 0
+        self._text = ArgumentText(MAX_SPELT)
+        """The fragments joined, from behind a placeholder on, up to where they are whole."""
+        self._behind: Behind | None = None
+        """What follows the arguments, once they are a whole object."""
+        self._free = False
+        """Whether nothing can be said of them any more, so that everything goes on."""
+        self._cumulative: str | None = None
+        """What the client has, where each fragment carries all so far."""
+        self._quoted: Quoted | None = None
+        """A JSON string that may hold an object."""
+        self._waiting: Told | None = None
+        """A first `{}` that may be a placeholder."""
+        self._suspect: tuple[str, str, Told] | None = None
+        """What came before a fragment that may be all so far or the next one, and that fragment."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a fragment that was taken may still change."""
+        return self._waiting is not None or self._suspect is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether an object is whole, whatever followed it; also one that is closed and no valid JSON."""
+        text = self._text
+        return self._behind is not None or (self._head.lstrip()[:1] == "{" and text.ended and not text.spilled)
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether what went on is no JSON for a client that joins it, whatever was meant."""
+        if self._behind is not None:
+            return self._behind.spoilt
+        return bool(self._head) and not self._text.is_json
+
+    @property
+    def _within(self) -> bool:
+        """Whether white space belongs to what came before it."""
+        behind = self._behind
+        return bool(self._halves.kept or self._text.in_string or self._quoted is not None) or (
+            behind is not None and behind.keeps
+        )
+
+    @property
+    def inside_value(self) -> bool:
+        """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
+        if self.waiting or self._halves.kept or self._on(INVALID_ARGUMENTS):
+            return False
+        odd = self._behind or self._quoted
+        if odd is not None or self._free:
+            return odd is None or odd.steady
+        return self._cumulative is None and not self._text.ended and self._head.lstrip().startswith("{")
+
+    @property
+    def decided(self) -> bool:
+        """Whether no fragment waits any more, whatever comes."""
+        return not self.waiting and (self._behind is not None or self._cumulative is not None or self._free)
+
+    @property
+    def placeholder(self) -> bool:
+        """Whether what came is a first `{}` that may be a placeholder."""
+        return self._waiting is not None
+
+    @property
+    def owes(self) -> bool:
+        """Whether a `{}` was taken for a placeholder, and nothing has come in its place."""
+        return self.replaced and not self._head

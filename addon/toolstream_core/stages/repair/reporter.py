@@ -1,0 +1,78 @@
+"""Reports the defects of one stream, and says which of them are to be repaired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import Change
+from toolstream_core.wire.frame import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Severity
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+
+class Reporter:
+    """The findings and changes of one repairer.
+
+    One code path for check and repair: `report` says whether the defect's repair is on, so nothing is rewritten
+    that is no finding.
+    """
+
+    def __init__(self, context: Context) -> None:
+        """For one stream."""
+        self._context = context
+        self._repairs = context.repairs
+        self._reported: set[tuple[str, int | None]] = set()
+        self._why: list[str] = []
+        self._reasons: tuple[str, ...] = ()
+        """Why an event was last rewritten: those after it may have to follow suit."""
+
+    @property
+    def has_reason(self) -> bool:
+        """Whether a defect was named for which an event is rewritten, or was."""
+        return bool(self._why or self._reasons)
+
+    def report(
+        self,
+        row: Row,
+        event: int,
+        message: str,
+        call: OpenCall | None = None,
+        *,
+        severity: Severity | None = None,
+    ) -> bool:
+        """Report a defect, once for each call; whether it is to be repaired here, each time it shows."""
+        key = (row.code, id(call) if call is not None else None)
+        if key not in self._reported:
+            self._reported.add(key)
+            self._context.found(row.found(event, message, call.position if call else None, severity=severity))
+        return self.repairs_row(row)
+
+    def repairs_row(self, row: Row) -> bool:
+        """Whether a row's repair is on, where the defect itself is reported when the answer is over."""
+        if row.code not in self._repairs:
+            return False
+        if row.name not in self._why:
+            self._why.append(row.name)
+        return True
+
+    def because(self, row: Row) -> None:
+        """Name the defect that demands a change, where another one's repair makes it."""
+        if row.name not in self._why:
+            self._why.append(row.name)
+
+    def on(self, row: Row) -> bool:
+        """Whether a row's repair is switched on."""
+        return row.code in self._repairs
+
+    def audit(self, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
+        """Keep what the rewriting of an event was for; called once for each rewritten event."""
+        names = self._reasons = tuple(self._why) or self._reasons
+        self._why = []
+        self._context.changed(Change(names, event, joined(before), joined(after)))

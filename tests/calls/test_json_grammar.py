@@ -1,0 +1,34 @@
+"""Escapes and numbers of JSON, a character at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolstream_core.calls.json_grammar import NUMBER, WHOLE_NUMBER, escape_with
+
+
+def escaped(text: str) -> str | None:
+    """What an escape is after each of its characters."""
+    escape: str | None = text[0]
+    for character in text[1:]:
+        assert escape
+        escape = escape_with(escape, character)
+    return escape
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [("\\n", ""), ("\\u", "\\u"), ("\\u12a", "\\u12a"), ("\\u12aF", ""), ("\\x", None), ("\\u1g", None)],
+)
+def test_an_escape_is_over_open_or_none(text: str, left: str | None) -> None:
+    """RFC 8259, section 7."""
+    assert escaped(text) == left
+
+
+@pytest.mark.parametrize("number", ["0", "-0", "10", "-1.5", "1e5", "0E-07", "01", "1.", "-", "1e", "1e+"])
+def test_numbers(number: str) -> None:
+    """RFC 8259, section 6: no leading zero, digits behind a point and in an exponent."""
+    state: str | None = "-"
+    for character in number.removeprefix("-"):
+        state = NUMBER[state].get(character) if state else None
+    assert (state in WHOLE_NUMBER) == (number not in {"01", "1.", "-", "1e", "1e+"})
