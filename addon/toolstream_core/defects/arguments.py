@@ -63,7 +63,7 @@ DOUBLE_ENCODED_ARGUMENTS: Final = Row(
     _AS_MEANT,
 )  # fmt: skip
 MERGED_CALLS: Final = Row(
-    "TS209", "merged-calls", "arguments", ERROR, None, (CHAT,),
+    "TS209", "merged-calls", "arguments", ERROR, None, _STREAMED,
     "two calls are glued together in one call's arguments",
     _NOT_RUN,
 )  # fmt: skip

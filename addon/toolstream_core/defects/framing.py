@@ -106,7 +106,7 @@ FOREIGN_DELTA: Final = Row(
     "keeps the call's arguments free of it",
 )  # fmt: skip
 RESTARTED_STREAM: Final = Row(
-    "TS017", "restarted-stream", "framing", ERROR, None, _STREAMED,
+    "TS017", "restarted-stream", "framing", ERROR, None, (RESPONSES, ANTHROPIC),
     "the answer begins again within one stream",
     "reports a broken stream; runs no call twice",
 )  # fmt: skip

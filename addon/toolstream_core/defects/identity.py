@@ -152,7 +152,7 @@ REUSED_ID: Final = Row(
     "pairs results with the calls of their own turn",
 )  # fmt: skip
 ODD_ID: Final = Row(
-    "TS126", "odd-id", "identity", NOTE, None, _STREAMED,
+    "TS126", "odd-id", "identity", NOTE, None, ALL_DIALECTS,
     "the id has a form that other APIs refuse",
     "sends the id back as it came",
 )  # fmt: skip

@@ -8,102 +8,54 @@ from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.anthropic.repair.finish import Endings
-from toolstream_core.protocols.anthropic.repair.held import Inside, Placeholder, Unsure, Waiting
-from toolstream_core.protocols.anthropic.repair.output import EventRepairer, Payload, index_of, is_text, set_apart
-from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.wire import json_access
+from toolstream_core.protocols.anthropic.repair.block_mode import Stop
+from toolstream_core.protocols.anthropic.repair.client_block import InnerText
+from toolstream_core.protocols.anthropic.repair.client_message import ClientMessage
+from toolstream_core.protocols.anthropic.repair.events import Payload, arguments_of, index_of, is_text, set_apart
+from toolstream_core.protocols.anthropic.repair.held import Placeholder, Undecided, Waiting
+from toolstream_core.protocols.anthropic.repair.output import EventRepairer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
-    from toolstream_core.protocols.anthropic.repair.client_block import Block
+    from toolstream_core.protocols.anthropic.repair.client_block import ClientBlock
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
-# The client gets blocks one after the other, each at the next place, whatever indexes the wire gives them. So every
-# block knows its place (`Block.place`), and an event is rewritten where its index is another. Blocks that are over
-# are found by index or id: an answer may have many thousands of them.
-
-MAX_TWINS = 16
-"""Calls of one id with which a further one is compared."""
-MAX_UNSURE: Final = 64
+MAX_UNDECIDED: Final = 64
 """Deltas that wait behind a first `{}`."""
 PATIENCE: Final = 8
 """Keep-alives that wait behind one: where more come the stream is slow."""
 _OF_A_STOP: Final = frozenset({"type", "index"})
-"""All that an event says that stops a block."""
+"""The keys of an event that only stops a block."""
 
 
 class BlockRepairer(EventRepairer):
-    """Judges and mends content blocks; which of them have to wait is decided in the class made on it."""
+    """Judges and repairs content blocks that need not wait; its subclasses decide which have to."""
 
     def __init__(self, context: Context) -> None:
         """As `Repairer`."""
         super().__init__(context)
-        self.last: Block | None = None
-        """The block that started last."""
-        self.count = 0
-        """How many blocks the client has been given."""
-        self.calls: list[Block] = []
-        """Those of them that it runs."""
-        self.open: dict[int, Block] = {}
-        """Those that were not stopped, by their place."""
-        self.by_id: dict[str, list[Block]] = {}
-        """Calls by the id that the provider gave them."""
-        self._by_index: dict[int | None, Block] = {}
-        self._by_call: dict[int, Block] = {}
+        self.message = ClientMessage(context)
         self._started = 0
-        """How many blocks the wire has started, those among them that the client does not get."""
+        """How many blocks the wire has started, those included that the client does not get."""
         self._waiting = Waiting()
-        self._ending = Endings(self)
         self._placeholder: Placeholder | None = None
         self._moved = False
-        self._astray = False
-        """Whether arguments came that belong to no call."""
-        self._earlier: frozenset[str] | None = None
+        """Whether any block has another place than its index."""
 
-    @property
-    def earlier_ids(self) -> frozenset[str]:
-        """Ids of the calls of earlier turns, from the request."""
-        if self._earlier is None:
-            self._earlier = earlier_ids(self.context.exchange.request)
-        return self._earlier
-
-    @property
-    def whole(self) -> bool:
-        """Whether calls came, and nothing is missing of any open block but the stop of a call."""
-        return bool(self.calls) and all(one.is_call and one.whole for one in self.open.values())
-
-    @property
-    def runnable(self) -> bool:
-        """Whether calls came, and each of them can be run."""
-        return self.whole and not self._astray and all(one.runnable for one in self.calls)
-
-    def _begin(self, block: Block, event: Event, payload: Payload) -> None:
+    def _begin(self, block: ClientBlock, event: Event, payload: Payload) -> None:
         """Give the client a block."""
         self._place(block, payload.get("index"))
-        self._add(block)
-        self._by_index[index_of(payload)] = block
-        if block.call is not None:
-            self._by_call[id(block.call)] = block
-        self._pass(event.frame, payload, block.header(payload))
-        if block.is_call and block.given_id:
-            twins = self.by_id.setdefault(block.given_id, [])
-            twins.append(block)
-            del twins[:-MAX_TWINS]
+        self.message.add(block, index_of(payload))
+        self._pass(event.frame, payload, block.header(payload, self.message.ids))
+        self.message.add_id(block)
 
-    def _add(self, block: Block) -> None:
-        self.last = self.open[block.place] = block
-        self.count += 1
-        if block.is_call:
-            self.calls.append(block)
-
-    def _place(self, block: Block, index: Json) -> None:
+    def _place(self, block: ClientBlock, index: Json) -> None:
         """Find out whether a block's index is its place."""
         expected, self._started = self._started, self._started + 1
         counted = type(index) in {int, float} and index == expected
-        if not counted and index_of({"index": index}) in self._by_index:
+        if not counted and index_of({"index": index}) in self.message.by_index:
             self.report(REUSED_INDEX, self.number, f"index {index} is that of an earlier block", block.call)
         elif not counted:
             self.report(OFFSET_INDEX, self.number, f"the index is {index} where {expected} comes next", block.call)
@@ -113,186 +65,184 @@ class BlockRepairer(EventRepairer):
 
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         """A delta of a block that does not wait."""
-        index = index_of(payload)
-        block = self._block_of(index, call)
+        block = self.message.block_of(index_of(payload), call)
         if block is None:
-            self._nobodys(event, payload, call)
-            return
-        if not block.open:
+            self._delta_of_unknown(event, payload, call)
+        elif not block.open:
             self._late(event, payload, block)
         elif (
             block.is_call
             and is_text(payload)
             and self.report(FOREIGN_DELTA, self.number, "text comes in a block that is a call", block.call)
         ):
-            block.texts.append(Inside(event.frame, payload))
+            block.texts.append(InnerText(event.frame, payload))
         else:
             self._filled(event, payload, block)
 
-    def _nobodys(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
+    def _delta_of_unknown(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         """A delta of a block that was never started."""
         raise NotImplementedError
 
-    def _block_of(self, index: int | None, call: OpenCall | None) -> Block | None:
-        """The block of an index; for arguments a call that has it, though another block has it by now."""
-        block = self._by_index.get(index)
-        if block is None or block.call is not None or call is None:
-            return block
-        own = self._by_call.get(id(call))
-        return own if own is not None and own.has(index) else block
-
     def _stray(self, event: Event, payload: Payload, *, call: OpenCall | None = None) -> None:
-        """An event of a block that nobody started goes on, and becomes none of another block's.
+        """Send an event of a block that was never started, so that no client takes it for an event of another block.
 
-        Arguments of nobody's might, wherever blocks are put in order, and all else where an index is given anew.
+        Its arguments might be taken so wherever blocks are put in order; everything else, where the index is given
+        to another block.
         """
-        for block in self.open.values() if is_text(payload) else ():
+        for block in self.message.open.values() if is_text(payload) else ():
             self.flush_texts(block)
         index = index_of(payload)
-        taken = index is not None and 0 <= index < self.count
-        self._astray = self._astray or call is not None
+        taken = index is not None and 0 <= index < self.message.count
+        self.message.lost_arguments = self.message.lost_arguments or call is not None
         apart = self.on(UNKNOWN_BLOCK) and (taken or call is not None)
         self._pass(event.frame, payload, set_apart(payload) if apart else payload)
 
-    def _filled(self, event: Event, payload: Payload, block: Block) -> None:
+    def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
+        """A delta of an open block."""
         before, changed = self._placeholder, block.delta(payload)
-        unsure = Unsure(event.frame, payload, block.told)
-        if json_access.get(payload, "delta", "partial_json") is ABSENT:
-            block.settle()
-        if before is not None and before.block is block and block.placeholder and len(before.deltas) < MAX_UNSURE:
-            before.deltas.append(unsure)
+        arguments = block.arguments
+        undecided = Undecided(event.frame, payload, arguments.emitted)
+        if arguments_of(payload) is ABSENT:
+            arguments.settle()
+        follows = before is not None and before.block is block and arguments.placeholder
+        if follows and before is not None and len(before.deltas) < MAX_UNDECIDED:
+            before.deltas.append(undecided)
             return
         self._settle_placeholder()
-        if block.waiting:
-            self._placeholder = Placeholder(block, [unsure])
+        if arguments.waiting:
+            self._placeholder = Placeholder(block, [undecided])
             return
         self._pass(event.frame, payload, changed)
-        if block.stop_owed and block.finished:
-            self._stop_now(block)
+        if block.stop_owed and arguments.come:
+            self._stop_now(block, Stop.OWN)
             self._go_on()
 
-    def _late(self, event: Event, payload: Payload, block: Block) -> None:
-        """A delta behind its block's stop: what says nothing new goes where the stop was ours, all else goes on.
+    def _late(self, event: Event, payload: Payload, block: ClientBlock) -> None:
+        """A delta behind its block's stop: dropped if it says nothing new and the stop was made, passed otherwise.
 
-        It goes, too, where what came before it was taken from another index.
+        It is dropped, too, where what came before it was taken from another index.
         """
-        changed = block.moved_to_place(payload)
-        block.late = block.late or bool(not block.closed_early and json_access.get(payload, "delta", "partial_json"))
-        again = block.closed_early or block.claimed
-        if again and block.is_call and isinstance(json_access.get(payload, "delta", "partial_json"), str):
+        changed, arguments, piece = block.moved_to_place(payload), block.arguments, arguments_of(payload)
+        arguments.late = arguments.late or bool(not block.stopped_early and piece)
+        again = block.stopped_early or block.claimed
+        if again and block.is_call and isinstance(piece, str):
             repaired = block.delta(payload)
-            rest = "".join(block.rest())
-            if repaired is not changed and not rest and not json_access.get(repaired, "delta", "partial_json"):
+            rest = "".join(arguments.rest())
+            if repaired is not changed and not rest and not arguments_of(repaired):
                 return
-            block.late = block.late or bool(json_access.get(payload, "delta", "partial_json"))
+            arguments.late = arguments.late or bool(piece)
         self._pass(event.frame, payload, changed)
 
     def _settle_placeholder(self) -> None:
-        """A first `{}` that waited for the next event goes on, or is nothing."""
+        """Send a first `{}` that waited for the next event, or what it has become."""
         if self._placeholder is None:
             return
         (block, deltas), self._placeholder = self._placeholder, None
-        for frame, payload, told in deltas:
-            if payload is None or told is None:
-                self._go(frame)
+        for frame, payload, emitted in deltas:
+            if payload is None or emitted is None:
+                self._send(frame)
                 continue
-            said = payload["delta"]["partial_json"]
             moved = block.moved_to_place(payload)
-            if told.text != said:
-                moved = {**moved, "delta": {**payload["delta"], "partial_json": told.text}}
+            if emitted.text != payload["delta"]["partial_json"]:
+                moved = {**moved, "delta": {**payload["delta"], "partial_json": emitted.text}}
             self._pass(frame, payload, moved)
 
     def _behind(self, frame: Frame) -> None:
-        """Let an event go on that concerns no block: behind a first `{}` that waits, unless that takes long."""
+        """Send an event that concerns no block: behind a first `{}` that waits, unless that takes long."""
         placeholder = self._placeholder
         if placeholder is not None and len(placeholder.deltas) < PATIENCE:
-            placeholder.deltas.append(Unsure(frame, None, None))
+            placeholder.deltas.append(Undecided(frame, None, None))
             return
         self._settled()
-        self._go(frame)
+        self._send(frame)
 
     def _settled(self) -> None:
         """Nothing comes any more that could change what a first `{}` means."""
         if self._placeholder is not None:
-            self._placeholder.block.settle()
+            self._placeholder.block.arguments.settle()
             self._settle_placeholder()
 
     def _stop(self, event: Event, payload: Payload) -> None:
         """The stop of a block that does not wait."""
-        block = self._by_index.get(index_of(payload))
+        block = self.message.by_index.get(index_of(payload))
         bare = payload.get("type") == "content_block_stop" and payload.keys() <= _OF_A_STOP
         if block is None:
             message = f"no block {payload.get('index')} was started"
-            gone = self.report(UNKNOWN_BLOCK, self.number, message) and self.count > 0 and bare
+            drop = self.report(UNKNOWN_BLOCK, self.number, message) and self.message.count > 0 and bare
+            if not drop:
+                self._stray(event, payload)
         elif not block.open:
-            overlapped = block.closed_early
-            block.closed_early = False
-            gone = (overlapped or self.report(REPEATED_STOP, self.number, "the block stops twice", block.call)) and bare
-        elif self._waiting and block.is_call and not block.whole:
-            block.stop_owed = True
-            return
+            made = block.stopped_early
+            block.stop(Stop.OWN)
+            if not ((made or self._stops_twice(block)) and bare):
+                self._pass(event.frame, payload, block.moved_to_place(payload))
+        elif self._waiting and block.is_call and not block.arguments.whole:
+            block.stop(Stop.KEPT)
         else:
-            self._closing(block)
+            self._finish_block(block, Stop.OWN)
             self._pass(event.frame, payload, block.moved_to_place(payload))
             self._text_after(block)
             self._go_on()
-            return
-        if not gone and block is None:
-            self._stray(event, payload)
-        elif not gone and block is not None:
-            self._pass(event.frame, payload, block.moved_to_place(payload))
 
-    def close(self, block: Block) -> None:
+    def _stops_twice(self, block: ClientBlock) -> bool:
+        return self.report(REPEATED_STOP, self.number, "the block stops twice", block.call)
+
+    def close(self, block: ClientBlock) -> None:
         """Stop a block whose stop has not come."""
-        block.closed_early = True
-        self._stop_now(block)
+        self._stop_now(block, Stop.MADE)
 
     def close_whole(self, *, failed: bool) -> None:
-        """The message is over: stop calls that are whole, and say what was kept of the others."""
-        for block in list(self.open.values()):
+        """The message is over: stop calls that are whole, and send what was kept of the others."""
+        for block in list(self.message.open.values()):
             message = "no content_block_stop came for the call"
-            if not (block.is_call and block.whole) or failed:
+            if not block.whole_call or failed:
                 self.flush(block)
             elif self.report(UNCLOSED_CALL, self.number, message, block.call):
                 self.close(block)
 
-    def flush(self, block: Block) -> None:
-        """Say what was kept of a block that is not stopped, as it came: nothing of it may be lost."""
-        for text in block.kept():
-            self.put(block.said(text))
+    def flush(self, block: ClientBlock) -> None:
+        """Send what was kept of a block that is not stopped, as it came: nothing of it may be lost."""
+        for text in block.arguments.kept():
+            self.put(block.new_delta(text))
         self.flush_texts(block)
 
-    def _stop_now(self, block: Block) -> None:
-        self._closing(block)
-        block.stop_owed = False
-        self.put(block.stopped)
+    def flush_texts(self, block: ClientBlock) -> None:
+        """Send the text that came inside a call where it came, before whatever follows it."""
+        texts, block.texts = block.texts, []
+        for frame, payload in texts:
+            moved = block.moved_to_place(payload)
+            self._pass(frame, payload, moved if "type" in payload else {"type": "content_block_delta", **moved})
+
+    def _stop_now(self, block: ClientBlock, stop: Stop) -> None:
+        self._finish_block(block, stop)
+        self.put(block.new_stop())
         self._text_after(block)
 
-    def _closing(self, block: Block) -> None:
-        """What has to be said of a block before its stop."""
-        for text in block.rest():
-            self.put(block.said(text))
-        block.open = False
-        self.open.pop(block.place, None)
+    def _finish_block(self, block: ClientBlock, stop: Stop) -> None:
+        """Send what has to be said of a block before its stop."""
+        for text in block.arguments.rest():
+            self.put(block.new_delta(text))
+        block.stop(stop)
+        self.message.open.pop(block.place, None)
 
-    def _text_after(self, block: Block) -> None:
-        """Text that came inside a call, in a block of its own; APIs refuse one that is nothing but white space."""
+    def _text_after(self, block: ClientBlock) -> None:
+        """Send text that came inside a call as a block of its own; APIs refuse one of nothing but white space."""
         text = "".join(one.payload["delta"]["text"] for one in block.texts)
         block.texts = []
         if not text.strip():
             return
         content = {"type": "text", "text": ""}
-        place = {"index": self.count}
-        self.count += 1
+        place = {"index": self.message.count}
+        self.message.count += 1
         self._moved = True
         self.put({"type": "content_block_start", **place, "content_block": content})
         self.put({"type": "content_block_delta", **place, "delta": {"type": "text_delta", "text": text}})
         self.put({"type": "content_block_stop", **place})
 
     def let_go(self) -> None:
-        """Nothing waits any longer."""
+        """Send all blocks that wait."""
         raise NotImplementedError
 
     def _go_on(self) -> None:
-        """A block was stopped: whose turn it is now."""
+        """A block was stopped: send those whose turn it is now."""
         raise NotImplementedError

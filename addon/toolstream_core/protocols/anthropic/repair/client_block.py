@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import is_object, meaning, says_nothing
-from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
+from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.defects.arguments import PREFILLED_ARGUMENTS
 from toolstream_core.defects.framing import MISSING_INPUT
-from toolstream_core.model import ABSENT, Kind
+from toolstream_core.model import Kind
+from toolstream_core.protocols.anthropic.repair.block_mode import LEADS_TO, BlockMode, Stop
+from toolstream_core.protocols.anthropic.repair.client_arguments import ClientArguments
+from toolstream_core.protocols.anthropic.repair.events import Payload, index_of
 from toolstream_core.protocols.anthropic.repair.identity import identify
-from toolstream_core.protocols.anthropic.repair.output import index_of
-from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Json, Seen
-    from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer as AnthropicRepairer
-    from toolstream_core.protocols.anthropic.repair.held import Inside
-    from toolstream_core.stages.repair.emitted import Told
-
-type Payload = dict[str, Json]
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.anthropic.repair.identity import KnownIds
+    from toolstream_core.protocols.anthropic.repair.output import EventRepairer
+    from toolstream_core.wire.frame import Frame
 
 
-class Block:
-    """A content block of any kind; `place` is where the client gets it."""
+class InnerText(NamedTuple):
+    """A delta of text that came inside a call."""
 
-    _made_id = ""
-    """The id that the client knows, where it was made up."""
-    _anew = False
-    """Whether it was started once more behind arguments, which do not count any longer."""
+    frame: Frame
+    payload: Payload
+
+
+class ClientBlock:
+    """A content block of any kind; `place` is the index under which the client gets it."""
 
     claimed = False
-    """Whether its arguments came under an index that is not its own."""
-    _type: Seen[Json] = ABSENT
-    """The type of the delta that first brought arguments."""
-    _mixed = False
-    """Whether others are of another type: clients read only one of the two, so these go on as they came."""
+    """Whether arguments of it came under an index that is not its own."""
+    _made_up_id = ""
+    """The id that the client knows, where it was made up."""
 
     def __init__(
-        self, repairer: AnthropicRepairer, content: Payload, call: OpenCall | None, index: Json, place: int
+        self, repairer: EventRepairer, content: Payload, call: OpenCall | None, index: Json, place: int
     ) -> None:
-        """`index` is the wire's."""
+        """`content` is the `content_block` of its start, `index` the wire's."""
         self._repairer = repairer
         self.content = content
         self.call = call
@@ -51,232 +50,121 @@ class Block:
         self.place = place
         self.moved = False
         """Whether its events carry another index than its place."""
-        self.open = True
-        self.closed_early = False
-        """Whether it was stopped before its own stop came."""
-        self.stop_owed = False
-        """Whether its stop came before its arguments were whole, and is given when they are."""
-        self.late = False
-        """Whether arguments came behind its stop."""
-        self.texts: list[Inside] = []
+        self.mode = BlockMode.OPEN
+        self.texts: list[InnerText] = []
         """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
         self.given_id = nonblank(content.get("id")) if self.is_call else ""
         """The id that the provider gave it."""
         self.name = nonblank(content.get("name"))
-        self._spelling = ArgumentRepair(repairer.on)
-        self._respelt = False
-        """Whether the client was told anything else of its arguments than what came."""
-        self.told: Told | None = None
-        """What the client is to be told for the last delta; may still change while that waits."""
-        self.given = False
-        """Whether the client has been given anything of the arguments."""
-        self.prefilled: str | None = None
-        """Arguments that its start said, and was made to leave to a delta."""
+        self.arguments = ClientArguments(repairer.context, repairer.on, self.judge, call, client_runs=self.is_call)
 
-    def begin_anew(self) -> None:
-        """Its start goes on once more: clients forget what came of its arguments."""
-        self._anew, self.given, self.prefilled = True, False, None
-        self._spelling = ArgumentRepair(self._repairer.on)
+    @property
+    def open(self) -> bool:
+        """Whether the client has been given no stop of it."""
+        return self.mode in {BlockMode.OPEN, BlockMode.STOP_OWED}
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the client has been given a stop before the block's own came."""
+        return self.mode is BlockMode.STOPPED_EARLY
+
+    @property
+    def stop_owed(self) -> bool:
+        """Whether its stop is kept back until its arguments are whole."""
+        return self.mode is BlockMode.STOP_OWED
+
+    def stop(self, stop: Stop) -> None:
+        """It is stopped, or its stop is kept back."""
+        self.mode = LEADS_TO[self.mode, stop]
 
     @property
     def begun(self) -> bool:
-        """Whether it is not over: open, or stopped by us alone and not whole as it came."""
-        return self.open or (self.closed_early and self.call is not None and not self.call.whole())
+        """Whether more of it may come: it is open, or was stopped early and its arguments did not come whole."""
+        return self.open or (self.stopped_early and self.call is not None and not self.call.whole())
 
     @property
-    def whole(self) -> bool:
-        """Whether nothing is missing of it but its stop; of what is no call nobody can tell."""
-        if self.call is None or self._anew:
-            return self.call is None or self._spelling.whole
-        may_be_empty = self._repairer.context.may_be_empty(self.call.name)
-        return self._spelling.whole or self.call.whole(may_be_empty=may_be_empty)
+    def accepts_any(self) -> bool:
+        """Whether fragments of its arguments may be skipped, and taken later."""
+        return self.mode is BlockMode.OPEN and self.arguments.accepts_any
 
     @property
-    def runnable(self) -> bool:
-        """Whether it is whole, and its arguments are an object; costs as much as they are long.
-
-        A `{}` behind which no stop came may stand for arguments that did not come.
-        """
-        call = self.call
-        if call is None or self.late or self._mixed or not self.whole or self._spelling.spoilt:
-            return False
-        if call.arguments.empty:
-            return True
-        if self._respelt and self._spelling.whole:
-            return call.closed or call.whole()
-        said = call.arguments.reading()[0]
-        if says_nothing(said) and not call.over:
-            return self._repairer.context.takes_none(call.name)
-        return said.lstrip().startswith("{") and is_object(said)
-
-    @property
-    def finished(self) -> bool:
-        """Whether it can be stopped without more ado: it is no call, or its arguments have come and are whole."""
-        return self.call is None or (not self.call.arguments.empty and self.whole)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a first `{}` may turn out to stand for what follows."""
-        return self._spelling.waiting
-
-    @property
-    def placeholder(self) -> bool:
-        """Whether it is a first `{}` that waits so."""
-        return self._spelling.placeholder
+    def whole_call(self) -> bool:
+        """Whether it is a call, and nothing is missing of it but its stop."""
+        return self.is_call and self.arguments.whole
 
     def has(self, index: int | None) -> bool:
         """Whether the wire started it at this index."""
         return index_of({"index": self.index}) == index
 
-    def settle(self) -> None:
-        """Nothing follows that could change what waits."""
-        self._spelling.settle(self.judge)
-
-    def says(self, name: str, means: str) -> bool:
-        """Whether it is this very call, with arguments that mean this, and whole: else what says it again is better."""
-        mistyped = self._mixed or self._type not in (ABSENT, "input_json_delta")  # which not every client reads
-        if self.call is None or self.name != name or self.late or mistyped:
-            return False
-        if not self.call.whole(may_be_empty=self._repairer.context.may_be_empty(name)):
-            return False
-        arguments = self.call.arguments
-        return (arguments.meaning if arguments.whole else meaning(self.call.meant()[0])) == means
+    def is_same_call(self, name: str, means: str) -> bool:
+        """Whether it is a whole call of this tool whose arguments mean this."""
+        return self.name == name and self.arguments.mean(means, name)
 
     def judge(self, row: Row, message: str) -> bool:
-        """Tell a defect of this call at the event that is looked at."""
+        """Report a defect of this call at the event that is being repaired."""
         return self._repairer.report(row, self._repairer.number, message, self.call)
 
     def moved_to_place(self, payload: Payload) -> Payload:
         """An event of it under the index that the client knows."""
         return {**payload, "index": self.place} if self.moved else payload
 
-    def header(self, payload: Payload) -> Payload:
+    def header(self, payload: Payload, ids: KnownIds) -> Payload:
         """The start event as the client is to get it."""
         content = dict(self.content)
         if self.is_call:
-            self._made_id = identify(self, self._repairer, content)
-            self._empty(content)
+            self._made_up_id = identify(content, ids, self.judge)
+            self._move_input(content)
         if content == self.content and not self.moved:
             return payload
         return self.moved_to_place({**payload, "content_block": content})
 
     def header_again(self, payload: Payload) -> Payload:
-        """A start event that comes again, under the id that the client knows."""
+        """A repeated start event, under the id that the client knows."""
         moved, content = self.moved_to_place(payload), payload.get("content_block")
-        if not (self._made_id and isinstance(content, dict)):
+        if not (self._made_up_id and isinstance(content, dict)):
             return moved
-        return {**moved, "content_block": {**content, "id": self._made_id}}
+        return {**moved, "content_block": {**content, "id": self._made_up_id}}
+
+    def _move_input(self, content: Payload) -> None:
+        """The input of a start is `{}`; any other comes in a delta."""
+        given = content.get("input")
+        if given is None or (isinstance(given, str) and says_nothing(given)):
+            if self.judge(MISSING_INPUT, "the block starts without input"):
+                content["input"] = {}
+        elif given != {} and self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
+            content["input"] = {}
+            self.arguments.prefilled = given if isinstance(given, str) else encoded(given).decode()
 
     def delta(self, payload: Payload) -> Payload:
         """A delta as the client is to get it."""
-        changed = self.moved_to_place(payload)
-        delta = payload.get("delta")
+        changed, delta = self.moved_to_place(payload), payload.get("delta")
         if not self.is_call or not isinstance(delta, dict) or "partial_json" not in delta:
             return changed
-        said = delta["partial_json"]
-        if self._is_of_another_type(delta):
-            self.settle()
-            return changed
-        if not isinstance(said, str):
-            text = encoded(said).decode()
-            if said is None or not self.judge(OBJECT_ARGUMENTS, f"partial_json is no text, but {type(said).__name__}"):
-                return changed
-            if not isinstance(said, dict):
-                return changed
-        else:
-            text = said
-        told = self.take(text)
-        if told == said:
-            return changed
-        self._respelt = True
-        return {**changed, "delta": {**delta, "partial_json": told}}
+        repaired = self.arguments.in_delta(delta)
+        return changed if repaired is delta else {**changed, "delta": repaired}
 
-    def _is_of_another_type(self, delta: Payload) -> bool:
-        """Whether a delta says arguments, and those before it came in deltas of another type."""
-        kind, said = delta.get("type"), delta["partial_json"]
-        if said is None or said == "":
-            return False
-        self._type = kind if self._type is ABSENT else self._type
-        self._mixed = self._mixed or bool(kind != self._type)
-        return bool(kind != self._type)
+    def new_delta(self, arguments: str) -> Payload:
+        """A new delta event of its arguments."""
+        return {"type": "content_block_delta", "index": self._index, "delta": self.arguments.new_delta(arguments)}
 
-    def take(self, text: str) -> str:
-        """What the client is to be told for the next piece of its arguments, unless that still waits."""
-        may_wait = self.call is not None and not self._repairer.context.takes_none(self.call.name)
-        self.told = self._spelling.take(text, self.judge, may_wait=may_wait)
-        self.given = self.given or bool(self.told.text.strip())
-        self._respelt = self._respelt or self.told.text != text
-        return self.told.text
-
-    @property
-    def accepts_any(self) -> bool:
-        """Whether pieces of its arguments may go by unseen, and be taken later."""
-        return self.is_call and self._spelling.decided and not self.stop_owed and not self._mixed
-
-    @property
-    def inside_value(self) -> bool:
-        """Whether plain text in the midst of its arguments goes on as it is."""
-        return self.is_call and self._spelling.inside_value and not self._mixed
-
-    def on_skipped(self, text: str, last: str) -> None:
-        """Take fragments that went on as they are; as `ArgumentRepair.on_skipped`."""
-        went = self._spelling.on_skipped(text, last)
-        self.given = self.given or bool(went)
-
-    def said(self, arguments: str) -> Payload:
-        """A new delta of it, of the type of the others."""
-        kind = "input_json_delta" if self._type is ABSENT else self._type
-        delta = {"partial_json": arguments} if kind is None else {"type": kind, "partial_json": arguments}
-        return {"type": "content_block_delta", "index": self.place if self.moved else self.index, "delta": delta}
-
-    @property
-    def stopped(self) -> Payload:
+    def new_stop(self) -> Payload:
         """A new event that stops it."""
-        return {"type": "content_block_stop", "index": self.place if self.moved else self.index}
+        return {"type": "content_block_stop", "index": self._index}
 
-    def rest(self) -> list[str]:
-        """What is still to be said of the arguments before the stop."""
-        if not self.is_call or self.call is None:
-            return []
-        rest = self._spelling.rest()
-        if rest:
-            return [rest]
-        if self.given:
-            return []
-        if self.prefilled is not None:
-            return [self.prefilled]
-        nothing = self.call.arguments.empty and self.call.start_input is None
-        if nothing and not self._repairer.context.may_be_empty(self.call.name):
-            self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
-        return []
-
-    def kept(self) -> list[str]:
-        """What was kept back of the arguments of a block that nothing stops."""
-        rest = self._spelling.rest() if self.is_call else ""
-        if not (self.given or rest) and self.prefilled is not None:
-            self.given = True
-            return [self.prefilled]
-        return [rest] if rest else []
+    @property
+    def _index(self) -> Json:
+        return self.place if self.moved else self.index
 
     def owed(self, taken: Json) -> list[Payload]:
-        """What was taken out of its events, or kept, and has not been said: after a bug of ours.
+        """Events for what was taken out or kept and not yet given: after a bug of ours.
 
         What the event with the payload `taken` says is not owed: that event itself goes on as it came.
         """
         again = taken if isinstance(taken, dict) else {}
+        prefilled = self.arguments.prefilled
         started = self.content is again.get("content_block")
-        said = [self.said(self.prefilled)] if self.prefilled is not None and not self.given and not started else []
+        deltas = [self.new_delta(prefilled)] if prefilled is not None and not (self.arguments.given or started) else []
         inside = [one.payload for one in self.texts if one.payload["delta"] is not again.get("delta")]
         texts = [self.moved_to_place({"type": "content_block_delta", **one}) for one in inside]
-        return [*said, *texts, *([self.stopped] if self.stop_owed else [])]
-
-    def _empty(self, content: Payload) -> None:
-        """The input of a start is `{}`; what more it says comes in a delta."""
-        said = content.get("input")
-        if said is None or (isinstance(said, str) and says_nothing(said)):
-            if self.judge(MISSING_INPUT, "the block starts without input"):
-                content["input"] = {}
-        elif said != {} and self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
-            content["input"] = {}
-            self.prefilled = said if isinstance(said, str) else encoded(said).decode()
+        return [*deltas, *texts, *([self.new_stop()] if self.stop_owed else [])]

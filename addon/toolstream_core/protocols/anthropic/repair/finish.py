@@ -1,4 +1,4 @@
-"""How an Anthropic message ends: stop reasons judged and mended, and what is missing at the end."""
+"""How an Anthropic message ends: stop reasons judged and repaired, and a missing end added."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from toolstream_core.protocols.anthropic.repair.last_frame import was_end
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer as AnthropicRepairer
+    from toolstream_core.protocols.anthropic.repair.events import Payload
+    from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
     from toolstream_core.wire.frame import Frame
 
-_OURS: Final = {
+_STOP_REASONS: Final = {
     "stop": "end_turn",
     "STOP": "end_turn",
     "completed": "end_turn",
@@ -32,56 +32,58 @@ _OURS: Final = {
     "MAX_TOKENS": "max_tokens",
     "content_filter": "refusal",
 }
-"""Other protocols' words for what Messages say."""
+"""The Messages API's stop reason for each finish reason of other protocols."""
 _OF_A_STOP: Final = frozenset({"type", "amazon-bedrock-invocationMetrics"})
-"""All that an event says that stops a message."""
-
-type Payload = dict[str, Json]
+"""The keys of an event that only stops a message."""
 
 
-class Endings:
-    """The end of one message."""
+class FinishRepair:
+    """Judges and repairs the end of one message."""
 
-    def __init__(self, repairer: AnthropicRepairer) -> None:
-        """For one stream."""
+    def __init__(self, repairer: OrderRepairer) -> None:
+        """`repairer` is that of the message's blocks."""
         self._repairer = repairer
+        self._message = repairer.message
         self.failed = False
         """Whether the provider reported an error."""
         self._reason: str | None = None
         self._over = False
         self._blocks = 0
-        """How many had come by then."""
+        """How many the client had been given by then."""
 
-    def ending(self, payload: Payload, kind: str) -> Payload | None:
-        """`message_delta` or `message_stop` as the client is to get it, what it lacks put; `None` where it has it."""
+    def repaired(self, payload: Payload, kind: str) -> Payload | None:
+        """`message_delta` or `message_stop` as the client is to get it; `None` if it is dropped.
+
+        Whatever has to come before it is put.
+        """
         if self._over and kind == "message_stop":
-            gone = self._repairer.report(REPEATED_STOP, self._repairer.number, "the message stops twice")
-            gone = gone and self._blocks == self._repairer.count
-            return None if gone and payload.get("type") == kind and payload.keys() <= _OF_A_STOP else payload
-        said = json_access.get(payload, "delta", "stop_reason")
-        reason = said if isinstance(said, str) and said else self._reason
+            drop = self._repairer.report(REPEATED_STOP, self._repairer.number, "the message stops twice")
+            drop = drop and self._blocks == self._message.count
+            return None if drop and payload.get("type") == kind and payload.keys() <= _OF_A_STOP else payload
+        given = json_access.get(payload, "delta", "stop_reason")
+        reason = given if isinstance(given, str) and given else self._reason
         if reason or kind == "message_stop":
             self._repairer.let_go()
             self._repairer.close_whole(failed=self.failed)
         if kind == "message_stop":
-            self._over, self._blocks = True, self._repairer.count
+            self._over, self._blocks = True, self._message.count
             if self._reason is None:
                 self._finish("message_stop comes without a stop reason")
             return payload
         return self._delta(payload)
 
     def at_end(self, cut: Frame | None, *, clean: bool) -> Frame | None:
-        """The body has ended: what it lacks is put. `cut` is a last frame that nothing follows; given back, or gone."""
+        """The body has ended: put what it lacks. `cut` is an incomplete last frame; gives `None` if it is dropped."""
         repairer = self._repairer
-        gone = cut is None or self._reason is not None or was_end(cut)
-        put = gone and clean and not (self._over or self.failed) and repairer.runnable and self._put()
+        replaceable = cut is None or self._reason is not None or was_end(cut)
+        put = replaceable and clean and not (self._over or self.failed) and self._message.runnable and self._put()
         if not put:
-            for block in repairer.open.values():
+            for block in self._message.open.values():
                 repairer.flush(block)
         return None if put else cut
 
     def _put(self) -> bool:
-        """Put the end of a message whose calls are whole; whether that was done."""
+        """Put the missing end of a message whose calls are whole; whether that was done."""
         repairer = self._repairer
         if self._reason is None:
             repairer.close_whole(failed=False)
@@ -94,9 +96,9 @@ class Endings:
         return put
 
     def _finish(self, message: str) -> bool:
-        """Put a stop reason where none came and calls are whole; whether that was done."""
+        """Put the missing stop reason if the calls are whole; whether that was done."""
         repairer = self._repairer
-        if self.failed or not repairer.runnable:
+        if self.failed or not self._message.runnable:
             return False
         if not repairer.report(MISSING_FINISH, repairer.number, message):
             return False
@@ -111,8 +113,8 @@ class Endings:
         reason = delta.get("stop_reason") if isinstance(delta, dict) else None
         reason = reason if isinstance(reason, str) else ""
         self._reason = reason or self._reason
-        meant = _OURS.get(reason)
-        made = "end_turn" in {reason, meant} and repairer.runnable
+        meant = _STOP_REASONS.get(reason)
+        made = "end_turn" in {reason, meant} and self._message.runnable
         if meant is not None:
             meant = "tool_use" if made and meant == "end_turn" else meant
             if repairer.report(FOREIGN_FINISH, repairer.number, f"the stop reason is {reason}"):
@@ -121,7 +123,7 @@ class Endings:
         message = "stop reason end_turn although tools are used"
         if made and reason == "end_turn" and repairer.report(WRONG_FINISH, repairer.number, message, severity=WARNING):
             changed = {**changed, "delta": {**changed["delta"], "stop_reason": "tool_use"}}
-        if "tool_use" in {reason, meant} and not repairer.calls:
+        if "tool_use" in {reason, meant} and not self._message.calls:
             repairer.report(MISSING_CALLS, repairer.number, "the stop reason says tool_use and no tool_use block came")
         bare = not isinstance(payload.get("usage"), dict)
         if bare and repairer.report(NULL_USAGE, repairer.number, "message_delta has no usage"):

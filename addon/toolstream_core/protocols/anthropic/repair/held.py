@@ -1,42 +1,35 @@
-"""Anthropic content blocks that wait for their turn, with their events, and deltas of which the next one decides."""
+"""Anthropic events that wait: those of blocks whose turn has not come, and deltas that the next event decides."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.protocols.anthropic.repair.output import is_text
+from toolstream_core.protocols.anthropic.repair.events import Payload, is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Event, Json
-    from toolstream_core.protocols.anthropic.repair.client_block import Block
+    from toolstream_core.model import Event
+    from toolstream_core.protocols.anthropic.repair.client_block import ClientBlock
     from toolstream_core.stages.repair.emitted import Told
     from toolstream_core.wire.frame import Frame
 
 
-class Inside(NamedTuple):
-    """A delta of text that came inside a call."""
+class Undecided(NamedTuple):
+    """A delta for which the next one decides what the client is told; or an event behind it, without payload."""
 
     frame: Frame
-    payload: dict[str, Json]
-
-
-class Unsure(NamedTuple):
-    """A delta of which the next one decides what the client is told; or, without that, an event behind it."""
-
-    frame: Frame
-    payload: dict[str, Json] | None
-    told: Told | None
+    payload: Payload | None
+    emitted: Told | None
 
 
 class Placeholder(NamedTuple):
-    """A first `{}` that waits for the next event, and what says nothing behind it."""
+    """A first `{}` that waits for the next event, and the events behind it that say nothing of calls."""
 
-    block: Block
-    deltas: list[Unsure]
+    block: ClientBlock
+    deltas: list[Undecided]
 
     @property
     def frames(self) -> list[Frame]:
@@ -48,12 +41,12 @@ class Waited(NamedTuple):
     """An event of a block that waits."""
 
     event: Event
-    payload: dict[str, Json]
+    payload: Payload
     call: OpenCall | None
     stops: bool
 
     def fills(self, call: OpenCall) -> bool:
-        """Whether it says nothing but arguments of the call, text, or that the block stops."""
+        """Whether it is a delta of the call's arguments or of text, or the block's stop."""
         return self.stops or is_text(self.payload) or (self.call is call and "delta" in self.payload)
 
 

@@ -1,38 +1,58 @@
-"""Who the call is that an Anthropic content block starts: its id and its name, judged and mended."""
+"""The id and the name of a call in the start of its content block: judged and repaired."""
 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls import nonblank
 from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID
+from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer
-    from toolstream_core.protocols.anthropic.repair.client_block import Block
+    from collections.abc import Container
+
+    from toolstream_core.protocols.anthropic.repair.events import Payload
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.repair.emitted import Judge
 
 _USUAL_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def identify(block: Block, repairer: BlockRepairer, content: dict[str, Json]) -> str:
-    """Mend what the block's start says of them in `content`; the id that was made up, `""` where none was."""
-    made, said = "", block.given_id
-    if not said:
-        repair = block.judge(MISSING_ID, "the block starts without an id")
+class KnownIds:
+    """The ids of calls that the client knows: those of this message, and those of earlier turns."""
+
+    def __init__(self, context: Context, given: Container[str]) -> None:
+        """`given` are the ids of this message, as the provider gave them."""
+        self.context = context
+        self.given = given
+
+    @cached_property
+    def earlier(self) -> frozenset[str]:
+        """The ids in the request's conversation."""
+        return earlier_ids(self.context.exchange.request)
+
+
+def identify(content: Payload, ids: KnownIds, judge: Judge) -> str:
+    """Repair the id and the name in `content`; gives the id that was made up, or `""`."""
+    given, name = nonblank(content.get("id")), nonblank(content.get("name"))
+    made_up = ""
+    if not given:
+        repair = judge(MISSING_ID, "the block starts without an id")
     else:
-        repair = said in repairer.by_id and block.judge(DUPLICATE_ID, f"id {said} is that of another call")
+        repair = given in ids.given and judge(DUPLICATE_ID, f"id {given} is that of another call")
     if repair:
-        made = content["id"] = repairer.context.ids.make("toolu_")
-    if said in repairer.earlier_ids:
-        block.judge(REUSED_ID, f"id {said} was that of a call of an earlier turn")
-    if said and not _USUAL_ID.fullmatch(said):
-        block.judge(ODD_ID, f"the id has {len(said)} characters, or some that other APIs refuse")
-    if not block.name:
-        block.judge(MISSING_NAME, "the call has no name")
-        return made
-    plain = plain_name(block.name, repairer.context.schemas)
-    if plain != block.name and block.judge(DECORATED_NAME, f"the name is {block.name!r}, the tool is {plain}"):
+        made_up = content["id"] = ids.context.ids.make("toolu_")
+    if given in ids.earlier:
+        judge(REUSED_ID, f"id {given} was that of a call of an earlier turn")
+    if given and not _USUAL_ID.fullmatch(given):
+        judge(ODD_ID, f"the id has {len(given)} characters, or some that other APIs refuse")
+    if not name:
+        judge(MISSING_NAME, "the call has no name")
+        return made_up
+    plain = plain_name(name, ids.context.schemas)
+    if plain != name and judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}"):
         content["name"] = plain
-    return made
+    return made_up

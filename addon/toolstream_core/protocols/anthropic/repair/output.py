@@ -1,112 +1,52 @@
-"""What goes on of a Messages stream, event by event, and what an event says of its block."""
+"""What the client gets of a Messages stream, event by event."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
-from toolstream_core.protocols.anthropic.resolver import NOBODYS
+from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.anthropic.repair.client_block import Block
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
-NAMED: Final = frozenset(
-    {
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-        "ping",
-        "error",
-    }
-)
-
-type Payload = dict[str, Json]
-
 
 class EventRepairer(Repairer):
-    """Lets events go on, each with its name and its end."""
+    """Collects what the client gets for one event; each event with its event line and its blank line."""
 
     def __init__(self, context: Context) -> None:
         """As `Repairer`."""
         super().__init__(context)
         self.context = context
         self.number = 0
-        """The event that is looked at."""
+        """The number of the event that is being repaired."""
         self._out: list[Frame] = []
-        """What goes on for it."""
+        """What the client gets for it."""
 
     def put(self, payload: Payload, frame: Frame | None = None) -> None:
-        """Let an event go on: `frame` with another payload, or a new one."""
+        """Send an event: `frame` with another payload, or a new one."""
         name = str(payload.get("type", ""))
         if frame is None:
-            self._go(self.context.writer.make(payload, self.number, name))
+            self._send(self.context.writer.make(payload, self.number, name))
         else:
             other = name if frame.name != name and name in NAMED else None
-            self._go(self.context.writer.rewrite(frame, payload, other))
+            self._send(self.context.writer.rewrite(frame, payload, other))
 
-    def flush_texts(self, block: Block) -> None:
-        """Say the text that came inside a call where it came, before whatever follows that."""
-        texts, block.texts = block.texts, []
-        for frame, payload in texts:
-            moved = block.moved_to_place(payload)
-            self._pass(frame, payload, moved if "type" in payload else {"type": "content_block_delta", **moved})
-
-    def _go(self, frame: Frame) -> None:
-        """Let a frame go on; one before it that lacked its end gets it."""
+    def _send(self, frame: Frame) -> None:
+        """Send a frame; a frame before it that lacked its blank line gets one."""
         if self._out and self._out[-1].trailing:
             self._out[-1] = self.context.writer.ended(self._out[-1])
         self._out.append(frame)
 
     def _pass(self, frame: Frame, payload: Payload, changed: Payload) -> None:
-        """Let an event go on, as it is where nothing in it changes."""
+        """Send an event, as the same frame where nothing in it changes."""
         kind = payload.get("type")
         nameless = not frame.name and isinstance(kind, str) and kind in NAMED and b"data:" in frame.raw
         if nameless and self.report(MISSING_EVENT_NAME, frame.number, "the event has no event line"):
             self.put({**changed}, frame)
         elif changed is payload:
-            self._go(frame)
+            self._send(frame)
         else:
-            self._go(self.context.writer.rewrite(frame, changed))
-
-
-def index_of(payload: Payload) -> int | None:
-    """The wire's index of a block, by which its events are known: a number in any spelling, all else says nothing."""
-    number = json_access.integer(payload.get("index"))
-    return number if isinstance(number, int) else None
-
-
-def set_apart(payload: Payload) -> Payload:
-    """An event of a block that nobody started, under an index that no block gets."""
-    index = index_of(payload)
-    if index is None or index < 0:
-        return {**payload, "index": 2 * NOBODYS - (index or 0)}
-    return payload if index >= NOBODYS else {**payload, "index": NOBODYS + index}
-
-
-def is_text(payload: Payload) -> bool:
-    """Whether an event is a delta of text."""
-    delta = payload.get("delta")
-    return json_access.get(delta, "type") == "text_delta" and isinstance(json_access.get(delta, "text"), str)
-
-
-def is_begun(call: OpenCall) -> bool:
-    """Whether nothing has come of a call's arguments, or no more than their begin."""
-    return call.arguments.empty or call.arguments.half
-
-
-def adds(content: Payload, payload: Payload) -> bool:
-    """Whether a start that comes again says anything that the first one, with `content`, did not."""
-    again = payload.get("content_block")
-    if not isinstance(again, dict):
-        return True
-    other = {key: value for key, value in again.items() if value != content.get(key)}
-    return bool(other.keys() - {"input"}) or other.get("input") not in (None, "", {})
+            self._send(self.context.writer.rewrite(frame, changed))

@@ -1,16 +1,17 @@
-"""Anthropic Messages streams, judged and mended: content blocks, one after the other, in their places."""
+"""Anthropic Messages streams, judged and repaired: each event goes to its block, to the queue or to the message."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
-from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNSURE
+from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNDECIDED
+from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, type_of
+from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
 from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
-from toolstream_core.protocols.anthropic.repair.output import NAMED, Payload, index_of, is_begun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,57 +24,61 @@ if TYPE_CHECKING:
 _ENDS_DELTA: Final = frozenset({"content_block_start", "content_block_stop", "message_delta", "message_stop", "error"})
 """Events behind which no delta of the block is expected."""
 MAX_WAITING = 4096
-"""Events of blocks that wait before all are let go."""
+"""Events of waiting blocks, above which all are sent."""
 
 
 class AnthropicRepairer(OrderRepairer):
-    """Judges and mends one Messages stream."""
+    """Judges and repairs one Messages stream."""
 
     def __init__(self, context: Context) -> None:
         """As `Repairer`."""
         super().__init__(context)
+        self._finish = FinishRepair(self)
         self._head: Payload | None = None
         """The event that started the message."""
         self._restarted = False
         self._tail: tuple[Event, OpenCall | None] | None = None
         """The last event, which lacks its end: what goes on for it is known when the body ends."""
         self._taken: Json = None
-        """The payload of the event that is still being dealt with."""
+        """The payload of the event that is still being repaired."""
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`; also while a block is open or indexes are moved, which concerns events of every kind."""
+        """Also while a block is open or indexes are moved, which concerns events of every kind."""
         waits = bool(self._waiting) or bool(self._strays) or self._tail is not None
-        return waits or self._moved or bool(self.last and self.last.open)
+        return waits or self._moved or bool(self.message.last and self.message.last.open)
 
+    @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`."""
-        block = self.last
+        block = self.message.last
         if block is None or block.call is not call or self._waits:
             return True
-        return self._restarted or not (block.open and block.inside_value)
+        return self._restarted or not (block.open and block.arguments.inside_value)
 
+    @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Stage.on_skipped`."""
         del call
+        block = self.message.last
         for number, piece in enumerate(passed.pieces, passed.first):
             self.number = number
-            if self.last is not None:
-                self.last.take(piece)
+            if block is not None:
+                block.arguments.take(piece)
         self.number = passed.first + passed.events - 1
-        if self.last is not None and passed.text:
-            self.last.on_skipped(passed.text, passed.last)
+        if block is not None and passed.text:
+            block.arguments.on_skipped(passed.text, passed.last)
 
+    @override
     def accepts_any(self, call: OpenCall) -> bool:
-        """As `Stage.accepts_any`."""
-        block = self.last
+        block = self.message.last
         if block is None or block.call is not call or self._waits:
             return False
-        return self.context.judging and not self._restarted and block.open and block.accepts_any
+        return self.context.judging and not self._restarted and block.accepts_any
 
     @property
+    @override
     def needs_text(self) -> bool:
-        """As `Stage.needs_text`: text of the block that is open, or was, goes on where nothing waits or moves."""
+        """Text of the newest block needs no change where nothing waits and no index is moved."""
         return self._moved or self._waits
 
     @property
@@ -81,8 +86,8 @@ class AnthropicRepairer(OrderRepairer):
         """Whether any event waits."""
         return bool(self._waiting) or bool(self._strays) or self._placeholder is not None
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frame, call = event.frame, resolved[0].call if resolved else None
         if frame.trailing and frame.raw.strip() and not self._restarted:
             self._tail = (event, call)
@@ -104,23 +109,24 @@ class AnthropicRepairer(OrderRepairer):
 
     @property
     def _held_frames(self) -> list[Frame]:
-        """The deltas of which the next event decides what they become."""
+        """The deltas for which the next event decides what they become."""
         return [*(self._placeholder.frames if self._placeholder else ()), *self._stray_frames]
 
     @property
     def _keeps_text(self) -> bool:
         """Whether text that came inside the last block is kept, and may still go on as it came."""
-        return self.last is not None and bool(self.last.texts) and len(self._before) < MAX_UNSURE
+        last = self.message.last
+        return last is not None and bool(last.texts) and len(self._before) < MAX_UNDECIDED
 
     @property
     def _undecided(self) -> bool:
-        """Whether blocks wait, which may come to nothing: nothing has gone ahead of them, or nobody knows why."""
+        """Whether blocks wait, and it is still open whether that changes anything of the stream."""
         if not self._waiting or len(self._before) > MAX_WAITING:
             return False
         return not (self._after or self._out) or not self.reporter.has_reason
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         self._out, self._unsent = [], self._held_frames
         tail = self._tail
         last = tail[0].frame if tail else None
@@ -130,27 +136,28 @@ class AnthropicRepairer(OrderRepairer):
         self._settled()
         self.let_go()
         if not self._restarted:
-            cut = self._ending.at_end(cut, clean=clean)
+            cut = self._finish.at_end(cut, clean=clean)
             self._out += [] if cut is None else [cut]
         self._tail = None
         self.went(last, self._out)
         self._unsent = []
         return self._out
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`: after a bug of ours, what was held when the event came at which it showed."""
+        """What was held when the event came at which the bug showed."""
         held = self._unsent or self._held_frames
-        owed = [one for block in self.open.values() for one in block.owed(self._taken)]
+        owed = [one for block in self.message.open.values() for one in block.owed(self._taken)]
         made = [self.context.writer.make(one, self.number, str(one["type"])) for one in owed]
         return [*made, *held, *self._waiting.frames(), *([self._tail[0].frame] if self._tail else [])]
 
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
-        kind = _kind(event)
+        kind = type_of(event)
         if kind in _ENDS_DELTA or event.content.error:
             self._settled()
         if event.content.error:
-            self._ending.failed = True
+            self._finish.failed = True
             self.close_whole(failed=True)
             self.report(IN_BAND_ERROR, self.number, f"the provider reports an error: {event.content.error}")
         if not isinstance(payload, dict) or (self._placeholder is not None and kind not in NAMED - {"ping"}):
@@ -163,7 +170,7 @@ class AnthropicRepairer(OrderRepairer):
             self._other(event, payload, kind)
 
     def _of_block(self, event: Event, payload: Payload, call: OpenCall | None, *, stops: bool) -> None:
-        """A delta or stop: of a block that waits, or of one that the client has."""
+        """A delta or stop of a block that waits, or of one that the client has."""
         queue = self._queue_of(index_of(payload), None if stops else call)
         if queue is None and call is not None and self._doubled is not None and self._doubled.start.call is call:
             self._bring_back(self._doubled)
@@ -177,10 +184,10 @@ class AnthropicRepairer(OrderRepairer):
                 self._go_on()
 
     def _other(self, event: Event, payload: Payload, kind: str) -> None:
-        """Whatever concerns no block: the message's begin and end, and keep-alives."""
+        """An event that concerns no block: the message's start and end, and keep-alives."""
         changed = payload
         if kind == "message_start":
-            if self._head == payload and not self.count:
+            if self._head == payload and not self.message.count:
                 if self.report(REPEATED_START, self.number, "the message starts again"):
                     return
             elif self._head is not None:
@@ -188,17 +195,17 @@ class AnthropicRepairer(OrderRepairer):
             self._head = payload
             changed = self._with_usage(payload)
         elif kind in {"message_delta", "message_stop"}:
-            ended = self._ending.ending(payload, kind)
-            if ended is None:
+            repaired = self._finish.repaired(payload, kind)
+            if repaired is None:
                 return
-            changed = ended
+            changed = repaired
         self._pass(event.frame, payload, changed)
 
     def _restart(self) -> None:
-        """From here on nothing is mended: whose the events are nobody can tell."""
+        """From here on nothing is repaired: the events of the two messages cannot be told apart."""
         self.report(RESTARTED_STREAM, self.number, "a second message starts within the stream")
         self.let_go()
-        for block in self.open.values():
+        for block in self.message.open.values():
             self.flush(block)
         self._restarted, self._moved = True, False
 
@@ -210,9 +217,9 @@ class AnthropicRepairer(OrderRepairer):
         return {**payload, "message": {**payload["message"], "usage": {"input_tokens": 0, "output_tokens": 0}}}
 
     def _start(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        before, at = self.last, self._by_index.get(index_of(payload))
-        if call is not None and at is not None and at.call is call and at.begun:
-            self._start_again(event, payload, at)
+        before, same = self.message.last, self.message.by_index.get(index_of(payload))
+        if call is not None and same is not None and same.call is call and same.begun:
+            self._start_again(event, payload, same)
             return
         queue = self._waiting.of(index_of(payload))
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
@@ -223,7 +230,7 @@ class AnthropicRepairer(OrderRepairer):
         block = self._block(payload, call)
         if before is not None and before.open:
             self.report(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
-            if before.finished and not self._waiting and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
+            if before.arguments.come and not self._waiting and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
                 self.close(before)
             elif self.on(OVERLAPPING_BLOCKS):
                 self._wait(event, payload, block)
@@ -232,10 +239,3 @@ class AnthropicRepairer(OrderRepairer):
             self._wait(event, payload, block)
         else:
             self._begin(block, event, payload)
-
-
-def _kind(event: Event) -> str:
-    """What an event says that it is; nothing where that is no text."""
-    payload = event.frame.json
-    kind = payload.get("type", event.frame.name) if isinstance(payload, dict) else event.frame.name
-    return kind if isinstance(kind, str) else ""

@@ -1,14 +1,14 @@
-"""Anthropic deltas under an index that no block has: held until it is known whose they are."""
+"""Anthropic deltas under an index that no block has: held until it is known which call they belong to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.strays import MAX_STRAYS
 from toolstream_core.defects.identity import UNKNOWN_BLOCK
 from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer
+from toolstream_core.protocols.anthropic.repair.events import Payload, index_of
 from toolstream_core.protocols.anthropic.repair.held import Waited
-from toolstream_core.protocols.anthropic.repair.output import Payload, index_of
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # the call's, and they go on as they came.
 
 
-class StraysMender(BlockRepairer):
-    """Lets deltas of unknown blocks go on."""
+class UnknownBlockRepairer(BlockRepairer):
+    """Sends the deltas of unknown blocks."""
 
     def __init__(self, context: Context) -> None:
         """As `Repairer`."""
@@ -35,41 +35,43 @@ class StraysMender(BlockRepairer):
         """The deltas that wait."""
         return [one.event.frame for one in self._strays]
 
-    def _nobodys(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        """As `BlockRepairer._nobodys`; text goes by unread where nothing is held, so nothing is told of it there."""
+    @override
+    def _delta_of_unknown(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
+        # The fast path skips text where nothing is held, so nothing is reported of text here either.
         if json_access.get(payload, "delta", "type") in ("text_delta", "thinking_delta") and not self.holding:
             self._pass(event.frame, payload, payload)
             return
         message = f"no block {payload.get('index')} was started"
         repair = self.report(UNKNOWN_BLOCK, self.number, message, call)
-        if not repair or call is None or not call.guessed or id(call) not in self._by_call:
+        if not repair or call is None or not call.guessed or id(call) not in self.message.by_call:
             self._stray(event, payload, call=call)
             return
         self._strays.append(Waited(event, payload, call, stops=False))
         if len(self._strays) >= MAX_STRAYS:
-            self._claim()
+            self._send_strays()
 
+    @override
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        """As `BlockRepairer._delta`; a delta of the call's own index decides on those that wait."""
+        """A delta of the call's own index decides on those that wait."""
         held = self._strays[0].call if self._strays else None
-        if held is not None and call is held and self._block_of(index_of(payload), call) is not None:
-            self._claim()
+        if held is not None and call is held and self.message.block_of(index_of(payload), call) is not None:
+            self._send_strays()
         super()._delta(event, payload, call)
 
+    @override
     def _stop(self, event: Event, payload: Payload) -> None:
-        """As `BlockRepairer._stop`."""
-        self._claim()
+        self._send_strays()
         super()._stop(event, payload)
 
+    @override
     def _settled(self) -> None:
-        """As `BlockRepairer._settled`."""
         super()._settled()
-        self._claim()
+        self._send_strays()
 
-    def _claim(self) -> None:
-        """What waits goes on: as the call's, or, where more of the call showed that it is not, as it came.
+    def _send_strays(self) -> None:
+        """Send what waits: as the call's; or as it came, where more of the call showed that it is not the call's.
 
-        Also where a piece is of another type: clients pass over that, and would have the others joined without it.
+        Also as it came where a delta is of another type: clients skip that one, and would join the others without it.
         """
         strays, self._strays = self._strays, []
         number = self.number
@@ -77,15 +79,15 @@ class StraysMender(BlockRepairer):
         for event, payload, call, _ in strays:
             self.number = event.frame.number
             self.because(UNKNOWN_BLOCK)
-            block = self._by_call.get(id(call))
+            block = self.message.by_call.get(id(call))
             if block is None or call is None or not call.guessed:
                 self._stray(event, payload, call=call)
                 continue
             if not typed:
-                self._astray = True
+                self.message.lost_arguments = True
                 self._pass(event.frame, payload, payload)
                 continue
-            self._by_index[index_of(payload)] = block
+            self.message.by_index[index_of(payload)] = block
             block.claimed = block.moved = self._moved = True
             if block.open:
                 self._filled(event, payload, block)

@@ -1,0 +1,199 @@
+"""The arguments of one content block as the client is given them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.json_text import is_object, meaning, says_nothing
+from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS
+from toolstream_core.model import ABSENT
+from toolstream_core.stages.repair.arguments import ArgumentRepair
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json, Seen
+    from toolstream_core.protocols.anthropic.repair.events import Payload
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.repair.emitted import Judge, Told
+
+
+class ClientArguments:
+    """Takes the deltas of one block in order; a block that is not a call has none."""
+
+    late = False
+    """Whether arguments came behind the block's stop."""
+    given = False
+    """Whether the client has been given anything of them."""
+    prefilled: str | None = None
+    """Arguments that the block's start said, and that are to come in a delta."""
+    emitted: Told | None = None
+    """What the client is to be told for the last delta; may still change while that waits."""
+    _type: Seen[Json] = ABSENT
+    """The type of the delta that first brought arguments."""
+    _mixed = False
+    """Whether others are of another type: clients read only one of the two, so these go on as they came."""
+    _anew = False
+    """Whether the block was started once more behind arguments, which do not count any longer."""
+    _changed = False
+    """Whether the client was told anything else than what came."""
+
+    def __init__(
+        self, context: Context, on: Callable[[Row], bool], judge: Judge, call: OpenCall | None, *, client_runs: bool
+    ) -> None:
+        """`on` says whether a row's repair is switched on; `client_runs`: the call is not the provider's own."""
+        self._context = context
+        self._on = on
+        self._judge = judge
+        self._call = call
+        self._client_runs = client_runs
+        self._repair = ArgumentRepair(on)
+
+    def begin_anew(self) -> None:
+        """The block's start is sent once more: clients forget the arguments that they had."""
+        self._anew, self.given, self.prefilled = True, False, None
+        self._repair = ArgumentRepair(self._on)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing of them; also where the block is not a call."""
+        if self._call is None or self._anew:
+            return self._call is None or self._repair.whole
+        may_be_empty = self._context.may_be_empty(self._call.name)
+        return self._repair.whole or self._call.whole(may_be_empty=may_be_empty)
+
+    @property
+    def runnable(self) -> bool:
+        """Whether they are whole, and an object; costs as much as they are long.
+
+        A `{}` behind which no stop came may stand for arguments that did not come.
+        """
+        call = self._call
+        if call is None or self.late or self._mixed or not self.whole or self._repair.spoilt:
+            return False
+        if call.arguments.empty:
+            return True
+        if self._changed and self._repair.whole:
+            return call.closed or call.whole()
+        text = call.arguments.reading()[0]
+        if says_nothing(text) and not call.over:
+            return self._context.takes_none(call.name)
+        return text.lstrip().startswith("{") and is_object(text)
+
+    @property
+    def come(self) -> bool:
+        """Whether they have come and are whole; also where the block is not a call."""
+        return self._call is None or (not self._call.arguments.empty and self.whole)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a first `{}` may turn out to be a placeholder for what follows."""
+        return self._repair.waiting
+
+    @property
+    def placeholder(self) -> bool:
+        """Whether it is a first `{}` that waits so."""
+        return self._repair.placeholder
+
+    @property
+    def accepts_any(self) -> bool:
+        """Whether fragments may be skipped, and taken later."""
+        return self._client_runs and self._repair.decided and not self._mixed
+
+    @property
+    def inside_value(self) -> bool:
+        """Whether plain text in the middle of a value needs no change."""
+        return self._client_runs and self._repair.inside_value and not self._mixed
+
+    def settle(self) -> None:
+        """Nothing follows that could change what waits."""
+        self._repair.settle(self._judge)
+
+    def mean(self, means: str, name: str) -> bool:
+        """Whether they are whole and mean this; not if any of them came late or in a type that not every client reads.
+
+        `name` is the tool's.
+        """
+        mistyped = self._mixed or self._type not in (ABSENT, "input_json_delta")
+        if self._call is None or self.late or mistyped:
+            return False
+        if not self._call.whole(may_be_empty=self._context.may_be_empty(name)):
+            return False
+        arguments = self._call.arguments
+        return (arguments.meaning if arguments.whole else meaning(self._call.meant()[0])) == means
+
+    def in_delta(self, delta: Payload) -> Payload:
+        """A delta with `partial_json` as the client is to get it; the same object where nothing in it changes."""
+        given = delta["partial_json"]
+        if self._is_of_another_type(delta):
+            self.settle()
+            return delta
+        text = given if isinstance(given, str) else self._as_text(given)
+        if text is None:
+            return delta
+        emitted = self.take(text)
+        if emitted == given:
+            return delta
+        self._changed = True
+        return {**delta, "partial_json": emitted}
+
+    def _as_text(self, given: Json) -> str | None:
+        """The JSON text of an object that stands where text belongs, if that is to be repaired."""
+        if given is None:
+            return None
+        repair = self._judge(OBJECT_ARGUMENTS, f"partial_json is no text, but {type(given).__name__}")
+        return encoded(given).decode() if repair and isinstance(given, dict) else None
+
+    def _is_of_another_type(self, delta: Payload) -> bool:
+        """Whether a delta says arguments, and those before it came in deltas of another type."""
+        kind, given = delta.get("type"), delta["partial_json"]
+        if given is None or given == "":
+            return False
+        self._type = kind if self._type is ABSENT else self._type
+        self._mixed = self._mixed or bool(kind != self._type)
+        return bool(kind != self._type)
+
+    def take(self, text: str) -> str:
+        """What the client is to be told for the next fragment, unless that still waits."""
+        may_wait = self._call is not None and not self._context.takes_none(self._call.name)
+        self.emitted = self._repair.take(text, self._judge, may_wait=may_wait)
+        self.given = self.given or bool(self.emitted.text.strip())
+        self._changed = self._changed or self.emitted.text != text
+        return self.emitted.text
+
+    def on_skipped(self, text: str, last: str) -> None:
+        """Take fragments that were skipped; as `ArgumentRepair.on_skipped`."""
+        went = self._repair.on_skipped(text, last)
+        self.given = self.given or bool(went)
+
+    def new_delta(self, text: str) -> Payload:
+        """A new delta with this text, of the type of the others."""
+        kind = "input_json_delta" if self._type is ABSENT else self._type
+        return {"partial_json": text} if kind is None else {"type": kind, "partial_json": text}
+
+    def rest(self) -> list[str]:
+        """What is still to be given before the block's stop."""
+        if not self._client_runs or self._call is None:
+            return []
+        rest = self._repair.rest()
+        if rest:
+            return [rest]
+        if self.given:
+            return []
+        if self.prefilled is not None:
+            return [self.prefilled]
+        nothing = self._call.arguments.empty and self._call.start_input is None
+        if nothing and not self._context.may_be_empty(self._call.name):
+            self._judge(LOST_ARGUMENTS, f"{self._call.name} has required parameters and got no arguments")
+        return []
+
+    def kept(self) -> list[str]:
+        """What was kept back where no stop of the block comes."""
+        rest = self._repair.rest() if self._client_runs else ""
+        if not (self.given or rest) and self.prefilled is not None:
+            self.given = True
+            return [self.prefilled]
+        return [rest] if rest else []
