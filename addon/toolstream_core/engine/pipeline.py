@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Frame, Framer
 
-# The bytes that leave `feed` are the bytes that came, the same objects; reading happens beside them. Whatever goes
-# wrong in reading (a corrupt coding, a bug of ours) ends the reading, is kept in `failure`, and the bytes go on.
+# The bytes that leave `feed` are the same objects that came. Whatever goes wrong in reading ends it; the bytes go on.
 
 MANY = 2048
 """Bytes in one go below which looking at the frames one by one is as cheap."""
@@ -38,22 +37,22 @@ class Pipeline(BodyDecoder):
     """Whether the body ends by its own end; said before the end is fed."""
     _error: Exception | None = None
     _read_healthy: Callable[[Frame], EventContent]
-    """Reads what faults are going to break, which is another stream than the one that is told."""
+    """Reads what faults are going to break."""
     _over = False
-    """Whether the answer has said its end: whatever follows is looked at."""
     _holding = False
-    """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
     _faults: Breaking | None = None
     _judge: Chain | None = None
     _stages: Chain | None = None
     _fast_path: FastPath | None = None
     _broken: FastPath | None = None
-    """The courses of frames through the faults."""
 
-    def __init__(self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: ChainFactory) -> None:
-        """`begin` is called at most once; `exchange` says what the headers said."""
+    def __init__(
+        self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: ChainFactory, *, fast: bool = True
+    ) -> None:
+        """`begin` is called at most once; `exchange` says what the headers said; `fast`: as for `Session`."""
         super().__init__(exchange)
         self._begin = begin
+        self._fast = fast
         claimed = [dialect for dialect in dialects if dialect.claims(exchange.path)]
         self._claimed = claimed[0] if claimed else None
         self._candidates = [*claimed, *(dialect for dialect in dialects if dialect not in claimed)]
@@ -275,8 +274,9 @@ class Pipeline(BodyDecoder):
         streamed = not isinstance(self._framer, WholeFramer)
         self._dialect = dialect
         template_reader, healthy = TemplateReader(dialect.read), TemplateReader(dialect.read)
-        self._read_healthy = healthy.read
-        self._read = template_reader.read if streamed else lambda frame: dialect.answer(frame.json)
+        self._read_healthy = healthy.read if self._fast else dialect.read
+        read = template_reader.read if self._fast else dialect.read
+        self._read = read if streamed else lambda frame: dialect.answer(frame.json)
         plan = self._begin(dialect, self._framer)
         self._observers = plan.observers
         if streamed:
@@ -285,14 +285,14 @@ class Pipeline(BodyDecoder):
         if self._decoder is None:
             self._direct = self._framer.feed
             each = any(observer.each for observer in self._observers) or self._wants_each
-            if isinstance(self._framer, SseFramer):
+            if self._fast and isinstance(self._framer, SseFramer):
                 self._bulk = None if each else self._framer
                 if plan.told is not None and not self._wants_each:
                     self._fast_path = FastPath(self._framer, template_reader, plan, dialect.quiet)
                     self._broken = fast_path_through_faults(self._framer, healthy, plan)
         pending, self._pending = self._pending, []
         self._pass(pending)
-        if streamed and not (self._wants_each or self._over):
+        if self._fast and streamed and not (self._wants_each or self._over):
             self._quiet = dialect.quiet
 
     @property

@@ -36,9 +36,11 @@ KEEP_ALIVE: Final = frozenset({b"", b":"})
 class Rewriter(Pipeline):
     """One answer's bytes on their way through stages."""
 
-    def __init__(self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: ChainFactory) -> None:
+    def __init__(
+        self, dialects: Sequence[WireProtocol], exchange: Exchange, begin: ChainFactory, *, fast: bool = True
+    ) -> None:
         """As `Pipeline`."""
-        super().__init__(dialects, exchange, begin)
+        super().__init__(dialects, exchange, begin, fast=fast)
         self._out: list[bytes] = []
         self._taken = bytearray()
         """Decoded bytes that are in no frame yet."""

@@ -54,11 +54,13 @@ class Session:
     """Which stream of its run it is: faults are drawn by it."""
     transit: Sequence[Picker] = ()
     """Faults of time that act on it further on, to be told with the others."""
+    fast: bool = True
+    """Whether events like the one before them may pass unparsed: it changes the cost, and nothing that is told."""
 
     def __post_init__(self) -> None:
         """Build the pipeline."""
         make = Rewriter if self.settings.rewrites else Pipeline
-        self.pipeline = make(self.dialects, self.exchange, self._begin)
+        self.pipeline = make(self.dialects, self.exchange, self._begin, fast=self.fast)
         self.reader: RecordBuilder | None = None
         self._pickers: list[Picker] = []
 
