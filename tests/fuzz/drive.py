@@ -61,9 +61,9 @@ class Log(Sink):
         self.repairs_row.append(changed)
 
 
-def drive(case: Case, wanted: Settings, pieces: list[bytes], log: Log | None = None) -> Run:
+def drive(case: Case, wanted: Settings, pieces: list[bytes], log: Log | None = None, *, fast: bool = True) -> Run:
     """A body through one line; `log` hears of it, where there is one."""
-    line = Session(case.exchange, wanted, lambda _: [log] if log else [])
+    line = Session(case.exchange, wanted, lambda _: [log] if log else [], fast=fast)
     out: list[bytes] = []
     try:
         for piece in pieces:
@@ -95,6 +95,11 @@ class Outcome:
     def silent(self) -> Run:
         """As `on`, without any log, cut somewhere."""
         return drive(self.case, self.case.settings, list(cuts(self.case.body, self.case.seed)))
+
+    @cached_property
+    def slow(self) -> Run:
+        """As `on`, with every event parsed."""
+        return drive(self.case, self.case.settings, self._whole(), Log(), fast=False)
 
     @cached_property
     def each(self) -> Run:

@@ -103,7 +103,7 @@ class Seen(Outcome):
 
 def no_exception(seen: Seen) -> Iterator[str]:
     """Nothing of ours raises, nothing empty goes on, and what nobody switched on passes as it came."""
-    for name in ("off", "on", "silent", "each", "judged"):
+    for name in ("off", "on", "silent", "slow", "each", "judged"):
         run: Run = getattr(seen, name)
         if run.error is not None:
             yield f"{type(run.error).__name__}: {run.error}: {name}: {_where(run.error)}"
@@ -115,8 +115,8 @@ def no_exception(seen: Seen) -> Iterator[str]:
 
 
 def same_for_every_cut(seen: Seen) -> Iterator[str]:
-    """Bytes, findings and calls are the same however the bytes are cut, with any log or none."""
-    for run in (seen.silent, seen.each):
+    """Bytes, findings and calls are the same however the bytes are cut, with any log, on the fast path or off it."""
+    for run in (seen.silent, seen.slow, seen.each):
         if run.out != seen.on.out:
             yield f"other bytes at {_differ(run.out, seen.on.out)}"
         yield from _same(run, seen.on)

@@ -23,6 +23,7 @@ from toolstream_core.engine.session import Session, read_body
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.report.jsonform import record_object
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ class Planted(NamedTuple):
     changes: int
 
 
-def run(body: bytes, healthy: Healthy, wanted: Settings, size: int = 0) -> tuple[bytes, Record]:
+def run(body: bytes, healthy: Healthy, wanted: Settings, size: int = 0, *, fast: bool = True) -> tuple[bytes, Record]:
     """What goes on of `body`, cut in pieces of `size` bytes, and the record of it."""
-    line = Session(healthy.exchange, wanted)
+    line = Session(healthy.exchange, wanted, fast=fast)
     pieces = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
     out = b"".join(passed for piece in pieces for passed in line.feed(piece))
     out += b"".join(line.end())
@@ -207,6 +208,18 @@ def test_repairs_do_not_depend_on_cuts(healthy: Healthy, name: str) -> None:
         assert run(broken.body, healthy, REPAIRED, size)[0] == whole, f"in pieces of {size}"
 
 
+@grouped(cases(repaired=False))
+def test_the_fast_path_changes_nothing(healthy: Healthy, name: str) -> None:
+    """A stream breaks and is repaired in the same way where every event is parsed; the records are equal."""
+    broken = injector(healthy, name)
+    slow, _ = run(healthy.body, healthy, Settings(faults=((Fault(name=name), Budget(None)),)), fast=False)
+    assert slow == broken.body
+    out, record = run(broken.body, healthy, REPAIRED, fast=False)
+    fixed, expected = changed(healthy, name)
+    assert out == fixed
+    assert record_object(record) == record_object(expected)
+
+
 @grouped(
     Case(f"{shape}: {healthy.dialect}", (healthy, shape))
     for healthy in HEALTHY
@@ -215,6 +228,7 @@ def test_repairs_do_not_depend_on_cuts(healthy: Healthy, name: str) -> None:
 def test_law_6_shapes_are_lawful(healthy: Healthy, shape: str) -> None:
     """Nothing is told of them, and the calls are the same to the strictest client."""
     shaped, _ = run(healthy.body, healthy, Settings(shapes=(shape,)))
+    assert run(healthy.body, healthy, Settings(shapes=(shape,)), fast=False)[0] == shaped
     _, record = run(shaped, healthy, NOTHING)
     assert told(record) == set()
     assert strict.calls(healthy.dialect, shaped, healthy.exchange) == meant(healthy) == calls(record)
@@ -248,7 +262,7 @@ def test_law_7_a_stage_that_raises_loses_no_byte(healthy: Healthy, at: int, monk
 def _stages(line: Session, healthy: Healthy) -> Sequence[Stage]:
     """The stages of a stream whose first frame has come."""
     line.feed(healthy.body[: len(healthy.frames[0])])
-    chain = line.pipeline._stages
+    chain = line.pipeline._frames._stages.stages
     return [stage for stage, _ in chain._stages] if chain else []
 
 

@@ -14,7 +14,8 @@ from tests.conftest import needs_shared, shared_dir
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import Exchange, Kind
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.settings import SAFE, Settings
+from toolstream_core.report.jsonform import record_object
+from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.sniff import NOT_OURS, choose
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ pytestmark = needs_shared
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
 EACH_BYTE = 4000
 """Bytes at both ends of a stream that come one at a time."""
+LONG_ENOUGH = 12_000
+"""Bytes of a stream after which its events are much alike."""
 READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
 
 
@@ -219,3 +222,22 @@ def test_safe_repairs_leave_them_alone(cut: Callable[[bytes, Path], Iterable[byt
                 recording.path.name
             )
     assert changed
+
+
+@pytest.mark.parametrize("wanted", [NOTHING, Settings(SAFE)], ids=["read", "repaired"])
+def test_the_fast_path_changes_nothing(wanted: Settings) -> None:
+    """What goes on and what is told are the same where every event is parsed."""
+    for recording in recordings():
+        body = recording.path.read_bytes()[:LONG_ENOUGH]
+        quick, slow = (
+            run(Session(exchange(recording), wanted, fast=fast), as_recorded(body, recording.path))
+            for fast in (True, False)
+        )
+        assert quick == slow, recording.path.name
+
+
+def run(line: Session, pieces: Iterable[bytes]) -> tuple[bytes, dict[str, object] | None]:
+    """What goes on, and what is told."""
+    out = b"".join([*(out for piece in pieces if piece for out in line.feed(piece)), *line.end()])
+    record = line.record()
+    return out, record_object(record) if record is not None else None
