@@ -88,7 +88,6 @@ def test_on_an_unknown_path_the_body_says_it(request_: Any, dialect: str) -> Non
         ("/v1/messages/count_tokens", CHAT),
         ("/v1beta/models/g:countTokens", {"contents": []}),
         ("/v1/responses/input_tokens", {"model": "m", "input": "hi", "tools": []}),
-        ("/v2/chat", CHAT),
         ("/api/chat", {"text": "not a model's chat"}),
         ("/v1/messages", {"to": "+1", "body": "a text message"}),
         ("/anything", {"hello": "world"}),
