@@ -15,6 +15,7 @@ PATHS = {
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
+    "cohere": "/v2/chat",
 }
 
 

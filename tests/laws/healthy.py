@@ -16,6 +16,7 @@ PATHS = {
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
+    "cohere-v2": "/v2/chat",
 }
 TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
 """The tools on offer, each with its one required parameter."""
@@ -280,6 +281,56 @@ def _ollama(*groups: list[Wanted]) -> bytes:
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in [*lines, last]).encode()
 
 
+def _cohere_call(at: int, call: Wanted) -> list[Payload]:
+    entry = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
+    return [
+        {"type": "tool-call-start", "index": at, "delta": {"message": {"tool_calls": entry}}},
+        *(
+            {
+                "type": "tool-call-delta",
+                "index": at,
+                "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}},
+            }
+            for piece in call.pieces
+        ),
+        {"type": "tool-call-end", "index": at},
+    ]
+
+
+def _cohere_text(at: int, text: str) -> list[Payload]:
+    return [
+        {"type": "content-start", "index": at, "delta": {"message": {"content": {"type": "text", "text": ""}}}},
+        {"type": "content-delta", "index": at, "delta": {"message": {"content": {"text": text}}}},
+        {"type": "content-end", "index": at},
+    ]
+
+
+def _cohere(*events: Payload) -> bytes:
+    head: Payload = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    tokens = {"input_tokens": 1, "output_tokens": 9}
+    said: list[Payload] = [
+        {"id": "c1", "type": "message-start", "delta": {"message": head}},
+        {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": "I will"}}},
+        *events,
+        {
+            "type": "message-end",
+            "delta": {"finish_reason": "TOOL_CALL", "usage": {"billed_units": tokens, "tokens": tokens}},
+        },
+    ]
+    return _sse(said, named=True, done=True)
+
+
+def _cohere_streams() -> dict[str, bytes]:
+    return {
+        "fragments": _cohere(*_cohere_call(0, WEATHER)),
+        "fragments of two": _cohere(
+            *_cohere_text(0, "Let me look."), *_cohere_call(0, WEATHER), *_cohere_call(1, TIME)
+        ),
+        "one delta": _cohere(*_cohere_call(0, whole(WEATHER))),
+        "without arguments": _cohere(*_cohere_call(0, PING._replace(pieces=()))),
+    }
+
+
 def streams() -> list[Healthy]:
     """All of them."""
     found = {
@@ -291,6 +342,7 @@ def streams() -> list[Healthy]:
             "two": _gemini([WEATHER], [TIME]),
             "two in one event": _gemini([WEATHER, TIME]),
         },
+        "cohere-v2": _cohere_streams(),
         "ollama": {
             "one": _ollama([WEATHER]),
             "two": _ollama([WEATHER], [TIME]),

@@ -31,6 +31,8 @@ def calls(dialect: str, body: bytes, exchange: Exchange) -> Calls:
         return _responses(_payloads(body))
     if dialect == "anthropic":
         return _anthropic(_payloads(body))
+    if dialect == "cohere-v2":
+        return _cohere(_payloads(body))
     record = read_body([body], exchange)
     _need(record, "no stream")
     return [(call.name, json.loads(call.arguments)) for call in record.calls] if record else []
@@ -146,6 +148,43 @@ def _anthropic(payloads: list[Any]) -> Calls:
     _need(reason == ("tool_use" if tools else "end_turn"), f"stop reason {reason}")
     _need(len({block["id"] for block in tools}) == len(tools), "two calls of one id")
     return [(block["name"], _parsed(block["json"] or "{}")) for block in tools]
+
+
+def _cohere(payloads: list[Any]) -> Calls:
+    """Calls one after the other, at their place in the list, and a finish reason that fits."""
+    found: list[dict[str, Any]] = []
+    reason = None
+    is_open = False
+    _need(payloads and payloads[-1] is None, "no [DONE] at the end")
+    for payload in payloads[:-1]:
+        _need(reason is None, "an event after the end")
+        kind = payload["type"]
+        if kind == "tool-call-start":
+            _need(not is_open and payload["index"] == len(found), "a call started out of place")
+            found.append(_cohere_header(payload["delta"]["message"]["tool_calls"]))
+            is_open = True
+        elif kind in {"tool-call-delta", "tool-call-end"}:
+            _need(is_open and payload["index"] == len(found) - 1, "a call that is not open")
+            _need(type(payload["index"]) is int, "the index is no number")
+            is_open = kind == "tool-call-delta"
+            _need(is_open == ("delta" in payload), "an end with a delta, or a delta without one")
+            if is_open:
+                [said] = payload["delta"]["message"]["tool_calls"].values()
+                found[-1]["text"] += said.pop("arguments")
+                _need(not said, f"more than arguments: {said}")
+        elif kind == "message-end":
+            reason = payload["delta"]["finish_reason"]
+            _need(isinstance(payload["delta"]["usage"]["tokens"]["output_tokens"], int), "no usage")
+    _need(not is_open and reason == ("TOOL_CALL" if found else "COMPLETE"), f"finish reason {reason}")
+    _need(len({call["id"] for call in found}) == len(found), "two calls of one id")
+    return [(call["name"], _parsed(call["text"] or "{}")) for call in found]
+
+
+def _cohere_header(entry: Any) -> dict[str, Any]:
+    _need(isinstance(entry, dict) and entry["id"] and entry["type"] == "function", f"header {entry}")
+    function = entry["function"]
+    _need(function["name"] and function["arguments"] == "", f"header {entry}")
+    return {"id": entry["id"], "name": function["name"], "text": ""}
 
 
 def _parsed(text: str) -> Any:

@@ -28,7 +28,7 @@ pytestmark = needs_shared
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
 EACH_BYTE = 4000
 """Bytes at both ends of a stream that come one at a time."""
-READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
+READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2"}
 
 
 class Recording(NamedTuple):

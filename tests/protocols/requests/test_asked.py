@@ -49,6 +49,9 @@ CHAT = {"model": "m", "messages": HI}
         ("/v1/responses", {"model": "m", "input": "hi"}, "openai-responses"),
         ("/v1/messages?beta=true", {"model": "m", "max_tokens": 1, "messages": HI}, "anthropic"),
         ("/v1beta/models/g:generateContent", {"contents": []}, "gemini"),
+        ("/v2/chat", CHAT, "cohere-v2"),
+        ("/cohere/v2/chat?x=1", CHAT, "cohere-v2"),
+        ("/gateway", {**CHAT, "safety_mode": "OFF"}, "cohere-v2"),
         ("/api/chat", {"model": "m", "messages": HI}, "ollama"),
     ],
 )
