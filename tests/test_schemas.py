@@ -232,6 +232,28 @@ EVENTS = {
             )
         ),
     ),
+    "cohere-v2": some(
+        type=st.sampled_from(
+            [
+                "message-start",
+                "tool-plan-delta",
+                "content-start",
+                "content-delta",
+                "tool-call-start",
+                "tool-call-delta",
+                "tool-call-end",
+                "message-end",
+                "error",
+            ]
+        ),
+        index=ODD,
+        delta=some(
+            finish_reason=ODD,
+            error=ODD,
+            message=some(content=some(text=ODD, thinking=ODD), tool_plan=ODD, tool_calls=ENTRIES),
+        ),
+        message=ODD,
+    ),
     "ollama": some(model=ODD, message=MESSAGE, done=ODD, done_reason=ODD, error=ODD),
 }
 PATHS = {
@@ -240,6 +262,7 @@ PATHS = {
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
+    "cohere-v2": "/v2/chat",
 }
 FIRST = {
     "openai-chat": {"object": "chat.completion.chunk", "choices": []},
@@ -247,6 +270,7 @@ FIRST = {
     "anthropic": {"type": "message_start", "message": {"type": "message", "model": "m"}},
     "gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m"},
     "ollama": {"model": "m", "message": {"content": "x"}, "done": False},
+    "cohere-v2": {"id": "i", "type": "message-start", "delta": {"message": {"role": "assistant"}}},
 }
 
 

@@ -15,7 +15,7 @@ from toolstream_core.model import ABSENT
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 MOST = 8000
 """Bytes of a stream; of longer ones some events are taken out."""
-READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
+READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2"}
 PROTOCOLS = {"responses": "openai-responses", "anthropic": "anthropic", "gemini": "gemini", "ollama": "ollama"}
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
 

@@ -375,6 +375,16 @@ NOT_TOGETHER = {
     ("short-deltas", "short-closing"): "no event before the response says the arguments whole",
     ("short-closing", "short-deltas"): "no event before the response says the arguments whole",
     ("short-closing", "trailing-garbage"): "what says the arguments whole is nothing but garbage",
+    ("prefilled-arguments", "null-arguments"): _TEXT,
+    ("late-id", "doubled-call"): "two equal calls without ids are two calls",
+    ("late-id", "repeated-start"): "a start without id is known for no other's repetition",
+    ("late-name", "object-arguments"): "the delta with the name is left out",
+    ("late-name", "prefilled-arguments"): "the delta with the name is left out",
+    ("late-name", "missing-deltas"): "the delta with the name is left out",
+    ("late-name", "doubled-call"): "the copy has no name",
+    ("missing-id", "repeated-id"): "there is no id to repeat",
+    ("unclosed-call", "missing-deltas"): "the end that has the arguments is left out",
+    ("overlapping-blocks", "missing-deltas"): "the arguments come when another call has begun",
     ("missing-finish", "unstreamed-calls"): "the message comes beside a finish reason, and there is none",
 }
 SAME_TEXT = frozenset(

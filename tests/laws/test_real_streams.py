@@ -31,7 +31,7 @@ EACH_BYTE = 4000
 """Bytes at both ends of a stream that come one at a time."""
 LONG_ENOUGH = 12_000
 """Bytes of a stream after which its events are much alike."""
-READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
+READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2"}
 
 
 class Recording(NamedTuple):

@@ -6,6 +6,7 @@ from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
     CHAT,
+    COHERE,
     ERROR,
     GEMINI,
     NOTE,
@@ -16,7 +17,7 @@ from toolstream_core.defects.row import (
     Row,
 )
 
-_STREAMED = (CHAT, RESPONSES, ANTHROPIC)
+_STREAMED = (CHAT, RESPONSES, ANTHROPIC, COHERE)
 _NOT_RUN = "does not run the call, and tells the model what was wrong"
 _AS_MEANT = "runs the call once, with the arguments that were meant, or reports them as invalid"
 
@@ -31,7 +32,7 @@ LOST_ARGUMENTS: Final = Row(
     _NOT_RUN,
 )  # fmt: skip
 NULL_ARGUMENTS: Final = Row(
-    "TS203", "null-arguments", "arguments", NOTE, SAFE, (CHAT,),
+    "TS203", "null-arguments", "arguments", NOTE, SAFE, (CHAT, COHERE),
     "arguments are null",
     'takes null for ""',
 )  # fmt: skip
@@ -52,7 +53,7 @@ REPLAYED_ARGUMENTS: Final = Row(
     also=("repeated-id", "repeated-name", "repeated-index"),
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Row(
-    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, RESPONSES, ANTHROPIC, GEMINI),
+    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, RESPONSES, ANTHROPIC, GEMINI, COHERE),
     "{} or null is sent before the real arguments",
     _AS_MEANT,
     also=("repeated-index",),
@@ -79,7 +80,7 @@ TRAILING_GARBAGE: Final = Row(
     also=("repeated-index",),
 )  # fmt: skip
 MISNAMED_ARGUMENTS: Final = Row(
-    "TS212", "misnamed-arguments", "arguments", WARNING, SAFE, (CHAT,),
+    "TS212", "misnamed-arguments", "arguments", WARNING, SAFE, (CHAT, COHERE),
     "arguments come under another key",
     _AS_MEANT,
 )  # fmt: skip
@@ -89,12 +90,12 @@ SPLIT_SURROGATE: Final = Row(
     "joins the deltas before it encodes them",
 )  # fmt: skip
 PREFILLED_ARGUMENTS: Final = Row(
-    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (RESPONSES, ANTHROPIC),
+    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (RESPONSES, ANTHROPIC, COHERE),
     "the event that opens the call carries its arguments already",
     "takes them once",
 )  # fmt: skip
 MISSING_DELTAS: Final = Row(
-    "TS215", "missing-deltas", "arguments", NOTE, SAFE, (RESPONSES,),
+    "TS215", "missing-deltas", "arguments", NOTE, SAFE, (RESPONSES, COHERE),
     "arguments come only with the event that closes the call",
     "takes them from there",
 )  # fmt: skip

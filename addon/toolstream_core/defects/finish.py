@@ -6,6 +6,7 @@ from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
     CHAT,
+    COHERE,
     ERROR,
     NOTE,
     OLLAMA,
@@ -16,7 +17,7 @@ from toolstream_core.defects.row import (
     Row,
 )
 
-_STREAMED = (CHAT, RESPONSES, ANTHROPIC)
+_STREAMED = (CHAT, RESPONSES, ANTHROPIC, COHERE)
 _RUNS = "runs the calls that came"
 
 TRUNCATED_STREAM: Final = Row(
@@ -46,12 +47,12 @@ MISSING_FINISH: Final = Row(
     "runs calls that are whole, or reports a broken stream",
 )  # fmt: skip
 WRONG_FINISH: Final = Row(
-    "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, ANTHROPIC),
+    "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE),
     "the finish reason says that the turn is over although calls were made",
     _RUNS,
 )  # fmt: skip
 MISSING_CALLS: Final = Row(
-    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, ANTHROPIC),
+    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, ANTHROPIC, COHERE),
     "the finish reason says tool calls and none came",
     "says so or asks again; never waits for a result of nothing",
 )  # fmt: skip
@@ -67,7 +68,7 @@ EARLY_FINISH: Final = Row(
     also=("repeated-finish",),
 )  # fmt: skip
 REPEATED_FINISH: Final = Row(
-    "TS310", "repeated-finish", "ending", NOTE, SAFE, (CHAT,),
+    "TS310", "repeated-finish", "ending", NOTE, SAFE, (CHAT, COHERE),
     "the finish reason is said more than once",
     f"{_RUNS}, once",
 )  # fmt: skip
@@ -77,7 +78,7 @@ EMPTY_FINISH: Final = Row(
     "reads on",
 )  # fmt: skip
 FOREIGN_FINISH: Final = Row(
-    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, RESPONSES, ANTHROPIC),
+    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, RESPONSES, ANTHROPIC, COHERE),
     "the finish reason is another protocol's word",
     _RUNS,
 )  # fmt: skip
@@ -88,23 +89,23 @@ IN_BAND_ERROR: Final = Row(
     also=("cut-off-call",),
 )  # fmt: skip
 UNCLOSED_CALL: Final = Row(
-    "TS314", "unclosed-call", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),
+    "TS314", "unclosed-call", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE),
     "the event that closes a call is missing",
     "takes the end of the answer for the end of the call",
     also=("overlapping-blocks",),
 )  # fmt: skip
 REPEATED_STOP: Final = Row(
-    "TS315", "repeated-stop", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),
+    "TS315", "repeated-stop", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE),
     "the answer, a content block or an output item is stopped twice",
     "runs the call once",
 )  # fmt: skip
 REPEATED_START: Final = Row(
-    "TS316", "repeated-start", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC),
+    "TS316", "repeated-start", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE),
     "the answer, a content block or an output item is started twice",
     "goes on with the call that is open",
 )  # fmt: skip
 OVERLAPPING_BLOCKS: Final = Row(
-    "TS317", "overlapping-blocks", "ending", NOTE, SAFE, (ANTHROPIC,),
+    "TS317", "overlapping-blocks", "ending", NOTE, SAFE, (ANTHROPIC, COHERE),
     "a content block starts before the one before it has stopped",
     "goes by the index of each delta",
 )  # fmt: skip

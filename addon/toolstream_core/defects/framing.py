@@ -6,6 +6,7 @@ from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
     CHAT,
+    COHERE,
     ERROR,
     GEMINI,
     NOTE,
@@ -16,8 +17,8 @@ from toolstream_core.defects.row import (
     Row,
 )
 
-_BLOCKS = (CHAT, RESPONSES, ANTHROPIC, GEMINI)
-_STREAMED = (CHAT, RESPONSES, ANTHROPIC)
+_BLOCKS = (CHAT, RESPONSES, ANTHROPIC, GEMINI, COHERE)
+_STREAMED = (CHAT, RESPONSES, ANTHROPIC, COHERE)
 _READ_THE_REST = "reads the same calls as without it"
 
 OVERSIZE_FRAME: Final = Row(
@@ -56,12 +57,12 @@ EMPTY_DATA: Final = Row(
     _READ_THE_REST,
 )  # fmt: skip
 MISSING_EVENT_NAME: Final = Row(
-    "TS007", "missing-event-name", "framing", NOTE, SAFE, (ANTHROPIC,),
+    "TS007", "missing-event-name", "framing", NOTE, SAFE, (ANTHROPIC, COHERE),
     "events have no event line, by which many readers go",
     "goes by the type in the data",
 )  # fmt: skip
 DATA_AFTER_END: Final = Row(
-    "TS008", "data-after-end", "framing", WARNING, SAFE, (CHAT,),
+    "TS008", "data-after-end", "framing", WARNING, SAFE, (CHAT, COHERE),
     "events follow the one that ends the stream",
     "takes nothing after the end",
 )  # fmt: skip
@@ -91,7 +92,7 @@ SEQUENCE_NUMBERS: Final = Row(
     "goes by the order of the events",
 )  # fmt: skip
 NULL_USAGE: Final = Row(
-    "TS014", "null-usage", "framing", NOTE, SAFE, (ANTHROPIC,),
+    "TS014", "null-usage", "framing", NOTE, SAFE, (ANTHROPIC, COHERE),
     "usage is null or missing where readers count on its numbers",
     _READ_THE_REST,
 )  # fmt: skip
@@ -111,9 +112,9 @@ RESTARTED_STREAM: Final = Row(
     "reports a broken stream; runs no call twice",
 )  # fmt: skip
 TOOL_CALLS_OBJECT: Final = Row(
-    "TS018", "tool-calls-object", "framing", ERROR, SAFE, (CHAT,),
-    "tool_calls is an object instead of a list",
-    "reads the object as the list's entries, or reports an error",
+    "TS018", "tool-calls-object", "framing", ERROR, SAFE, (CHAT, COHERE),
+    "tool_calls is an object instead of a list, or a list instead of an object",
+    "reads the entries all the same, or reports an error",
 )  # fmt: skip
 LEGACY_FUNCTION_CALL: Final = Row(
     "TS019", "legacy-function-call", "framing", WARNING, SAFE, (CHAT,),

@@ -6,6 +6,7 @@ from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
     CHAT,
+    COHERE,
     ERROR,
     GEMINI,
     NOTE,
@@ -16,7 +17,7 @@ from toolstream_core.defects.row import (
     Row,
 )
 
-_STREAMED = (CHAT, RESPONSES, ANTHROPIC)
+_STREAMED = (CHAT, RESPONSES, ANTHROPIC, COHERE)
 _ONE_CALL = "puts the fragments into one call"
 _EACH_CALL = "keeps the calls apart and runs each once"
 
@@ -36,12 +37,12 @@ NULL_IDENTITY: Final = Row(
     _ONE_CALL,
 )  # fmt: skip
 REPEATED_ID: Final = Row(
-    "TS104", "repeated-id", "identity", NOTE, SAFE, (CHAT,),
+    "TS104", "repeated-id", "identity", NOTE, SAFE, (CHAT, COHERE),
     "a continuation carries the call's id again",
     _ONE_CALL,
 )  # fmt: skip
 CHANGING_ID: Final = Row(
-    "TS105", "changing-id", "identity", WARNING, SAFE, (CHAT,),
+    "TS105", "changing-id", "identity", WARNING, SAFE, (CHAT, COHERE),
     "the id changes within one call",
     f"{_ONE_CALL}, under the first id",
 )  # fmt: skip
@@ -56,13 +57,13 @@ DUPLICATE_ID: Final = Row(
     _EACH_CALL,
 )  # fmt: skip
 LATE_ID: Final = Row(
-    "TS108", "late-id", "identity", NOTE, SAFE, (CHAT,),
+    "TS108", "late-id", "identity", NOTE, SAFE, (CHAT, COHERE),
     "the id comes after the call's first fragment",
     f"{_ONE_CALL}, under that id",
     also=("repeated-index",),
 )  # fmt: skip
 LATE_NAME: Final = Row(
-    "TS109", "late-name", "identity", NOTE, SAFE, (CHAT, RESPONSES),
+    "TS109", "late-name", "identity", NOTE, SAFE, (CHAT, RESPONSES, COHERE),
     "the name comes after the call's first fragment",
     f"{_ONE_CALL} and waits for its name",
     also=("repeated-index",),
@@ -74,7 +75,7 @@ SPLIT_NAME: Final = Row(
     also=("repeated-index",),
 )  # fmt: skip
 REPEATED_NAME: Final = Row(
-    "TS111", "repeated-name", "identity", NOTE, SAFE, (CHAT,),
+    "TS111", "repeated-name", "identity", NOTE, SAFE, (CHAT, COHERE),
     "a continuation carries the call's name again",
     _ONE_CALL,
 )  # fmt: skip
@@ -89,12 +90,12 @@ DECORATED_NAME: Final = Row(
     "runs the offered tool, or reports an unknown one",
 )  # fmt: skip
 MISSING_TYPE: Final = Row(
-    "TS114", "missing-type", "identity", NOTE, SAFE, (CHAT,),
+    "TS114", "missing-type", "identity", NOTE, SAFE, (CHAT, COHERE),
     "a call opens without its type",
     "takes it for a function",
 )  # fmt: skip
 MISSING_INDEX: Final = Row(
-    "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, RESPONSES),
+    "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, RESPONSES, COHERE),
     "fragments have no index",
     _EACH_CALL,
 )  # fmt: skip
@@ -104,12 +105,12 @@ REUSED_INDEX: Final = Row(
     _EACH_CALL,
 )  # fmt: skip
 OFFSET_INDEX: Final = Row(
-    "TS117", "offset-index", "identity", NOTE, SAFE, (CHAT, ANTHROPIC),
+    "TS117", "offset-index", "identity", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE),
     "indexes do not count from 0 upwards by one",
     "takes an index for a key, not for a place",
 )  # fmt: skip
 ODD_INDEX: Final = Row(
-    "TS118", "odd-index", "identity", WARNING, SAFE, (CHAT,),
+    "TS118", "odd-index", "identity", WARNING, SAFE, (CHAT, COHERE),
     "an index is negative or no whole number",
     _EACH_CALL,
 )  # fmt: skip
@@ -119,7 +120,7 @@ REPEATED_INDEX: Final = Row(
     _ONE_CALL,
 )  # fmt: skip
 CHANGING_INDEX: Final = Row(
-    "TS120", "changing-index", "identity", WARNING, SAFE, (CHAT,),
+    "TS120", "changing-index", "identity", WARNING, SAFE, (CHAT, COHERE),
     "the index changes within one call",
     _ONE_CALL,
     also=("repeated-id",),
@@ -131,7 +132,7 @@ DOUBLED_CALL: Final = Row(
     also=("offset-index",),
 )  # fmt: skip
 UNKNOWN_BLOCK: Final = Row(
-    "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC,),
+    "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC, COHERE),
     "a delta or stop names a content block that was never started",
     "reports a broken stream, or gives the delta to the only open call",
 )  # fmt: skip

@@ -50,7 +50,7 @@ def recovered(ask: Ask, exchange: Exchange, protocol: WireProtocol, answer: byte
         call.id, call.events = own, Runs()
         call.events.add(ask.event.frame.number)
     made = [(call.id, Leaked(MISSING_CALLS, call.name, call.arguments)) for call in calls]
-    frames = protocol.promoted(Promotion(ask.event, made, ask.index, SseWriter()))
+    frames = protocol.promoted(Promotion(ask.event, made, ask.index, 0, SseWriter()))
     return Recovered(b"".join(frame.raw for frame in frames), calls, json_access.get(parse(answer), "usage"))
 
 

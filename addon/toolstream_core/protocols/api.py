@@ -37,6 +37,8 @@ class ModelList(enum.Enum):
     """`GET /v1/models`, entries under `data`: OpenAI and Anthropic."""
     MODELS = "models"
     """`GET /v1beta/models`, entries under `models`: Gemini."""
+    NAMES = "names"
+    """`GET /v1/models`, entries under `models`, each under the name that requests use."""
     TAGS = "tags"
     """`GET /api/tags`: Ollama."""
 

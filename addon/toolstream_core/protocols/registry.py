@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.anthropic.row import ANTHROPIC
 from toolstream_core.protocols.chat.row import CHAT
+from toolstream_core.protocols.cohere.row import COHERE
 from toolstream_core.protocols.gemini.row import GEMINI
 from toolstream_core.protocols.ollama.row import OLLAMA
 from toolstream_core.protocols.responses.row import RESPONSES
@@ -13,7 +14,7 @@ from toolstream_core.protocols.responses.row import RESPONSES
 if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
 
-PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA)
+PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE)
 _BY_NAME: Final = {one.name: one for one in PROTOCOLS}
 
 

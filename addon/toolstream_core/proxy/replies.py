@@ -27,14 +27,16 @@ def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
     if found[1] == "api/tags":
         return {"models": [{"name": name, "model": name} for name in _names(fixtures, ModelList.TAGS)]}
     names = _names(fixtures, ModelList.DATA)
-    # The three APIs share paths, and each reads its own keys: `data` of the one, `models` of the other.
+    # The APIs share paths, and each reads its own keys: `data` of the one, `models` of the other.
+    bare = [{"name": name, "endpoints": ["chat"]} for name in _names(fixtures, ModelList.NAMES)]
+    resources = [{"name": f"models/{name}", "displayName": name} for name in _names(fixtures, ModelList.MODELS)]
     return {
         "object": "list",
         "data": [_entry(name) for name in names],
         "has_more": False,
         "first_id": names[0] if names else None,
         "last_id": names[-1] if names else None,
-        "models": [{"name": f"models/{name}", "displayName": name} for name in _names(fixtures, ModelList.MODELS)],
+        "models": [*resources, *bare],
     }
 
 

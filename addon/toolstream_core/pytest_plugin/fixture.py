@@ -61,7 +61,7 @@ class Toolstream:
         return self._proxy.ca_file
 
     def base_url(self, protocol: str) -> str:
-        """For clients that are given a base URL: `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `ollama`."""
+        """For clients that are given a base URL; `protocol` is the name of one, as reports say it."""
         return self._proxy.base_url(protocol)
 
     @property

@@ -22,6 +22,8 @@ class Promotion(NamedTuple):
     """Each with an id."""
     place: int
     """The next free index of a call, content block or output item."""
+    before: int
+    """How many calls came before them: their place where calls are counted apart from content."""
     writer: Writer
 
     def finished(self, payload: Payload) -> Frame:

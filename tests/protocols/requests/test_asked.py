@@ -49,6 +49,9 @@ CHAT = {"model": "m", "messages": HI}
         ("/v1/responses", {"model": "m", "input": "hi"}, "openai-responses"),
         ("/v1/messages?beta=true", {"model": "m", "max_tokens": 1, "messages": HI}, "anthropic"),
         ("/v1beta/models/g:generateContent", {"contents": []}, "gemini"),
+        ("/v2/chat", CHAT, "cohere-v2"),
+        ("/cohere/v2/chat?x=1", CHAT, "cohere-v2"),
+        ("/gateway", {**CHAT, "safety_mode": "OFF"}, "cohere-v2"),
         ("/api/chat", {"model": "m", "messages": HI}, "ollama"),
     ],
 )
@@ -88,7 +91,6 @@ def test_on_an_unknown_path_the_body_says_it(request_: Any, dialect: str) -> Non
         ("/v1/messages/count_tokens", CHAT),
         ("/v1beta/models/g:countTokens", {"contents": []}),
         ("/v1/responses/input_tokens", {"model": "m", "input": "hi", "tools": []}),
-        ("/v2/chat", CHAT),
         ("/api/chat", {"text": "not a model's chat"}),
         ("/v1/messages", {"to": "+1", "body": "a text message"}),
         ("/anything", {"hello": "world"}),

@@ -36,8 +36,8 @@ class Asked:
 # Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`), by Bedrock
 # (`/model/NAME/…`, with `%3A` for a colon).
 _MODEL_IN_PATH = re.compile(r"/models/([^/:?]+):|/deployments/([^/?]+)/|/model/([^/?]+)/(?:invoke|converse)")
-# Requests with the same bodies that want something else, and a protocol that is not read.
-_OTHER = re.compile(r"token|embed|moderation|batch|rank|/v2/chat$", re.IGNORECASE)
+# Requests with the same bodies that want something else.
+_OTHER = re.compile(r"token|embed|moderation|batch|rank", re.IGNORECASE)
 _COMMON = Requests()
 
 

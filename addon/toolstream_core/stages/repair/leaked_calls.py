@@ -89,7 +89,7 @@ class LeakedCallRepairer(Repairer):
         for one in wanted:
             self.report(one.row, event.frame.number, f"a call of {one.name} is text")
         calls = [(self._context.ids.make(self._context.id_prefix), one) for one in wanted]
-        out = promote(Promotion(event, calls, self._top + 1, self._context.writer))
+        out = promote(Promotion(event, calls, self._top + 1, len(self._calls), self._context.writer))
         self.audit(event.frame.number, [event.frame], out)
         return out
 

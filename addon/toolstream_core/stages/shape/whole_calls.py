@@ -96,6 +96,11 @@ class MergedFragments(Stage):
         """A delta like `payload` with all arguments."""
         raise NotImplementedError
 
+    def place_of(self, payload: Json) -> int | None:
+        """The place of the item or block that an event is of; `None` where it is of none that is counted with calls."""
+        place = json_access.integer(json_access.get(payload, self.place))
+        return place if isinstance(place, int) else None
+
     def status(self, payload: Json) -> str:
         """What an event that closes a call says of it: `completed`, `incomplete`, or nothing."""
         del payload
@@ -137,7 +142,7 @@ class MergedFragments(Stage):
 
     def _moves_on(self, event: Event) -> bool:
         """Whether the answer goes on with another item or block."""
-        return isinstance(json_access.integer(json_access.get(event.frame.json, self.place)), int)
+        return self.place_of(event.frame.json) is not None
 
     def _decide(self, *, over: bool) -> None:
         """The turn ends: what is not whole now never will be."""
@@ -201,8 +206,8 @@ class MergedFragments(Stage):
         if not self._gaps or frame.data is None:
             return frame
         payload = frame.json
-        at = json_access.integer(json_access.get(payload, self.place))
-        if not isinstance(payload, dict) or not isinstance(at, int):
+        at = self.place_of(payload)
+        if not isinstance(payload, dict) or at is None:
             return frame
         gaps = sum(gap < at for gap in self._gaps)
         return self._context.writer.rewrite(frame, {**payload, self.place: at - gaps}) if gaps else frame

@@ -1,0 +1,1 @@
+"""Cohere v2 chat: everything that knows how this protocol is spoken."""

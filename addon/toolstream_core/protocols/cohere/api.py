@@ -1,0 +1,47 @@
+"""The Cohere v2 chat API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.protocols.api import Api, ModelList, Specification, functions
+
+if TYPE_CHECKING:
+    from toolstream_core.protocols.api import Question
+
+
+class CohereApi(Api):
+    """https://docs.cohere.com/reference/chat-stream."""
+
+    specification = Specification(
+        title="Cohere, streaming chat (v2)",
+        url="https://docs.cohere.com/v2/docs/streaming",
+    )
+    server = "https://api.cohere.com"
+    hosts = ("api.cohere.com", "api.cohere.ai")
+    prefix = "/v2"
+    endpoint = "/chat"
+    key_variables = ("CO_API_KEY", "COHERE_API_KEY")
+    base_url_variables = (
+        "CO_API_URL",  # cohere-python
+        "COHERE_API_BASE",  # litellm
+    )
+    model_list = ModelList.NAMES
+
+    @override
+    def path(self, given: str, model: str) -> str:
+        if given.endswith((self.endpoint, self.prefix)):
+            return super().path(given, model)
+        return f"{given}{self.prefix}{self.endpoint}"
+
+    @override
+    def request(self, question: Question) -> dict[str, Any]:
+        return {
+            "model": question.model,
+            "messages": [{"role": "user", "content": question.prompt}],
+            "tools": [{"type": "function", "function": one} for one in functions(question.tools)],
+            "stream": question.streamed,
+        }
+
+
+API: Final = CohereApi()

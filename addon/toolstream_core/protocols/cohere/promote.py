@@ -1,0 +1,23 @@
+"""Makes Cohere calls of what was text, before the event that says the finish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.cohere.wire import call_delta, call_end, call_start
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.promotion import Payload, Promotion
+    from toolstream_core.wire.frame import Frame
+
+
+def promoted(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.promoted`."""
+    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    out: list[Frame] = []
+    for index, (identity, leaked) in enumerate(one.calls, one.before):
+        start, delta = call_start(index, identity, leaked.name), call_delta(index, leaked.arguments)
+        out += one.made(start, delta, call_end(index))
+    said = payload["delta"]
+    changed = {**said, "finish_reason": "TOOL_CALL"} if said.get("finish_reason") == "COMPLETE" else said
+    return [*out, one.finished({**payload, "delta": changed})]

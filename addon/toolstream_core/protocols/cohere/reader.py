@@ -1,0 +1,161 @@
+"""Cohere v2 chat: `tool-call-start`, `-delta`, `-end`, `message-end`.
+
+https://docs.cohere.com/v2/docs/streaming
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.protocols.cohere.wire import (
+    ARGUMENT_KEYS,
+    CALL_DELTA,
+    CALL_END,
+    CALL_START,
+    DONE,
+    MESSAGE_END,
+    MESSAGE_START,
+    argument_key,
+    entries,
+    function_of,
+    kind_of,
+)
+from toolstream_core.protocols.in_band_errors import MAX_ERROR, error_text, unread_error
+from toolstream_core.wire import json_access
+from toolstream_core.wire.raw_json import may_hide_letters
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Absent, Json
+    from toolstream_core.wire.frame import Frame
+
+_PHASES: Final = {CALL_START: Phase.OPEN, CALL_DELTA: Phase.MORE, CALL_END: Phase.CLOSE}
+_EVENTS: Final = frozenset(
+    {
+        *_PHASES,
+        "content-start",
+        "content-delta",
+        "content-end",
+        "tool-plan-delta",
+        "citation-start",
+        "citation-end",
+    }
+)
+"""Types that no other protocol has; `message-start` and `message-end` count with a delta only."""
+
+
+def quiet(raw: bytes, frames: int) -> bool:
+    """Deltas of text, thinking or plan."""
+    find = raw.find
+    if find(b"tool-call") >= 0 or find(b"tool_calls") >= 0 or find(b"message-") >= 0 or find(b"error") >= 0:
+        return False
+    if may_hide_letters(raw):
+        return False
+    return raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"') == frames
+
+
+def read(frame: Frame) -> EventContent:
+    """What a frame says, as `WireProtocol.read`."""
+    payload = frame.json
+    if not isinstance(payload, dict):
+        return _unread(frame)
+    kind = kind_of(payload, frame.name)
+    if kind in _PHASES:
+        return _of_call(payload, _PHASES[kind])
+    if kind == MESSAGE_END:
+        return _message_end(payload)
+    if kind in {"content-start", "content-delta"}:
+        return _content(json_access.get(payload, "delta", "message", "content"))
+    if kind == "tool-plan-delta":
+        return _content({"thinking": json_access.get(payload, "delta", "message", "tool_plan")})
+    error = error_text(payload, frame.name) or _bare_error(payload)
+    return EventContent(error=error) if error else NOTHING
+
+
+def _unread(frame: Frame) -> EventContent:
+    if frame.data is not None and frame.data.strip() == DONE:
+        return EventContent(end=True)
+    return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
+
+
+def _bare_error(payload: dict[str, Json]) -> str | None:
+    """The body of an HTTP error in mid-stream, as gateways send it: `{"message": "…"}`, without a type."""
+    message = payload.get("message")
+    return message[:MAX_ERROR] if isinstance(message, str) and message and "type" not in payload else None
+
+
+def _of_call(payload: dict[str, Json], phase: Phase) -> EventContent:
+    """A call's events; without an entry they say an index alone."""
+    at = json_access.integer(payload.get("index", ABSENT))
+    index = at if isinstance(at, int) else ABSENT
+    found = entries(payload) or [{}]
+    return EventContent(tuple(_fragment(entry, index, phase) for entry in found))
+
+
+def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
+    function = function_of(entry)
+    key = argument_key(function)
+    said, was_text = json_access.argument_piece(ABSENT if key is None else function[key])
+    return Fragment(
+        0,
+        index,
+        json_access.text(json_access.get(entry, "id")),
+        ABSENT,
+        json_access.text(function.get("name", ABSENT)),
+        said,
+        json_access.text(json_access.get(entry, "type")),
+        phase,
+        Kind.FUNCTION,
+        was_text and key in (None, ARGUMENT_KEYS[0]),
+    )
+
+
+def _content(block: Json) -> EventContent:
+    """A block of text, or of what the model thinks, or a part of one."""
+    thought, text = json_access.get(block, "thinking"), json_access.get(block, "text")
+    if thought and isinstance(thought, str):
+        return EventContent(thought=thought)
+    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+
+
+def _message_end(payload: dict[str, Json]) -> EventContent:
+    reason = json_access.get(payload, "delta", "finish_reason")
+    reason = reason if isinstance(reason, str) else ""
+    error = error_text(json_access.get(payload, "delta"), "") or error_text(payload, "")
+    if error is None and reason == "ERROR":
+        error = "finish reason ERROR"
+    return EventContent(finishes=(Finish(0, reason),) if reason else (), error=error, end=True)
+
+
+def answer(payload: Json) -> EventContent:
+    """What a whole answer says, as `WireProtocol.answer`."""
+    message = json_access.get(payload, "message")
+    calls = json_access.items(json_access.get(message, "tool_calls"))
+    reason = json_access.get(payload, "finish_reason")
+    content = json_access.get(message, "content")
+    blocks = [_content(block) for block in json_access.items(content)]
+    plan = json_access.get(message, "tool_plan")
+    error = error_text(payload, "") or (_bare_error(payload) if isinstance(payload, dict) else None)
+    return EventContent(
+        tuple(_fragment(entry, place, Phase.WHOLE) for place, entry in enumerate(calls)),
+        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        content if isinstance(content, str) else "".join(block.text for block in blocks),
+        error=error,
+        end=True,
+        thought=(plan if isinstance(plan, str) else "") + "".join(block.thought for block in blocks),
+    )
+
+
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
+    if not isinstance(payload, dict):
+        return False
+    kind = kind_of(payload, name)
+    if kind == MESSAGE_START:
+        return isinstance(json_access.get(payload, "delta", "message"), dict)
+    if kind == MESSAGE_END:
+        return isinstance(payload.get("delta"), dict)
+    if kind == "":
+        role = json_access.get(payload, "message", "role")
+        return role == "assistant" and "finish_reason" in payload and "choices" not in payload
+    return kind in _EVENTS

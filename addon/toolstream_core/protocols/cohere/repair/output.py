@@ -1,0 +1,81 @@
+"""What goes on of a Cohere v2 stream, event by event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.framing import MISSING_EVENT_NAME
+from toolstream_core.protocols.cohere.wire import (
+    CALL_DELTA,
+    CALL_END,
+    CALL_START,
+    DONE,
+    MESSAGE_END,
+    MESSAGE_START,
+    Payload,
+)
+from toolstream_core.stages.repair.repairer import Repairer
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+NAMED: Final = frozenset(
+    {
+        CALL_DELTA,
+        CALL_END,
+        CALL_START,
+        MESSAGE_END,
+        MESSAGE_START,
+        "citation-end",
+        "citation-start",
+        "content-delta",
+        "content-end",
+        "content-start",
+        "tool-plan-delta",
+    }
+)
+
+
+class EventRepairer(Repairer):
+    """Lets events go on, each with its name and its end."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Repairer`."""
+        super().__init__(context)
+        self.context = context
+        self.number = 0
+        """The event that is looked at."""
+        self._out: list[Frame] = []
+        """What goes on for it."""
+        self._named = True
+        """Whether the stream's events have event lines; decided by its first one."""
+        self._begun = False
+
+    def put(self, payload: Payload) -> None:
+        """Let a new event go on, named where the others are."""
+        self._go(self.context.writer.make(payload, self.number, str(payload["type"]) if self._named else ""))
+
+    def put_done(self) -> None:
+        """Let the event go on that ends the stream."""
+        self._go(self.context.writer.make(DONE, self.number))
+
+    def _go(self, frame: Frame) -> None:
+        """Let a frame go on; one before it that lacked its end gets it."""
+        if self._out and self._out[-1].trailing:
+            self._out[-1] = self.context.writer.ended(self._out[-1])
+        self._out.append(frame)
+
+    def _pass(self, frame: Frame, payload: Payload, changed: Payload) -> None:
+        """Let an event go on, as it is where nothing in it changes."""
+        kind = payload.get("type")
+        known = isinstance(kind, str) and kind in NAMED
+        if known and not self._begun:
+            self._begun, self._named = True, bool(frame.name)
+        nameless = known and self._named and not frame.name and b"data:" in frame.raw
+        if nameless and self.report(MISSING_EVENT_NAME, frame.number, "the event has no event line, others have"):
+            self._go(self.context.writer.rewrite(frame, {**changed}, str(kind)))
+        elif changed is payload:
+            self._go(frame)
+        else:
+            self._go(self.context.writer.rewrite(frame, changed))

@@ -1,0 +1,130 @@
+"""Cohere calls on their way to the client: started, filled and ended one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.arguments import PREFILLED_ARGUMENTS
+from toolstream_core.defects.finish import OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
+from toolstream_core.defects.framing import TOOL_CALLS_OBJECT
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.cohere.repair.calls import Unsure
+from toolstream_core.protocols.cohere.repair.ends import EndRepairer
+from toolstream_core.protocols.cohere.repair.identity import continued, header, place
+from toolstream_core.protocols.cohere.wire import (
+    arguments_in,
+    call_delta,
+    entries,
+    index_of,
+    with_arguments,
+    with_entry,
+)
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.cohere.repair.client_call import ClientCall
+    from toolstream_core.protocols.cohere.wire import Payload
+    from toolstream_core.wire.frame import Frame
+
+# The client gets calls one after the other, each at the next place, whatever indexes the wire gives them.
+
+MAX_TWINS: Final = 16
+"""Calls of one id with which a further one is compared."""
+
+
+class CallRepairer(EndRepairer):
+    """Judges and repairs calls; which of them have to wait is decided in the class made on it."""
+
+    def _begin(self, one: ClientCall, frame: Frame | None) -> None:
+        """Give the client a call; `frame` is the one that started it, `None` where that goes on otherwise."""
+        place(one, self, self._started)
+        self._started += 1
+        self._know(one)
+        self.calls.append(one)
+        self.last = one
+        payload = header(one, self)
+        payload = {**payload, "index": one.place} if one.moved else payload
+        said = arguments_in(payload)
+        text = said if isinstance(said, str) else encoded(said).decode() if isinstance(said, dict) else ""
+        prefilled = bool(text.strip()) and one.judge(PREFILLED_ARGUMENTS, "the call starts with its arguments")
+        if prefilled:
+            payload = with_arguments(payload, "")
+        elif said is not ABSENT:
+            payload = self._beginning(one, payload)
+        original = frame.json if frame is not None else None
+        if frame is None or not isinstance(original, dict):
+            self.put(payload)
+        else:
+            self._pass(frame, original, payload)
+        if prefilled:
+            self.put(call_delta(one.shown, one.take(text)))
+        if one.given_id:
+            twins = self.by_id.setdefault(one.given_id, [])
+            twins.append(one)
+            del twins[:-MAX_TWINS]
+
+    def _beginning(self, one: ClientCall, payload: Payload) -> Payload:
+        """What a start says of arguments, which stays where it is."""
+        changed = one.delta(payload)
+        one.settle()
+        return changed
+
+    def _know(self, one: ClientCall) -> None:
+        self._by_call[id(one.call)] = one
+        index = index_of(one.start)
+        if index is not None:
+            self.indexes[index] = one
+
+    def _starts(self, payload: Payload, resolved: Sequence[ResolvedFragment]) -> list[tuple[Payload, OpenCall]]:
+        """The starts that an event says, one for each entry."""
+        found = entries(payload)
+        if not isinstance(_raw(payload), list):
+            return [(payload, resolved[0].call)]
+        split = []
+        for entry, (_, call) in zip(found, resolved, strict=False):
+            message = "tool_calls is a list where an object belongs"
+            if not self.report(TOOL_CALLS_OBJECT, self.number, message, call):
+                return []
+            split.append((with_entry(payload, entry), call))
+        return split
+
+    def _start_again(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
+        """A start of the call that is open comes again; arguments that it says count."""
+        gone = self.report(REPEATED_START, self.number, "the call starts again", one.call)
+        said = arguments_in(payload)
+        if not gone:
+            self._pass(frame, payload, self._moved(one, payload))
+        elif isinstance(said, str) and said:
+            self.put(call_delta(one.shown, one.take(said)))
+
+    def _overlaps(self, one: ClientCall) -> None:
+        """A call starts while another one is open, which is ended first where it can be."""
+        before = self.last
+        if before is None or not before.open or before is one:
+            return
+        self.report(OVERLAPPING_BLOCKS, self.number, "a call starts before the one before it has ended", one.call)
+        if before.whole and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
+            self._close(before)
+
+    def _filled(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
+        """A delta of a call that the client has."""
+        changed = continued(one, payload)
+        changed = self._indexed(one, payload, changed)
+        changed = one.delta(changed)
+        first = self._unsure[0] if self._unsure else None
+        if one.waiting or (first is not None and one.placeholder):
+            self._unsure.append(Unsure(frame, payload, changed, one.emitted))
+            return
+        self._settle_unsure()
+        self._pass(frame, payload, changed)
+
+
+def _raw(payload: Payload) -> Json:
+    """What stands under `tool_calls`."""
+    delta = payload.get("delta")
+    message = delta.get("message") if isinstance(delta, dict) else None
+    return message.get("tool_calls") if isinstance(message, dict) else None

@@ -1,0 +1,21 @@
+"""The row of Cohere v2 chat in the registry of protocols."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.cohere.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.cohere.request import CohereRequests
+from toolstream_core.protocols.cohere.resolver import CohereCalls
+from toolstream_core.protocols.protocol import WireProtocol
+
+COHERE: Final = WireProtocol(
+    name="cohere-v2",
+    package=__package__,
+    paths=re.compile(r"/v2/chat/?$"),
+    calls=CohereCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    requests=CohereRequests(),
+)

@@ -1,0 +1,125 @@
+"""Cohere v2: a whole answer made a stream, and a stream made the whole answer that it amounts to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.answers import dictionary, named_event
+from toolstream_core.protocols.cohere.wire import (
+    CALL_START,
+    DONE,
+    MESSAGE_END,
+    MESSAGE_START,
+    call_delta,
+    call_end,
+    with_entry,
+)
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Payload, Payloads
+
+
+def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+    """https://docs.cohere.com/v2/docs/streaming."""
+    del request
+    message = answer.get("message")
+    if not isinstance(message, dict):
+        return
+    yield from map(named_event, _events(answer, message))
+    yield b"data: " + DONE + b"\n\n"
+
+
+def _events(answer: Payload, message: Payload) -> Iterator[Payload]:
+    head = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    identity = {"id": answer["id"]} if "id" in answer else {}
+    yield {**identity, "type": MESSAGE_START, "delta": {"message": head}}
+    if plan := message.get("tool_plan"):
+        yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": plan}}}
+    for index, block in enumerate(_blocks(message.get("content"))):
+        yield from _block(index, block)
+    for index, entry in enumerate(json_access.items(message.get("tool_calls"))):
+        yield from _call(index, dictionary(entry))
+    for index, citation in enumerate(json_access.items(message.get("citations"))):
+        place = {"index": index}
+        yield {"type": "citation-start", **place, "delta": {"message": {"citations": citation}}}
+        yield {"type": "citation-end", **place}
+    delta = {"finish_reason": answer.get("finish_reason"), "usage": answer.get("usage")}
+    yield {"type": MESSAGE_END, "delta": delta}
+
+
+def _blocks(content: Json) -> list[Payload]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [block for block in json_access.items(content) if isinstance(block, dict)]
+
+
+def _block(index: int, block: Payload) -> Iterator[Payload]:
+    key = "thinking" if block.get("type") == "thinking" else "text"
+    place = {"index": index}
+    begun = {**block, key: ""}
+    yield {"type": "content-start", **place, "delta": {"message": {"content": begun}}}
+    yield {"type": "content-delta", **place, "delta": {"message": {"content": {key: block.get(key, "")}}}}
+    yield {"type": "content-end", **place}
+
+
+def _call(index: int, entry: Payload) -> Iterator[Payload]:
+    function = dictionary(entry.get("function"))
+    arguments = function.get("arguments")
+    begun = {**entry, "function": {**function, "arguments": ""}}
+    yield with_entry({"type": CALL_START, "index": index, "delta": {}}, begun)
+    if arguments and isinstance(arguments, str):
+        yield call_delta(index, arguments)
+    yield call_end(index)
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """As `WireProtocol.assembled`."""
+    identity: Json = "saved"
+    ending: Payload = {}
+    plan = ""
+    blocks: list[Payload] = []
+    citations: list[Json] = []
+    for payload in payloads:
+        message = dictionary(dictionary(payload.get("delta")).get("message"))
+        match payload.get("type"):
+            case "message-start":
+                identity = payload.get("id", identity)
+            case "tool-plan-delta":
+                plan += str(message.get("tool_plan") or "")
+            case "content-start":
+                blocks.append({"type": "text", **dictionary(message.get("content"))})
+            case "content-delta":
+                _add(blocks, dictionary(message.get("content")))
+            case "citation-start":
+                citations.append(message.get("citations"))
+            case "message-end":
+                ending = dictionary(payload.get("delta"))
+    said: Payload = {"role": "assistant"}
+    said |= {"tool_plan": plan} if plan else {}
+    said |= {"content": blocks} if blocks else {}
+    said |= {"tool_calls": [_whole(call) for call in calls]} if calls else {}
+    said |= {"citations": citations} if citations else {}
+    return {
+        "id": identity,
+        "finish_reason": ending.get("finish_reason") or ("TOOL_CALL" if calls else "COMPLETE"),
+        "message": said,
+        "usage": ending.get("usage"),
+    }
+
+
+def _add(blocks: list[Payload], piece: Payload) -> None:
+    """A part of the content block that started last."""
+    for key in ("text", "thinking"):
+        if isinstance(piece.get(key), str):
+            if not blocks:
+                blocks.append({"type": key})
+            blocks[-1][key] = f"{blocks[-1].get(key) or ''}{piece[key]}"
+
+
+def _whole(call: Call) -> Payload:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
