@@ -12,7 +12,8 @@ RESPONSES: Final = "openai-responses"
 ANTHROPIC: Final = "anthropic"
 GEMINI: Final = "gemini"
 OLLAMA: Final = "ollama"
-ALL_DIALECTS: Final = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA)
+BEDROCK: Final = "bedrock"
+ALL_DIALECTS: Final = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, BEDROCK)
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
