@@ -67,9 +67,11 @@ def samples() -> dict[str, Sample]:
     """One for each row, by the row's name."""
     found = _special()
     for pattern in patterns():
+        if "tools" not in pattern.exchange.request:
+            continue  # Bedrock's: every row that its samples show is shown by another's
         for name, _, _ in pattern.findings:
             exchange = pattern.exchange
-            sample = Sample(exchange.path, pattern.content_type, pattern.body.encode(), exchange.request["tools"])
+            sample = Sample(exchange.path, pattern.content_type, pattern.body, exchange.request["tools"])
             found.setdefault(name, sample)
     for row in ROWS:
         if row.name not in found and row.name in injectable_names():

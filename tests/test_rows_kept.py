@@ -31,5 +31,5 @@ def test_it_tells_its_row(name: str) -> None:
     assert [(one.name, one.event) for answer in expected.answers for one in answer.findings] == told
     assert name in [one for one, _ in told]
     sample = next((one for one in patterns() if name in {finding for finding, _, _ in one.findings}), None)
-    if sample is not None and sample.body.encode() == fixture.body:
+    if sample is not None and sample.body == fixture.body:
         assert set(told) == {(finding, event) for finding, _, event in sample.findings}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,7 +57,11 @@ def har(pattern: Pattern) -> bytes:
     """A sample and its request as a HAR file."""
     known = pattern.exchange
     request = {"method": "POST", "url": HOST + known.path, "postData": {"text": json.dumps(known.request)}}
-    content = {"mimeType": known.content_type, "text": pattern.body}
+    content = {"mimeType": known.content_type}
+    try:
+        content["text"] = pattern.body.decode()
+    except UnicodeDecodeError:
+        content |= {"text": base64.b64encode(pattern.body).decode(), "encoding": "base64"}
     entry = {"request": request, "response": {"status": 200, "content": content}}
     return json.dumps({"log": {"entries": [{"comment": pattern.name, **entry}]}}, indent=1).encode()
 

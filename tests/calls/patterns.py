@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolstream_core.model import Exchange
+from toolstream_core.wire.event_stream import CHUNK, MESSAGES, chunk, fresh
 
 FOLDER = Path(__file__).parents[1] / "streams"
 PATHS = {
@@ -16,6 +17,7 @@ PATHS = {
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
     "cohere": "/v2/chat",
+    "bedrock": "/model/m/converse-stream",
 }
 
 
@@ -35,7 +37,7 @@ class Pattern:
 
     name: str
     protocol: str
-    body: str = ""
+    body: bytes = b""
     content_type: str = "text/event-stream"
     tools: dict[str, bool | None] = field(default_factory=dict)
     calls: list[Meant] = field(default_factory=list)
@@ -46,7 +48,10 @@ class Pattern:
     def exchange(self) -> Exchange:
         """What is known beside the body."""
         path = PATHS.get(self.protocol, "/v1/chat/completions")
-        return Exchange(path=path, content_type=self.content_type, request={"tools": [*map(_tool, self.tools.items())]})
+        request: dict[str, object] = {"tools": [*map(_tool, self.tools.items())]}
+        if self.protocol == "bedrock":
+            request = {"toolConfig": {"tools": [*map(_tool_spec, self.tools.items())]}}
+        return Exchange(path=path, content_type=self.content_type, request=request)
 
     def take(self, word: str, rest: str) -> None:
         """A line of the sample: the words are those of `catalogue/*.txt`."""
@@ -57,15 +62,19 @@ class Pattern:
                 name, severity, event = rest.split()
                 self.findings.append((name, severity, int(event)))
             case "RAW":
-                self.body += json.loads(f'"{rest}"')
+                self.body += json.loads(f'"{rest}"').encode()
             case "TOOLS":
                 self.tools = json.loads(rest)
             case "BODY" | "ARRAY":
-                self.body, self.content_type = rest.replace("\\r\\n", "\r\n"), "application/json"
+                self.body, self.content_type = rest.replace("\\r\\n", "\r\n").encode(), "application/json"
             case _ if self.protocol == "ollama":
-                self.body, self.content_type = f"{self.body}{rest}\n", "application/x-ndjson"
+                self.body, self.content_type = self.body + f"{rest}\n".encode(), "application/x-ndjson"
+            case _ if self.protocol == "bedrock":
+                name, _, payload = rest.partition(" ")
+                message = chunk(payload.encode()) if name == CHUNK else fresh(payload.encode(), name)
+                self.body, self.content_type = self.body + message.encode(), MESSAGES
             case _:
-                self.body += _block(word, rest)
+                self.body += _block(word, rest).encode()
 
 
 def _block(word: str, rest: str) -> str:
@@ -106,6 +115,12 @@ def _tool(declared: tuple[str, bool | None]) -> dict[str, object]:
     if needs is None:
         return {"type": "custom", "name": name}
     return {"function": {"name": name, "parameters": {"required": ["x"] if needs else []}}}
+
+
+def _tool_spec(declared: tuple[str, bool | None]) -> dict[str, object]:
+    """A tool as Bedrock is offered it, and whether it has required parameters."""
+    name, needs = declared
+    return {"toolSpec": {"name": name, "inputSchema": {"json": {"required": ["x"] if needs else []}}}}
 
 
 def patterns() -> list[Pattern]:

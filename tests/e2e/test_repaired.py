@@ -56,6 +56,8 @@ UNREAD: dict[tuple[str, str], type[Exception]] = {
     ("google-genai", "event-ids"): genai.errors.UnknownApiResponseError,
 }
 """What event streams may look like and an SDK does not read: how it fails."""
+ONE_VERSION = {"boto3"}
+"""SDKs that do not speak HTTP/2."""
 BEFORE = {"bare-deltas": ("self-contained-deltas",)}
 """A shape that gives another one something to change."""
 NOTHING = {
@@ -150,7 +152,7 @@ def own_ids(healthy: Healthy) -> list[str | None]:
     if healthy.dialect in {"gemini", "ollama"}:
         return [None for _ in CALLS[str(healthy)]]
     known = {call.name: call.id for call in (WEATHER, TIME, PING)}
-    prefix = "toolu_" if healthy.dialect == "anthropic" else ""
+    prefix = {"anthropic": "toolu_", "bedrock": "tooluse_"}.get(healthy.dialect, "")
     return [prefix + known[name] for name, _ in CALLS[str(healthy)]]
 
 
@@ -168,7 +170,7 @@ def test_healthy_streams(through: Through, subtests: pytest.Subtests, reader: Re
             reading = through.read(reader, healthy, repair=SAFE, version=version)
             assert is_meant(reading, reader, healthy)
             assert reading.ids == own_ids(healthy)
-            assert through.asked.version == version
+            assert through.asked.version == ("h1" if reader.name in ONE_VERSION else version)
     assert not any(record["mended"] for record in through.records())
 
 
@@ -256,6 +258,9 @@ FAILS = {
     "anthropic": """cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish
         missing-event-name missing-finish null-usage object-arguments offset-index placeholder-arguments repeated-start
         reused-index split-surrogate unknown-block wrong-finish""",
+    "boto3": """cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish missing-finish
+        object-arguments placeholder-arguments prefilled-arguments repeated-start replayed-arguments trailing-garbage
+        wrong-finish""",
     "google-genai": "comment-as-data decorated-name empty-data placeholder-arguments",
     "ollama": "decorated-name",
 }

@@ -15,8 +15,14 @@ from toolstream_core.model import ABSENT
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 MOST = 8000
 """Bytes of a stream; of longer ones some events are taken out."""
-READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2"}
-PROTOCOLS = {"responses": "openai-responses", "anthropic": "anthropic", "gemini": "gemini", "ollama": "ollama"}
+READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2", "bedrock"}
+PROTOCOLS = {
+    "responses": "openai-responses",
+    "anthropic": "anthropic",
+    "gemini": "gemini",
+    "ollama": "ollama",
+    "bedrock": "bedrock",
+}
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
 
 
@@ -52,7 +58,7 @@ def _samples() -> list[Seed]:
     for one in patterns():
         known = one.exchange
         dialect = PROTOCOLS.get(one.protocol, "openai-chat")
-        found.append(Seed(one.name, dialect, one.body.encode(), known.content_type, known.path, known.request))
+        found.append(Seed(one.name, dialect, one.body, known.content_type, known.path, known.request))
     return found
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from toolstream_core.model import Exchange
+from toolstream_core.wire.event_stream import MESSAGES, EventStreamFramer, fresh
 
 type Payload = dict[str, Any]
 
@@ -17,7 +18,9 @@ PATHS = {
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
     "cohere-v2": "/v2/chat",
+    "bedrock": "/model/m/converse-stream",
 }
+CONTENT_TYPES = {"ollama": "application/x-ndjson", "bedrock": MESSAGES}
 TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
 """The tools on offer, each with its one required parameter."""
 
@@ -50,13 +53,14 @@ class Healthy(NamedTuple):
     @property
     def exchange(self) -> Exchange:
         """What is known beside the body."""
-        lines = self.dialect == "ollama"
-        content_type = "application/x-ndjson" if lines else SSE
+        content_type = CONTENT_TYPES.get(self.dialect, SSE)
         return Exchange(path=PATHS[self.dialect], content_type=content_type, request=request(self.dialect))
 
     @property
     def frames(self) -> list[bytes]:
         """The body, event by event."""
+        if self.dialect == "bedrock":
+            return [frame.raw for frame in EventStreamFramer().feed(self.body)]
         end = b"\n" if self.dialect == "ollama" else b"\n\n"
         return [frame + end for frame in self.body.removesuffix(end).split(end)]
 
@@ -82,6 +86,9 @@ def request(dialect: str) -> Payload:
     elif dialect == "gemini":
         declared = [{"name": name, "parameters": schema} for name, schema in schemas.items()]
         tools = [{"functionDeclarations": declared}]
+    elif dialect == "bedrock":
+        specs = [{"toolSpec": {"name": name, "inputSchema": {"json": schema}}} for name, schema in schemas.items()]
+        return {"messages": [{"role": "user", "content": [{"text": "Go on."}]}], "toolConfig": {"tools": specs}}
     else:
         tools = [
             {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in schemas.items()
@@ -256,6 +263,43 @@ def _anthropic_streams() -> dict[str, bytes]:
     }
 
 
+def _converse_block(at: int, call: Wanted) -> list[tuple[str, Payload]]:
+    place = {"contentBlockIndex": at}
+    tool = {"toolUseId": f"tooluse_{call.id}", "name": call.name}
+    return [
+        ("contentBlockStart", {**place, "start": {"toolUse": tool}}),
+        *(("contentBlockDelta", {**place, "delta": {"toolUse": {"input": piece}}}) for piece in ("", *call.pieces)),
+        ("contentBlockStop", place),
+    ]
+
+
+def _converse_text(at: int, text: str) -> list[tuple[str, Payload]]:
+    place = {"contentBlockIndex": at}
+    return [("contentBlockDelta", {**place, "delta": {"text": text}}), ("contentBlockStop", place)]
+
+
+def _converse(*events: tuple[str, Payload]) -> bytes:
+    usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
+    said: list[tuple[str, Payload]] = [
+        ("messageStart", {"role": "assistant"}),
+        *events,
+        ("messageStop", {"stopReason": "tool_use"}),
+        ("metadata", {"usage": usage, "metrics": {"latencyMs": 9}}),
+    ]
+    messages = [fresh(json.dumps({**body, "p": "abc"}, ensure_ascii=False).encode(), name) for name, body in said]
+    return b"".join(message.encode() for message in messages)
+
+
+def _converse_streams() -> dict[str, bytes]:
+    weather, time = _converse_block(1, WEATHER), _converse_block(3, TIME)
+    return {
+        "fragments": _converse(*_converse_block(0, WEATHER)),
+        "fragments of two": _converse(*_converse_text(0, "Let me look."), *weather, *time),
+        "one delta": _converse(*_converse_block(0, whole(WEATHER))),
+        "without arguments": _converse(*_converse_block(0, PING._replace(pieces=()))),
+    }
+
+
 def _gemini(*groups: list[Wanted]) -> bytes:
     said: list[Payload] = [{"candidates": [{"content": {"parts": [{"text": "Let me look."}], "role": "model"}}]}]
     for group in groups:
@@ -349,4 +393,5 @@ def streams() -> list[Healthy]:
             "two in one line": _ollama([WEATHER, TIME]),
         },
     }
+    found["bedrock"] = _converse_streams()
     return [Healthy(dialect, name, body) for dialect, bodies in found.items() for name, body in bodies.items()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from botocore.eventstream import EventStreamBuffer
+
 from toolstream_core.engine.session import read_body
 from toolstream_core.wire.sse import SseFramer
 
@@ -33,6 +35,8 @@ def calls(dialect: str, body: bytes, exchange: Exchange) -> Calls:
         return _anthropic(_payloads(body))
     if dialect == "cohere-v2":
         return _cohere(_payloads(body))
+    if dialect == "bedrock":
+        return _converse(body)
     record = read_body([body], exchange)
     _need(record, "no stream")
     return [(call.name, json.loads(call.arguments)) for call in record.calls] if record else []
@@ -185,6 +189,39 @@ def _cohere_header(entry: Any) -> dict[str, Any]:
     function = entry["function"]
     _need(function["name"] and function["arguments"] == "", f"header {entry}")
     return {"id": entry["id"], "name": function["name"], "text": ""}
+
+
+def _converse(body: bytes) -> Calls:
+    """Blocks one after the other, each at an index of its own, and a stop reason that fits."""
+    buffer = EventStreamBuffer()
+    buffer.add_data(body)
+    calls: list[dict[str, Any]] = []
+    reason, used, current = None, set[int](), None
+    for message in buffer:
+        kind, said = message.headers[":event-type"], json.loads(message.payload)
+        _need(reason is None or kind == "metadata", "an event after messageStop")
+        if kind == "contentBlockStart":
+            _need(current is None and said["contentBlockIndex"] not in used, "a block started out of place")
+            current = said["contentBlockIndex"]
+            calls.append({**said["start"]["toolUse"], "json": ""})
+            _need("input" not in calls[-1], "input in the start")
+        elif kind == "contentBlockDelta":
+            _need(current in {None, said["contentBlockIndex"]}, "a block that is not open")
+            _need(("toolUse" in said["delta"]) is (current is not None), "a delta of another kind")
+            if current is not None:
+                calls[-1]["json"] += said["delta"]["toolUse"]["input"]
+        elif kind == "contentBlockStop":
+            _need(current in {None, said["contentBlockIndex"]}, "a block that is not open stops")
+            used.add(said["contentBlockIndex"])
+            current = None
+        elif kind == "messageStop":
+            reason = said["stopReason"]
+        elif kind == "metadata":
+            _need(isinstance(said["usage"]["inputTokens"], int), "no usage")
+    _need(reason == ("tool_use" if calls else "end_turn") and current is None, f"stop reason {reason}")
+    _need(all(call["toolUseId"] for call in calls), "a call without an id")
+    _need(len({call["toolUseId"] for call in calls}) == len(calls), "two calls of one id")
+    return [(call["name"], _parsed(call["json"] or "{}")) for call in calls]
 
 
 def _parsed(text: str) -> Any:

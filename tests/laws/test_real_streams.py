@@ -31,7 +31,7 @@ EACH_BYTE = 4000
 """Bytes at both ends of a stream that come one at a time."""
 LONG_ENOUGH = 12_000
 """Bytes of a stream after which its events are much alike."""
-READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2"}
+READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2", "bedrock"}
 
 
 class Recording(NamedTuple):
@@ -57,7 +57,15 @@ def _recording(folder: Path, row: dict[str, object]) -> Recording:
     expected = None
     if isinstance(calls, list):
         expected = [(call.get("id") or "", call["name"], _value(call["arguments"])) for call in calls]
-    return Recording(folder / "streams" / str(row["file"]), str(row["dialect"]), expected)
+    return Recording(folder / "streams" / str(row["file"]), _protocol(row), expected)
+
+
+def _protocol(row: dict[str, object]) -> str:
+    """The protocol as it is named here: Bedrock passes on what Anthropic's models say, and has events of its own."""
+    dialect = str(row["dialect"])
+    if not dialect.startswith("bedrock-"):
+        return dialect
+    return "anthropic" if "anthropic" in str(row["file"]) else "bedrock"
 
 
 def _value(text: str) -> object:
@@ -156,9 +164,7 @@ def test_a_stream_is_recognised_by_its_own_protocol_alone() -> None:
 
 
 def spoken(recording: Recording) -> set[str]:
-    """The protocol of a recording, where it is one that is read: Bedrock passes on what Anthropic's models say."""
-    if recording.dialect == "bedrock-eventstream" and "anthropic" in recording.path.name:
-        return {"anthropic"}
+    """The protocol of a recording, where it is one that is read."""
     return {recording.dialect} & READ
 
 

@@ -5,6 +5,7 @@ from typing import Final
 from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
+    BEDROCK,
     CHAT,
     COHERE,
     ERROR,
@@ -27,7 +28,7 @@ EMPTY_ARGUMENTS: Final = Row(
     "takes them for {}",
 )  # fmt: skip
 LOST_ARGUMENTS: Final = Row(
-    "TS202", "lost-arguments", "arguments", ERROR, None, _STREAMED,
+    "TS202", "lost-arguments", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
     "a tool with required parameters is called without arguments",
     _NOT_RUN,
 )  # fmt: skip
@@ -37,23 +38,23 @@ NULL_ARGUMENTS: Final = Row(
     'takes null for ""',
 )  # fmt: skip
 OBJECT_ARGUMENTS: Final = Row(
-    "TS204", "object-arguments", "arguments", ERROR, SAFE, _STREAMED,
+    "TS204", "object-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "arguments are a JSON object where JSON text belongs",
     _AS_MEANT,
 )  # fmt: skip
 CUMULATIVE_ARGUMENTS: Final = Row(
-    "TS205", "cumulative-arguments", "arguments", ERROR, SAFE, _STREAMED,
+    "TS205", "cumulative-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "each delta carries all arguments so far",
     _AS_MEANT,
 )  # fmt: skip
 REPLAYED_ARGUMENTS: Final = Row(
-    "TS206", "replayed-arguments", "arguments", ERROR, SAFE, _STREAMED,
+    "TS206", "replayed-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "whole arguments are sent again",
     _AS_MEANT,
     also=("repeated-id", "repeated-name", "repeated-index"),
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Row(
-    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, RESPONSES, ANTHROPIC, GEMINI, COHERE),
+    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, RESPONSES, ANTHROPIC, GEMINI, COHERE, BEDROCK),
     "{} or null is sent before the real arguments",
     _AS_MEANT,
     also=("repeated-index",),
@@ -69,12 +70,12 @@ MERGED_CALLS: Final = Row(
     _NOT_RUN,
 )  # fmt: skip
 INVALID_ARGUMENTS: Final = Row(
-    "TS210", "invalid-arguments", "arguments", ERROR, UNSAFE, _STREAMED,
+    "TS210", "invalid-arguments", "arguments", ERROR, UNSAFE, (*_STREAMED, BEDROCK),
     "arguments are finished and still no JSON",
     _NOT_RUN,
 )  # fmt: skip
 TRAILING_GARBAGE: Final = Row(
-    "TS211", "trailing-garbage", "arguments", ERROR, SAFE, _STREAMED,
+    "TS211", "trailing-garbage", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "special tokens or other text follow the arguments",
     _AS_MEANT,
     also=("repeated-index",),
@@ -85,12 +86,12 @@ MISNAMED_ARGUMENTS: Final = Row(
     _AS_MEANT,
 )  # fmt: skip
 SPLIT_SURROGATE: Final = Row(
-    "TS213", "split-surrogate", "arguments", NOTE, SAFE, _STREAMED,
+    "TS213", "split-surrogate", "arguments", NOTE, SAFE, (*_STREAMED, BEDROCK),
     "a character outside the basic plane is cut in two by a delta's end",
     "joins the deltas before it encodes them",
 )  # fmt: skip
 PREFILLED_ARGUMENTS: Final = Row(
-    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (RESPONSES, ANTHROPIC, COHERE),
+    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the event that opens the call carries its arguments already",
     "takes them once",
 )  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Final
 from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
+    BEDROCK,
     CHAT,
     COHERE,
     ERROR,
@@ -42,17 +43,17 @@ MISSING_DONE: Final = Row(
     "takes the finish reason for the end",
 )  # fmt: skip
 MISSING_FINISH: Final = Row(
-    "TS305", "missing-finish", "ending", WARNING, SAFE, _STREAMED,
+    "TS305", "missing-finish", "ending", WARNING, SAFE, (*_STREAMED, BEDROCK),
     "the answer is whole and no event says how it finished",
     "runs calls that are whole, or reports a broken stream",
 )  # fmt: skip
 WRONG_FINISH: Final = Row(
-    "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE),
+    "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE, BEDROCK),
     "the finish reason says that the turn is over although calls were made",
     _RUNS,
 )  # fmt: skip
 MISSING_CALLS: Final = Row(
-    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, ANTHROPIC, COHERE),
+    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, ANTHROPIC, COHERE, BEDROCK),
     "the finish reason says tool calls and none came",
     "says so or asks again; never waits for a result of nothing",
 )  # fmt: skip
@@ -78,7 +79,7 @@ EMPTY_FINISH: Final = Row(
     "reads on",
 )  # fmt: skip
 FOREIGN_FINISH: Final = Row(
-    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, RESPONSES, ANTHROPIC, COHERE),
+    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the finish reason is another protocol's word",
     _RUNS,
 )  # fmt: skip
@@ -89,23 +90,23 @@ IN_BAND_ERROR: Final = Row(
     also=("cut-off-call",),
 )  # fmt: skip
 UNCLOSED_CALL: Final = Row(
-    "TS314", "unclosed-call", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE),
+    "TS314", "unclosed-call", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the event that closes a call is missing",
     "takes the end of the answer for the end of the call",
     also=("overlapping-blocks",),
 )  # fmt: skip
 REPEATED_STOP: Final = Row(
-    "TS315", "repeated-stop", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE),
+    "TS315", "repeated-stop", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the answer, a content block or an output item is stopped twice",
     "runs the call once",
 )  # fmt: skip
 REPEATED_START: Final = Row(
-    "TS316", "repeated-start", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE),
+    "TS316", "repeated-start", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the answer, a content block or an output item is started twice",
     "goes on with the call that is open",
 )  # fmt: skip
 OVERLAPPING_BLOCKS: Final = Row(
-    "TS317", "overlapping-blocks", "ending", NOTE, SAFE, (ANTHROPIC, COHERE),
+    "TS317", "overlapping-blocks", "ending", NOTE, SAFE, (ANTHROPIC, COHERE, BEDROCK),
     "a content block starts before the one before it has stopped",
     "goes by the index of each delta",
 )  # fmt: skip

@@ -5,11 +5,13 @@ from typing import Final
 from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
+    BEDROCK,
     CHAT,
     COHERE,
     ERROR,
     GEMINI,
     NOTE,
+    OLLAMA,
     RESPONSES,
     SAFE,
     UNSAFE,
@@ -37,7 +39,7 @@ UNPARSABLE_DATA: Final = Row(
     ),
 )  # fmt: skip
 UNTERMINATED_EVENT: Final = Row(
-    "TS003", "unterminated-event", "framing", NOTE, SAFE, ALL_DIALECTS,
+    "TS003", "unterminated-event", "framing", NOTE, SAFE, (*_BLOCKS, OLLAMA),
     "the last event lacks the blank line that ends it",
     "takes the event all the same, or reports a broken stream",
 )  # fmt: skip
@@ -67,7 +69,7 @@ DATA_AFTER_END: Final = Row(
     "takes nothing after the end",
 )  # fmt: skip
 BODY_NOT_STREAM: Final = Row(
-    "TS009", "body-not-stream", "framing", WARNING, None, _STREAMED,
+    "TS009", "body-not-stream", "framing", WARNING, None, (*_STREAMED, BEDROCK),
     "a stream was asked for and a whole JSON body came",
     "reads the whole body, or reports an error",
 )  # fmt: skip
@@ -92,7 +94,7 @@ SEQUENCE_NUMBERS: Final = Row(
     "goes by the order of the events",
 )  # fmt: skip
 NULL_USAGE: Final = Row(
-    "TS014", "null-usage", "framing", NOTE, SAFE, (ANTHROPIC, COHERE),
+    "TS014", "null-usage", "framing", NOTE, SAFE, (ANTHROPIC, COHERE, BEDROCK),
     "usage is null or missing where readers count on its numbers",
     _READ_THE_REST,
 )  # fmt: skip
@@ -102,12 +104,12 @@ MISSING_INPUT: Final = Row(
     _READ_THE_REST,
 )  # fmt: skip
 FOREIGN_DELTA: Final = Row(
-    "TS016", "foreign-delta", "framing", WARNING, SAFE, (ANTHROPIC,),
+    "TS016", "foreign-delta", "framing", WARNING, SAFE, (ANTHROPIC, BEDROCK),
     "a delta of another type than its content block",
     "keeps the call's arguments free of it",
 )  # fmt: skip
 RESTARTED_STREAM: Final = Row(
-    "TS017", "restarted-stream", "framing", ERROR, None, (RESPONSES, ANTHROPIC),
+    "TS017", "restarted-stream", "framing", ERROR, None, (RESPONSES, ANTHROPIC, BEDROCK),
     "the answer begins again within one stream",
     "reports a broken stream; runs no call twice",
 )  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Final
 from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
+    BEDROCK,
     CHAT,
     COHERE,
     ERROR,
@@ -22,7 +23,7 @@ _ONE_CALL = "puts the fragments into one call"
 _EACH_CALL = "keeps the calls apart and runs each once"
 
 MISSING_ID: Final = Row(
-    "TS101", "missing-id", "identity", WARNING, SAFE, _STREAMED,
+    "TS101", "missing-id", "identity", WARNING, SAFE, (*_STREAMED, BEDROCK),
     "a call opens without an id",
     "gives the call an id of its own and answers under it",
 )  # fmt: skip
@@ -52,7 +53,7 @@ ROTATING_ITEM_ID: Final = Row(
     f"goes by output_index and call_id, and {_ONE_CALL}",
 )  # fmt: skip
 DUPLICATE_ID: Final = Row(
-    "TS107", "duplicate-id", "identity", WARNING, SAFE, (*_STREAMED, GEMINI),
+    "TS107", "duplicate-id", "identity", WARNING, SAFE, (*_STREAMED, GEMINI, BEDROCK),
     "two different calls share one id",
     _EACH_CALL,
 )  # fmt: skip
@@ -100,7 +101,7 @@ MISSING_INDEX: Final = Row(
     _EACH_CALL,
 )  # fmt: skip
 REUSED_INDEX: Final = Row(
-    "TS116", "reused-index", "identity", WARNING, SAFE, _STREAMED,
+    "TS116", "reused-index", "identity", WARNING, SAFE, (*_STREAMED, BEDROCK),
     "one index is used for several calls",
     _EACH_CALL,
 )  # fmt: skip
@@ -126,13 +127,13 @@ CHANGING_INDEX: Final = Row(
     also=("repeated-id",),
 )  # fmt: skip
 DOUBLED_CALL: Final = Row(
-    "TS121", "doubled-call", "identity", ERROR, SAFE, (*_STREAMED, GEMINI),
+    "TS121", "doubled-call", "identity", ERROR, SAFE, (*_STREAMED, GEMINI, BEDROCK),
     "one call is said twice, at two indexes",
     "runs the call once",
     also=("offset-index",),
 )  # fmt: skip
 UNKNOWN_BLOCK: Final = Row(
-    "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC, COHERE),
+    "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC, COHERE, BEDROCK),
     "a delta or stop names a content block that was never started",
     "reports a broken stream, or gives the delta to the only open call",
 )  # fmt: skip

@@ -13,7 +13,8 @@ ANTHROPIC: Final = "anthropic"
 GEMINI: Final = "gemini"
 OLLAMA: Final = "ollama"
 COHERE: Final = "cohere-v2"
-ALL_DIALECTS: Final = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE)
+BEDROCK: Final = "bedrock"
+ALL_DIALECTS: Final = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

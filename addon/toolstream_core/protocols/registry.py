@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.anthropic.row import ANTHROPIC
+from toolstream_core.protocols.bedrock.row import BEDROCK
 from toolstream_core.protocols.chat.row import CHAT
 from toolstream_core.protocols.cohere.row import COHERE
 from toolstream_core.protocols.gemini.row import GEMINI
@@ -14,7 +15,7 @@ from toolstream_core.protocols.responses.row import RESPONSES
 if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
 
-PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE)
+PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
 _BY_NAME: Final = {one.name: one for one in PROTOCOLS}
 
 

@@ -11,9 +11,11 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import anthropic
+import boto3
 import httpx2
 import ollama
 import openai
+from botocore.config import Config
 from google import genai
 
 from tests.e2e.harness.script import PATIENCE
@@ -67,6 +69,23 @@ class Sdks:
         self.anthropic = anthropic.Anthropic(api_key="none", base_url=upstream, http_client=http, max_retries=0)
         options = genai.types.HttpOptions(base_url=upstream, client_args=self._way)
         self.genai = self._stack.enter_context(genai.Client(vertexai=False, api_key="none", http_options=options))
+
+        config = Config(
+            proxies={"https": proxy.url},
+            read_timeout=PATIENCE,
+            retries={"total_max_attempts": 1},
+            max_pool_connections=1,
+        )
+        self.bedrock: Any = boto3.client(
+            "bedrock-runtime",
+            region_name="us-east-1",
+            endpoint_url=upstream,
+            verify=str(proxy.ca),
+            aws_access_key_id="none",
+            aws_secret_access_key="none",
+            config=config,
+        )
+        self._stack.callback(self.bedrock.close)
 
     def ollama(self, headers: Mapping[str, str]) -> ollama.Client:
         """Ollama's takes headers for all its requests only."""
@@ -217,6 +236,35 @@ def ollama_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading
     return Reading(calls, finish)
 
 
+def converse_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`converse_stream`, put together block by block as its documentation says."""
+
+    def add(params: dict[str, Any], **rest: object) -> None:
+        del rest
+        params["headers"].update(headers)
+
+    events, name = sdks.bedrock.meta.events, "before-call.bedrock-runtime.ConverseStream"
+    events.register(name, add)
+    try:
+        asked = request("bedrock")
+        answer = sdks.bedrock.converse_stream(modelId=model, messages=asked["messages"], toolConfig=asked["toolConfig"])
+    finally:
+        events.unregister(name, add)
+    calls: list[tuple[dict[str, Any], list[str]]] = []
+    finish: str | None = None
+    for event in answer["stream"]:
+        tool = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
+        piece = event.get("contentBlockDelta", {}).get("delta", {}).get("toolUse")
+        if tool is not None:
+            calls.append((tool, []))
+        if piece is not None:
+            calls[-1][1].append(piece["input"])
+        finish = event.get("messageStop", {}).get("stopReason", finish)
+    return Reading(
+        [Made(tool["name"], json.loads("".join(said) or "{}"), tool["toolUseId"]) for tool, said in calls], finish
+    )
+
+
 type Read = Callable[[Sdks, str, Mapping[str, str]], Reading]
 
 
@@ -241,6 +289,7 @@ READERS = (
     RecordBuilder("openai responses.stream", "openai-responses", responses_stream, "completed"),
     RecordBuilder("anthropic", "anthropic", anthropic_stream, "tool_use"),
     RecordBuilder("google-genai", "gemini", gemini_stream, "STOP"),
+    RecordBuilder("boto3", "bedrock", converse_stream, "tool_use"),
     RecordBuilder("ollama", "ollama", ollama_stream, "stop"),
 )
 """By protocol, first what its documentation writes out by hand, then what puts calls together."""

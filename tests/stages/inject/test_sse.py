@@ -8,7 +8,7 @@ from tests.laws.driven import exchange, injected, seen
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.stages.inject.sse import INJECTORS
 
-SSE = [one for one in streams() if one.dialect != "ollama"]
+SSE = [one for one in streams() if one.exchange.content_type == "text/event-stream"]
 
 
 @pytest.mark.parametrize("name", INJECTORS)

@@ -9,7 +9,7 @@ from tests.laws.healthy import Healthy, streams
 from toolstream_core.stages.shape.sse import SHAPES
 from toolstream_core.wire.sse import BOM, SseFramer
 
-SSE = [one for one in streams() if one.dialect != "ollama"]
+SSE = [one for one in streams() if one.exchange.content_type == "text/event-stream"]
 CHAT = next(one for one in SSE if str(one) == "openai-chat, fragments")
 ENDS = [b"\n", b"\r\n", b"\r"]
 

@@ -1,0 +1,1 @@
+"""Amazon Bedrock ConverseStream: everything that knows this wire."""

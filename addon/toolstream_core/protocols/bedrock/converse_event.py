@@ -1,0 +1,105 @@
+"""What one message of a Converse stream is: its kind and what it says, in either of the two ways of saying them.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+# ConverseStream names each message by its `:event-type`, and the payload is what the event says. Nova's models stream
+# the same events through InvokeModelWithResponseStream: in `chunk` messages, each event under its name as the one key
+# of an object. So do JSON lines that somebody made of either.
+
+START: Final = "messageStart"
+BLOCK_START: Final = "contentBlockStart"
+BLOCK_DELTA: Final = "contentBlockDelta"
+BLOCK_STOP: Final = "contentBlockStop"
+STOP: Final = "messageStop"
+METADATA: Final = "metadata"
+KINDS: Final = frozenset({START, BLOCK_START, BLOCK_DELTA, BLOCK_STOP, STOP, METADATA})
+INDEX: Final = "contentBlockIndex"
+
+type Payload = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ConverseEvent:
+    """One event of an answer."""
+
+    kind: str
+    """One of `KINDS`."""
+    body: Payload
+    """What it says: the payload of ConverseStream."""
+    payload: Payload
+    """The data of the frame, in which the body may be the value of the event's name."""
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the event's name is a key of its data."""
+        return self.payload is not self.body
+
+    @property
+    def index(self) -> int | None:
+        """The block's place, a number in any spelling; all else says nothing."""
+        return index_of(self.body)
+
+    @property
+    def tool(self) -> Payload | None:
+        """What a start or a delta says of a call."""
+        key = {BLOCK_START: "start", BLOCK_DELTA: "delta"}.get(self.kind, "")
+        tool = json_access.get(self.body, key, "toolUse")
+        return tool if isinstance(tool, dict) else None
+
+    def with_body(self, body: Payload) -> Payload:
+        """The data of the frame with another body."""
+        return {**self.payload, self.kind: body} if self.keyed else body
+
+
+def event_of(frame: Frame) -> ConverseEvent | None:
+    """The event that a frame is, or `None`."""
+    payload = frame.json
+    return read_event(frame.name, payload) if isinstance(payload, dict) else None
+
+
+def read_event(name: str, payload: Payload) -> ConverseEvent | None:
+    """The event of a message of this name, or `None`."""
+    if name in KINDS:
+        return ConverseEvent(name, payload, payload)
+    for kind in payload.keys() & KINDS if name in {"", "chunk"} else ():
+        body = payload[kind]
+        if isinstance(body, dict):
+            return ConverseEvent(kind, body, payload)
+    return None
+
+
+def index_of(body: Payload) -> int | None:
+    """As `ConverseEvent.index`."""
+    index = json_access.integer(body.get(INDEX))
+    return index if isinstance(index, int) else None
+
+
+def with_input(payload: Payload, text: Json) -> Payload:
+    """The data of an argument delta, said in either way, with other arguments."""
+    inner = payload.get(BLOCK_DELTA)
+    if isinstance(inner, dict):
+        return {**payload, BLOCK_DELTA: with_input(inner, text)}
+    return {**payload, "delta": {**payload["delta"], "toolUse": {**payload["delta"]["toolUse"], "input": text}}}
+
+
+def input_delta(index: Json, text: str) -> Payload:
+    """The body of a new argument delta."""
+    return {INDEX: index, "delta": {"toolUse": {"input": text}}}
+
+
+def made(writer: Writer, kind: str, body: Payload, number: int, *, keyed: bool) -> Frame:
+    """The frame of a new event, told as part of event `number`."""
+    return writer.make({kind: body} if keyed else body, number, kind)

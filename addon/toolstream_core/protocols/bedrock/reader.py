@@ -1,0 +1,139 @@
+"""Amazon Bedrock ConverseStream: content blocks by `contentBlockIndex`, `toolUse.input` piece by piece.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.protocols.bedrock.converse_event import (
+    BLOCK_DELTA,
+    BLOCK_START,
+    BLOCK_STOP,
+    METADATA,
+    STOP,
+    event_of,
+    read_event,
+)
+from toolstream_core.protocols.in_band_errors import MAX_ERROR, exception_text
+from toolstream_core.wire import json_access
+from toolstream_core.wire.raw_json import may_hide_letters
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Absent, Json
+    from toolstream_core.protocols.bedrock.converse_event import ConverseEvent, Payload
+    from toolstream_core.wire.frame import Frame
+
+_OF_AN_ERROR: Final = frozenset({"message", "originalMessage", "originalStatusCode", "p"})
+_SPEAKING: Final = (b"toolUse", b"messageSt", b"BlockSt", b"metadata", b"xception", b"rror")
+
+
+def quiet(raw: bytes, frames: int) -> bool:
+    """Deltas of text or of reasoning, each in a message that says its kind."""
+    if any(raw.find(word) >= 0 for word in _SPEAKING) or may_hide_letters(raw):
+        return False
+    said = raw.count(b'"delta":{"text":') + raw.count(b'"delta":{"reasoningContent":')
+    return said == frames == raw.count(BLOCK_DELTA.encode())
+
+
+def read(frame: Frame) -> EventContent:
+    """What a frame says, as `WireProtocol.read`."""
+    event = event_of(frame)
+    if event is None:
+        return EventContent(error=error) if (error := _error(frame)) else NOTHING
+    match event.kind:
+        case "contentBlockStart":
+            tool = event.tool
+            return NOTHING if tool is None else EventContent((_call(tool, _place(event), Phase.OPEN),))
+        case "contentBlockDelta":
+            return _delta(event)
+        case "contentBlockStop":
+            return EventContent((Fragment(index=_place(event), phase=Phase.CLOSE),))
+        case "messageStop":
+            reason = event.body.get("stopReason")
+            return EventContent(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else (), end=True)
+    return NOTHING
+
+
+def _error(frame: Frame) -> str | None:
+    """An exception, or an error that the service has no name for: a message that says a `message` alone."""
+    payload = frame.json
+    if not isinstance(payload, dict) or not frame.name:
+        return None
+    if error := exception_text(payload, frame.name):
+        return error
+    message = payload.get("message")
+    if not isinstance(message, str) or not payload.keys() <= _OF_AN_ERROR:
+        return None
+    return f"{frame.name}: {message}"[:MAX_ERROR]
+
+
+def _place(event: ConverseEvent) -> int | Absent:
+    return ABSENT if event.index is None else event.index
+
+
+def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
+    """A call as its start, or a whole answer, says it; Bedrock itself runs a `server_tool_use`."""
+    said, well_formed = json_access.argument_text(tool.get("input", ABSENT))
+    if phase is Phase.OPEN and isinstance(said, str) and said.strip() in {"{}", ""}:
+        said = ABSENT
+    kind = tool.get("type")
+    return Fragment(
+        index=index,
+        id=json_access.text(tool.get("toolUseId", ABSENT)),
+        name=json_access.text(tool.get("name", ABSENT)),
+        arguments=said,
+        type=json_access.text(tool.get("type", ABSENT)),
+        phase=phase,
+        kind=Kind.SERVER if isinstance(kind, str) and kind.startswith("server_") else Kind.FUNCTION,
+        well_formed=well_formed,
+    )
+
+
+def _delta(event: ConverseEvent) -> EventContent:
+    tool = event.tool
+    if tool is not None:
+        said, well_formed = json_access.argument_piece(tool.get("input", ABSENT))
+        return EventContent((Fragment(index=_place(event), arguments=said, well_formed=well_formed),))
+    text = json_access.get(event.body, "delta", "text")
+    thought = json_access.get(event.body, "delta", "reasoningContent", "text")
+    if thought and isinstance(thought, str):
+        return EventContent(thought=thought)
+    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+
+
+def answer(payload: Json) -> EventContent:
+    """What a whole answer says, as `WireProtocol.answer`."""
+    fragments: list[Fragment] = []
+    texts: list[str] = []
+    blocks = json_access.items(json_access.get(payload, "output", "message", "content"))
+    for place, block in enumerate(blocks):
+        tool, text = json_access.get(block, "toolUse"), json_access.get(block, "text")
+        if isinstance(tool, dict):
+            fragments.append(_call(tool, place, Phase.WHOLE))
+        elif isinstance(text, str):
+            texts.append(text)
+    reason, error = json_access.get(payload, "stopReason"), json_access.get(payload, "message")
+    failed = isinstance(error, str) and not blocks
+    return EventContent(
+        tuple(fragments),
+        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        "".join(texts),
+        error=str(error)[:MAX_ERROR] if failed else None,
+        end=True,
+    )
+
+
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
+    if not isinstance(payload, dict):
+        return False
+    if isinstance(json_access.get(payload, "output", "message", "content"), list):
+        return "stopReason" in payload
+    event = read_event(name, payload)
+    if event is None or event.kind == METADATA:
+        return False
+    own = {BLOCK_START: "start", BLOCK_DELTA: "delta", BLOCK_STOP: "contentBlockIndex", STOP: "stopReason"}
+    return own.get(event.kind, "role") in event.body

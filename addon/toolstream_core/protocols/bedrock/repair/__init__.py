@@ -1,0 +1,12 @@
+"""Converse streams, judged and repaired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.bedrock.repair.repairer import ConverseRepairer
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.repair.repairer import Repairer
+
+REPAIRS: Final[tuple[type[Repairer], ...]] = (ConverseRepairer,)

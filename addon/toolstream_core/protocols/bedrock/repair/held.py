@@ -1,0 +1,29 @@
+"""Converse events that wait, and what is known of them then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Event
+    from toolstream_core.protocols.bedrock.converse_event import ConverseEvent
+    from toolstream_core.protocols.bedrock.repair.client_block import Block
+    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.wire.frame import Frame
+
+
+class Waited(NamedTuple):
+    """An event that waits, with the call that it is of."""
+
+    event: Event
+    call: OpenCall | None
+
+
+class Unsure(NamedTuple):
+    """A delta of which the next one decides what it becomes."""
+
+    frame: Frame
+    event: ConverseEvent
+    block: Block
+    told: Told | None

@@ -1,0 +1,239 @@
+"""Judges and repairs one Converse stream: what each event is, and which of them wait for others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, override
+
+from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
+from toolstream_core.defects.framing import RESTARTED_STREAM
+from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
+from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, event_of
+from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING, BlockRepairer
+from toolstream_core.protocols.bedrock.repair.client_block import meaning_of
+from toolstream_core.protocols.bedrock.repair.finish import FinishRepair
+from toolstream_core.protocols.bedrock.repair.held import Waited
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event
+    from toolstream_core.protocols.bedrock.converse_event import ConverseEvent, Payload
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+# Two things make events wait. A block that starts before the one before it has stopped waits for that: callers of
+# ConverseStream keep one open call. And a block that starts under the id of an earlier call waits for its own stop:
+# only then can be told whether it is that call again.
+
+
+class ConverseRepairer(BlockRepairer):
+    """Judges and repairs one stream."""
+
+    def __init__(self, context: Context) -> None:
+        """As `Repairer`."""
+        super().__init__(context)
+        self._finish = FinishRepair(self)
+        self._head: Payload | None = None
+        """What the event said that started the message."""
+        self._restarted = False
+        self._again: list[Waited] = []
+        """The events since the start of a block that may be an earlier call again."""
+        self._queue: list[Waited] = []
+        """Events that wait for the open block."""
+        self._unsent: list[Frame] = []
+        """What was held when the event came that is being dealt with."""
+
+    @property
+    @override
+    def holding(self) -> bool:
+        block = self._current
+        return bool(self._held() or self._indexes) or (block is not None and block.open)
+
+    def _held(self) -> list[Frame]:
+        waited = [*self._strays, *self._again, *self._queue]
+        frames = [*(one.event.frame for one in waited), *(one.frame for one in self._unsure)]
+        return sorted(frames, key=lambda frame: frame.number)
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frame = event.frame
+        if self._restarted:
+            return (frame,)
+        self._out, self._unsent = [], self._held()
+        self.number = frame.number
+        converse = event_of(frame)
+        if frame.data is None or event.content.error or converse is None:
+            self._foreign(event)
+        else:
+            self._keyed = converse.keyed
+            self._one(Waited(event, resolved[0].call if resolved else None), converse)
+        if len(self._queue) + len(self._again) > MAX_WAITING:
+            self._let_go()
+        waits = bool(self._held()) or bool(self._current and self._current.texts)
+        self.went(frame, self._out, waits=waits)
+        self._unsent = []
+        return self._out
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        if self._restarted:
+            return ()
+        self._out, self._unsent = [], self._held()
+        self._let_go()
+        self._finish.at_end(clean=clean)
+        self.went(None, self._out)
+        self._unsent = []
+        return self._out
+
+    @override
+    def release(self) -> Iterable[Frame]:
+        return self._unsent or self._held()
+
+    def _foreign(self, event: Event) -> None:
+        """An error, or what nobody could read: nothing waits any longer, and nothing is concluded from what came."""
+        frame, error = event.frame, event.content.error if event.frame.data is not None else None
+        self._let_go()
+        if error:
+            self._finish.failed = True
+            self.close_whole(failed=True)
+            self.report(IN_BAND_ERROR, self.number, f"the provider reports an error: {error}")
+        elif frame.oversize or frame.trailing:
+            self._finish.failed = True
+        self._out.append(frame)
+
+    def _one(self, one: Waited, event: ConverseEvent) -> None:
+        if event.kind not in {BLOCK_START, BLOCK_DELTA, BLOCK_STOP}:
+            self._let_go()
+            self._around(one, event)
+        elif self._again:
+            self._of_candidate(one, event)
+        elif self._queue and not self._is_current(one, event):
+            self._queue.append(one)
+        elif event.kind == BLOCK_DELTA:
+            self._delta(one, event)
+        elif event.kind == BLOCK_STOP:
+            self._stop(one, event)
+            self._next()
+        elif event.tool is not None and one.call is not None:
+            self._start(one, event, one.call)
+        else:
+            self._settle()
+            self.pass_on(one.event.frame, event, self._beside_calls(event))
+
+    def _is_current(self, one: Waited, event: ConverseEvent) -> bool:
+        block = self._current
+        if block is None or event.kind == BLOCK_START:
+            return False
+        return one.call is block.call or (one.call is None and event.index == block.index)
+
+    def _around(self, one: Waited, event: ConverseEvent) -> None:
+        """Whatever concerns no block: the message's start and end."""
+        body: Payload | None = event.body
+        if event.kind == "messageStart":
+            body = self._started(event.body)
+        elif event.kind == "messageStop":
+            body = self._finish.stopped(event.body)
+        elif event.kind == "metadata":
+            body = self._finish.metadata(event.body)
+        if body is not None:
+            self.pass_on(one.event.frame, event, body)
+
+    def _started(self, body: Payload) -> Payload | None:
+        head = {key: value for key, value in body.items() if key != "p"}
+        if self._head == head and self._current is None:
+            return None if self.report(REPEATED_START, self.number, "the message starts again") else body
+        if self._head is not None:
+            self.report(RESTARTED_STREAM, self.number, "a second message starts within the stream")
+            self.close_whole(failed=True)
+            self._restarted = True
+        self._head = head
+        return body
+
+    def _start(self, one: Waited, event: ConverseEvent, call: OpenCall, *, decided: bool = False) -> None:
+        known, current = self._by_call.get(id(call)), self._current
+        if known is not None:
+            if not self.report(REPEATED_START, self.number, "the block starts again", call):
+                self.pass_on(one.event.frame, event, known.at_place(event.body))
+            return
+        self._settle()
+        if current is not None and current.open:
+            self.report(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
+            if current.finished and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
+                self.close(current)
+            elif self.on(OVERLAPPING_BLOCKS) and not decided:
+                self._queue.append(one)
+                return
+        if self._may_be_again(event) and not decided:
+            self._again.append(one)
+        else:
+            self._begin(one, event, again=False)
+
+    def _may_be_again(self, event: ConverseEvent) -> bool:
+        identity = (event.tool or {}).get("toolUseId")
+        same = isinstance(identity, str) and identity in self.by_id
+        return same and (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID))
+
+    def _of_candidate(self, one: Waited, event: ConverseEvent) -> None:
+        """An event while a block may be an earlier call again."""
+        candidate = self._again[0].call
+        if event.kind == BLOCK_START and one.call is not candidate:
+            self._decide()
+            self._one(one, event)
+            return
+        self._again.append(one)
+        if event.kind == BLOCK_STOP and one.call is candidate:
+            self._decide()
+
+    def _decide(self) -> None:
+        """Whether the block that waits is an earlier call again: then it goes, else it goes on."""
+        waited, self._again = self._again, []
+        first = waited[0]
+        call, start = first.call, event_of(first.event.frame)
+        assert call is not None
+        assert start is not None
+        again = self._is_again(call)
+        number, self.number = self.number, first.event.frame.number
+        drop = again and self.report(DOUBLED_CALL, self.number, f"{call.name} was called so before", call)
+        if not drop:
+            self._begin(first, start, again=again)
+        for one in waited[1:]:
+            event = event_of(one.event.frame)
+            if event is not None and not (drop and one.call is call):
+                self.number = one.event.frame.number
+                self._one(one, event)
+        self.number = number
+
+    def _is_again(self, call: OpenCall) -> bool:
+        if not call.whole(may_be_empty=self.context.may_be_empty(call.name)):
+            return False
+        return any(one.says(call.name, meaning_of(call)) for one in self.by_id.get(call.id, ()))
+
+    def _next(self) -> None:
+        """The open block was stopped: whose turn it is now."""
+        queue, self._queue = self._queue, []
+        number = self.number
+        for one in queue:
+            event = event_of(one.event.frame)
+            if event is not None:
+                self.number = one.event.frame.number
+                self._one(one, event)
+        self.number = number
+
+    def _let_go(self) -> None:
+        """Nothing waits any longer: the message is over, or something came that nobody can read."""
+        if self._again:
+            self._decide()
+        self._settle()
+        queue, self._queue = self._queue, []
+        for one in queue:
+            event = event_of(one.event.frame)
+            if event is None:
+                continue
+            if event.kind == BLOCK_START and event.tool is not None and one.call is not None:
+                self._start(one, event, one.call, decided=True)
+            elif event.kind == BLOCK_DELTA:
+                self._delta(one, event)
+            else:
+                self._stop(one, event)
+        self._settle()

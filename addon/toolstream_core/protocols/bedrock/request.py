@@ -1,0 +1,122 @@
+"""Requests for Converse: the model and the streaming are said in the path.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, override
+from urllib.parse import unquote
+
+from toolstream_core.protocols.requests import conversation as common
+from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
+from toolstream_core.protocols.requests.mentions import Mention
+from toolstream_core.protocols.requests.requests import Requests
+from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire.form import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolstream_core.model import Json
+
+_OWN: Final = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig")
+"""Keys that other requests with `messages` do not have."""
+_STREAMS: Final = {"/converse-stream": "/converse", "/invoke-with-response-stream": "/invoke"}
+
+
+class BedrockRequests(Requests):
+    """Messages of content blocks, of which each is an object with one key."""
+
+    @override
+    def claims(self, request: Mapping[str, Json]) -> bool:
+        return self.fits(request) and "model" not in request and any(key in request for key in _OWN)
+
+    @override
+    def form(self, path: str, request: Json) -> Form:
+        return Form.MESSAGES if path.partition("?")[0].endswith(tuple(_STREAMS)) else Form.WHOLE
+
+    @override
+    def schemas(self, request: Json) -> dict[str, Json]:
+        found: dict[str, Json] = {}
+        for tool in json_access.items(json_access.get(request, "toolConfig", "tools")):
+            name = json_access.get(tool, "toolSpec", "name")
+            if name and isinstance(name, str):
+                schema = json_access.get(tool, "toolSpec", "inputSchema", "json")
+                found[name] = schema if isinstance(schema, dict) else None
+        return found
+
+    @override
+    def conversation(self, request: Json) -> Conversation:
+        blocks = list(_blocks(request))
+        return Conversation(
+            tuple(_echoed(tool) for block in blocks if isinstance(tool := block.get("toolUse"), dict)),
+            tuple(_result(result) for block in blocks if isinstance(result := block.get("toolResult"), dict)),
+            common.conversation(request).texts,
+            continues=False,
+        )
+
+    @override
+    def mentions(self, request: Json) -> Iterator[Mention]:
+        for block in _blocks(request):
+            for key in ("toolUse", "toolResult"):
+                identity = json_access.get(block, key, "toolUseId")
+                name = json_access.get(block, key, "name")
+                if isinstance(identity, str):
+                    yield Mention(identity, call=key == "toolUse", name=name if isinstance(name, str) else "")
+
+    @override
+    def earlier_ids(self, request: Json) -> frozenset[str]:
+        return frozenset(one.id for one in self.mentions(request) if one.call and one.id)
+
+    @override
+    def results(self, request: Json) -> int:
+        return sum(isinstance(block.get("toolResult"), dict) for block in _blocks(request))
+
+    @override
+    def unstreamed(self, request: Json) -> Json:
+        return request
+
+    @override
+    def unstreamed_path(self, path: str) -> str:
+        bare, mark, query = path.partition("?")
+        for streamed, whole in _STREAMS.items():
+            if bare.endswith(streamed):
+                bare = bare.removesuffix(streamed) + whole
+        return bare + mark + query
+
+    @override
+    def model(self, path: str, request: Json) -> str | None:
+        return model_in(path)
+
+
+def model_in(path: str) -> str | None:
+    """The model that a path names, or `None`."""
+    before, found, rest = path.partition("/model/")
+    del before
+    return unquote(rest.partition("/")[0]) if found else None
+
+
+def _blocks(request: Json) -> Iterator[dict[str, Json]]:
+    for message in json_access.items(json_access.get(request, "messages")):
+        for block in json_access.items(json_access.get(message, "content")):
+            if isinstance(block, dict):
+                yield block
+
+
+def _echoed(tool: dict[str, Json]) -> EchoedCall:
+    said = tool.get("input")
+    arguments = said if isinstance(said, str) else "" if said is None else numbers.dumps(said)
+    return EchoedCall(_text(tool.get("toolUseId")), _text(tool.get("name")), arguments)
+
+
+def _result(result: dict[str, Json]) -> ToolResult:
+    texts: list[str] = []
+    for part in json_access.items(result.get("content")):
+        text = json_access.get(part, "text")
+        texts.append(text if isinstance(text, str) else numbers.dumps(json_access.get(part, "json") or part))
+    return ToolResult(_text(result.get("toolUseId")), "", "".join(texts))
+
+
+def _text(said: Json) -> str:
+    return said if isinstance(said, str) else ""

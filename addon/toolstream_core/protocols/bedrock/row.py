@@ -1,0 +1,28 @@
+"""The row of Bedrock's Converse in the registry of protocols."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.bedrock.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.bedrock.request import BedrockRequests
+from toolstream_core.protocols.bedrock.resolver import ConverseCalls
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.wire.form import Form
+
+BEDROCK: Final = WireProtocol(
+    name="bedrock",
+    package=__package__,
+    # Nova's models stream Converse's events through InvokeModel too.
+    paths=re.compile(
+        r"/model/(?:[^/]+/converse(?:-stream)?|[^/]*nova[^/]*/invoke(?:-with-response-stream)?)$", re.IGNORECASE
+    ),
+    calls=ConverseCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    requests=BedrockRequests(),
+    form=Form.MESSAGES,
+    id_prefix="tooluse_",
+)
+"""Amazon Bedrock Converse."""

@@ -1,0 +1,79 @@
+"""Converse: a whole answer made a stream, and a stream made the whole answer that it amounts to.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.answers import arguments_object, dictionary
+from toolstream_core.protocols.bedrock.converse_event import (
+    BLOCK_DELTA,
+    BLOCK_START,
+    BLOCK_STOP,
+    INDEX,
+    KINDS,
+    METADATA,
+    START,
+    STOP,
+)
+from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire.event_stream import fresh
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Payload, Payloads
+
+
+def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+    """As `WireProtocol.streamed`."""
+    del request
+    message = json_access.get(answer, "output", "message")
+    if not isinstance(message, dict):
+        return
+    yield _message(START, {"role": message.get("role", "assistant")})
+    for index, block in enumerate(json_access.items(message.get("content"))):
+        for kind, said in _block(dictionary(block)):
+            yield _message(kind, {INDEX: index, **said})
+        yield _message(BLOCK_STOP, {INDEX: index})
+    ending = {key: answer[key] for key in ("stopReason", "additionalModelResponseFields") if key in answer}
+    yield _message(STOP, ending)
+    yield _message(METADATA, {key: answer[key] for key in ("usage", "metrics", "trace") if key in answer})
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """As `WireProtocol.assembled`; the messages' names are not there, but each has keys of its own."""
+    bodies = [_unkeyed(payload) for payload in payloads]
+    pieces = [json_access.get(body, "delta", "text") for body in bodies]
+    text = "".join(piece for piece in pieces if isinstance(piece, str))
+    uses = [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": arguments_object(call)}} for call in calls]
+    content = [*([{"text": text}] if text else []), *uses]
+    kept = ("stopReason", "usage", "metrics", "additionalModelResponseFields", "trace")
+    rest = {key: body[key] for body in bodies for key in kept if key in body}
+    return {"output": {"message": {"role": "assistant", "content": content}}, **rest}
+
+
+def _unkeyed(payload: Payload) -> Payload:
+    return next((payload[kind] for kind in payload.keys() & KINDS if isinstance(payload[kind], dict)), payload)
+
+
+def _block(block: Payload) -> Iterator[tuple[str, Payload]]:
+    """What opens a content block, where it needs a start, and what its deltas say."""
+    tool, thought = block.get("toolUse"), json_access.get(block, "reasoningContent", "reasoningText")
+    if isinstance(tool, dict):
+        yield BLOCK_START, {"start": {"toolUse": {key: value for key, value in tool.items() if key != "input"}}}
+        yield BLOCK_DELTA, {"delta": {"toolUse": {"input": numbers.spaced(tool.get("input", {}))}}}
+    elif isinstance(thought, dict):
+        for key in ("text", "signature"):
+            if key in thought:
+                yield BLOCK_DELTA, {"delta": {"reasoningContent": {key: thought[key]}}}
+    else:
+        yield BLOCK_DELTA, {"delta": block}
+
+
+def _message(kind: str, body: Json) -> bytes:
+    return fresh(encoded(body), kind).encode()

@@ -1,0 +1,71 @@
+"""Requests of Converse: what is offered, asked for and said again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolstream_core.protocols.bedrock.request import BedrockRequests
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.requests import asked
+from toolstream_core.wire.form import Form
+
+SCHEMA = {"type": "object", "required": ["a"]}
+REQUEST: dict[str, Any] = {
+    "messages": [
+        {"role": "user", "content": [{"text": "Go on."}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "f", "input": {"a": 1}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "t", "content": [{"json": {"b": 2}}]}}]},
+    ],
+    "toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": SCHEMA}}}, {"cachePoint": {}}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "form"),
+    [
+        ("/model/us.anthropic.claude%3A0/converse-stream", "bedrock", Form.MESSAGES),
+        ("/model/arn%3Aaws%3Abedrock%2Fx/converse", "bedrock", Form.WHOLE),
+        ("/model/us.amazon.nova-lite-v1%3A0/invoke-with-response-stream", "bedrock", Form.MESSAGES),
+        ("/model/anthropic.claude/invoke-with-response-stream", "anthropic", Form.MESSAGES),
+        ("/elsewhere", "bedrock", Form.WHOLE),
+    ],
+)
+def test_what_is_asked(path: str, name: str, form: Form) -> None:
+    """By the path, else by what only such a request has; the model is named in the path."""
+    found = asked.read(path, REQUEST)
+    assert found is not None
+    assert (found.dialect, found.form) == (name, form)
+    assert len([one for one in PROTOCOLS if one.claims(path)]) == int(path.startswith("/model"))
+
+
+def test_what_is_offered_and_said_again() -> None:
+    """Tools, the model, the turn, calls and results."""
+    reader = BedrockRequests()
+    assert reader.schemas(REQUEST) == {"f": SCHEMA}
+    assert reader.tools(REQUEST) == {"f": True}
+    assert reader.model("/v/model/us.claude%3A0/converse?x=1", REQUEST) == "us.claude:0"
+    assert (reader.results(REQUEST), reader.words(REQUEST)) == (1, "Go on.")
+    assert reader.earlier_ids(REQUEST) == {"t"}
+    told = reader.conversation(REQUEST)
+    assert [(call.id, call.name, call.arguments) for call in told.calls] == [("t", "f", '{"a":1}')]
+    assert [(result.id, result.text) for result in told.results] == [("t", '{"b":2}')]
+    assert [(one.id, one.call) for one in reader.mentions(REQUEST)] == [("t", True), ("t", False)]
+
+
+@pytest.mark.parametrize("odd", [None, [], {"messages": 5}, {"messages": [5, {"content": 5}, {"content": [5]}]}])
+def test_odd_requests_raise_nothing(odd: Any) -> None:
+    """They say nothing."""
+    reader = BedrockRequests()
+    assert reader.schemas(odd) == {}
+    assert reader.conversation(odd).calls == ()
+    assert list(reader.mentions(odd)) == []
+
+
+def test_the_path_of_the_whole_answer() -> None:
+    """The query stays."""
+    reader = BedrockRequests()
+    assert reader.unstreamed_path("/model/m/converse-stream?a=1") == "/model/m/converse?a=1"
+    assert reader.unstreamed_path("/model/m/converse") == "/model/m/converse"
+    assert reader.unstreamed(REQUEST) == REQUEST
