@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Change
 from toolstream_core.stages.stage import Stage
@@ -25,8 +25,8 @@ class Repairer(Stage):
     that is no finding. A frame that needs nothing goes on as the same object.
     """
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
         super().__init__(context)
         self._told: set[tuple[str, int | None]] = set()
         self._why: list[str] = []
