@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Change
 from toolstream_core.stages.stage import Stage
@@ -31,8 +31,8 @@ class Audited(Stage):
         """The body's last event, which lacks its end, and what is held comes before it."""
         self.each = inner.each
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frames = self._apart(self._inner.take(event, resolved))
         if not self._held and len(frames) == 1 and frames[0] is event.frame:
             return frames
@@ -43,28 +43,28 @@ class Audited(Stage):
             self._told(event.frame.number, frames)
         return frames
 
+    @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`."""
         return bool(self._held) or self._inner.needs_every_event(call)
 
+    @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Stage.on_skipped`."""
         self._inner.on_skipped(call, passed)
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         frames = list(self._inner.end(clean=clean))
         if frames or self._held:
             self._told((frames or self._held)[-1].number, [*frames, *self._last])
         return frames
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         return self._inner.release()
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return self._inner.holding
 
     def _apart(self, frames: Iterable[Frame]) -> list[Frame]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.stages.shape import sse
 from toolstream_core.stages.shape.small_fragments import SplitFragments
@@ -19,8 +19,8 @@ class WholeCalls(MergedFragments):
 
     place = "index"
 
+    @override
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
-        """As `MergedFragments.delta`."""
         del call
         return {**payload, "delta": {**payload["delta"], "partial_json": text}}
 
@@ -28,8 +28,8 @@ class WholeCalls(MergedFragments):
 class TinyFragments(SplitFragments):
     """Arguments come a few characters at a time."""
 
+    @override
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
-        """As `SplitFragments.delta`."""
         return {**payload, "delta": {**payload["delta"], "partial_json": text}}
 
 

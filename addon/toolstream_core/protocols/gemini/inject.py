@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.protocols.gemini.edit import Payload, Piece, candidate_parts, edited, pieces, split
@@ -32,8 +32,8 @@ class PartInjector(Injector):
         super().__init__(context, pick)
         self._change = change
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         edits: dict[tuple[int, int], tuple[Payload, ...]] = {}
         for piece in pieces(event.frame.json, resolved):
             said = self._change(self._context, piece) if self._pick.call(piece.call) else None
@@ -48,8 +48,8 @@ class PartInjector(Injector):
 class DoubledCall(Injector):
     """Each call comes twice under one id."""
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         edits: dict[tuple[int, int], tuple[Payload, ...]] = {}
         for piece in pieces(event.frame.json, resolved):
             if piece.partial or says_nothing(piece.fragment.arguments) or not self._pick.call(piece.call):
@@ -65,8 +65,8 @@ class DoubledCall(Injector):
 class PlaceholderArguments(Injector):
     """A part names the call, and one without a name brings the arguments, in an event of its own."""
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload, frame, writer = event.frame.json, event.frame, self._context.writer
         found = {one.place[1]: one for one in pieces(payload, resolved) if self._pick.call(one.call)}
         groups: list[list[Json]] = [[]]
@@ -90,8 +90,8 @@ class InBandError(Injector):
     each = True
     _over = False
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         if self._over:
             return [event.frame] if event.frame.data is None else []
         if not any(self._pick.call(piece.call) for piece in pieces(event.frame.json, resolved)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_object, says_nothing
@@ -76,12 +76,12 @@ class GeminiRepairer(Repairer):
         """Names and arguments by candidate and id."""
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return self._held is not None
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frame, number = event.frame, event.frame.number
         if frame.data is None:
             return self._queued(frame)
@@ -101,13 +101,13 @@ class GeminiRepairer(Repairer):
             return out
         return [*out, self._written(frame, edits)]
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         del clean
         return self._let_go()
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         held, self._held = self._held, None
         comments, self._comments = self._comments, []
         return comments if held is None else [held, *comments]

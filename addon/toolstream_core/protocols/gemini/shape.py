@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, override
 
 from toolstream_core.calls import nonblank
 from toolstream_core.protocols.gemini.edit import (
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class OneCallPerEvent(Stage):
     """Several calls of one event come in an event each; what finishes the answer stays with the last."""
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frame, writer = event.frame, self._context.writer
         groups = _groups(candidate_parts(frame.json))
         if len(groups) == 1 or len(pieces(frame.json, resolved)) != len(groups) or frame.trailing:
@@ -77,8 +77,8 @@ class _Open:
 class WholeCalls(Stage):
     """A call whose arguments come in several parts (`partialArgs`) comes in one; one that was cut off does not come."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
         super().__init__(context)
         self._frames: list[Frame] = []
         """Events since the first part of the call that is open."""
@@ -88,12 +88,12 @@ class WholeCalls(Stage):
         """The calls that are not whole, by what they are."""
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return bool(self._frames)
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         self._frames.append(event.frame)
         self._edits.append({})
         for piece in pieces(event.frame.json, resolved) if event.frame.data is not None else ():
@@ -106,14 +106,14 @@ class WholeCalls(Stage):
             return ()
         return self._said()
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         del clean
         self._leave_out()
         return self._said()
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         frames, self._frames, self._edits, self._open = self._frames, [], [], {}
         return frames
 

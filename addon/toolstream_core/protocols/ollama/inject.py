@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, with_calls
 from toolstream_core.protocols.requests.tools import earlier_ids
@@ -32,8 +32,8 @@ class CallInjector(Injector):
         super().__init__(context, pick)
         self._change = change
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload = event.frame.json
         calls, acted = [], False
         for one in entries(payload, resolved):
@@ -48,13 +48,13 @@ class CallInjector(Injector):
 class CallsInDone(Injector):
     """Calls come in the line that says done."""
 
+    @override
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
         super().__init__(context, pick)
         self._calls: list[Payload] = []
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload, frame = event.frame.json, event.frame
         mine = [one.entry for one in entries(payload, resolved)]
         if json_access.get(payload, "done") is not True:
@@ -75,8 +75,8 @@ class InBandError(Injector):
     each = True
     _over = False
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         if self._over:
             return []
         if not any(self._pick.call(one.call) for one in entries(event.frame.json, resolved)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_object
@@ -40,12 +40,12 @@ class OllamaRepairer(Repairer):
         """The last line, which lacks its line feed, and what it becomes where the body ends cleanly."""
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return self._last is not None
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frame, number = event.frame, event.frame.number
         if event.content.error:
             self.report(IN_BAND_ERROR, number, f"the provider reports an error: {event.content.error}")
@@ -73,8 +73,8 @@ class OllamaRepairer(Repairer):
         self._changed(frame, out)
         return out
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         last, self._last = self._last, None
         return [] if last is None else [last[0]]
 

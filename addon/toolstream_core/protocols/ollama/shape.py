@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.ollama.edit import calls_line, entries, with_calls
 from toolstream_core.stages.stage import Stage
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class OneCallPerEvent(Stage):
     """Several calls of one line come in a line each; whatever else the line says stays with the first."""
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload, frame, writer = event.frame.json, event.frame, self._context.writer
         calls = [one.entry for one in entries(payload, resolved)]
         if len(calls) <= 1 or event.content.end or frame.trailing:

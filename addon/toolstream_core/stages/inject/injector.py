@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, override
 
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.stage import Stage
@@ -49,12 +49,12 @@ class StatelessInjector(Injector):
         self.acts = False
         """Whether it changed the event that it was given last."""
 
+    @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`."""
         return not (self._steady and call.arguments.inside_value)
 
+    @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Stage.on_skipped`."""
         del call
         if self.acts:
             self._pick.acted(passed.events)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.stages.inject.injector import Injector, Pick
 from toolstream_core.wire.frame import Frame
@@ -22,8 +22,8 @@ class _BeforeCalls(Injector):
 
     block = b""
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         if not resolved or not isinstance(self._context.writer, SseWriter) or not self._pick.stream():
             return [event.frame]
         self._pick.acted()
@@ -49,18 +49,18 @@ class UnterminatedEvent(Injector):
 
     each = True
 
+    @override
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
         super().__init__(context, pick)
         self._last: Frame | None = None
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return self._last is not None
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         del resolved
         if isinstance(self._context.writer, ArrayWriter | EventStreamWriter) or not self._pick.stream():
             return [event.frame]
@@ -68,8 +68,8 @@ class UnterminatedEvent(Injector):
         self._last = event.frame
         return before
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         frames = list(self.release())
         if not clean or not frames or frames[0].data is None or frames[0].trailing:
             return frames
@@ -77,8 +77,8 @@ class UnterminatedEvent(Injector):
         self._pick.acted()
         return [Frame(last.raw.rstrip(b"\r\n"), last.number, last.data, last.name, last.last_id, trailing=True)]
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         last, self._last = self._last, None
         return [] if last is None else [last]
 

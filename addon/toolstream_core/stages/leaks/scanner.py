@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.leak import LEAKED_XML
-from toolstream_core.stages.leaks.syntax import CLOSED, whole_text
+from toolstream_core.stages.leaks.syntax import CLOSED
+from toolstream_core.stages.leaks.whole_text import whole_text
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:

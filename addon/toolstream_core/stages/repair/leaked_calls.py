@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.leak import LEAKED_TWICE
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
@@ -42,8 +42,8 @@ class LeakedCallRepairer(Repairer):
         """As `Stage.holding`: text may go on with a markup."""
         return self._text.open or self._thought.pending
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frame, said = event.frame, event.content
         if frame.data is None:
             return (frame,)
@@ -62,12 +62,12 @@ class LeakedCallRepairer(Repairer):
         del call
         return False
 
+    @override
     def accepts_any(self, call: OpenCall) -> bool:
-        """As `Stage.accepts_any`."""
         return not self.needs_every_event(call)
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         del clean
         return ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.stages.repair.reporter import Reporter
 from toolstream_core.stages.stage import Stage
@@ -18,8 +18,8 @@ class Repairer(Stage):
     Its parts are handed the `reporter`, not the repairer. A frame that needs nothing goes on as the same object.
     """
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
         super().__init__(context)
         reporter = self.reporter = Reporter(context)
         self.report, self.audit = reporter.report, reporter.audit

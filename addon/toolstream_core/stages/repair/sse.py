@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.stages.repair.repairer import Repairer
@@ -41,12 +41,12 @@ class SseRepairer(Repairer):
         self._newline = b"\n"
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return self._last is not None
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frame = event.frame
         if frame.data is None or not self._sse:
             return [*self.release(), frame]
@@ -59,13 +59,13 @@ class SseRepairer(Repairer):
             return [*self.release(), self._commented(frame)]
         return [*self.release(), frame]
 
+    @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`."""
         del call
         return self._last is not None
 
+    @override
     def accepts_any(self, call: OpenCall) -> bool:
-        """As `Stage.accepts_any`."""
         return not self.needs_every_event(call)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
@@ -82,8 +82,8 @@ class SseRepairer(Repairer):
         self.audit(last.number, [last], [changed])
         return [changed]
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         last, self._last = self._last, None
         return [] if last is None else [last]
 

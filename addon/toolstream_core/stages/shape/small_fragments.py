@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.stage import Stage
@@ -33,8 +33,8 @@ def tiny(text: str) -> Iterator[str]:
 class SplitFragments(Stage):
     """Says each argument delta in tiny ones."""
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload = event.frame.json
         fragment = resolved[0].fragment if len(resolved) == 1 and resolved[0].call.kind is Kind.FUNCTION else None
         said = fragment.arguments if fragment is not None and fragment.phase is Phase.MORE else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.stages.stage import Stage
 from toolstream_core.wire.frame import Frame
@@ -33,8 +33,8 @@ class _Framing(Stage):
         self.begun = False
         """Whether a block has gone on: a byte order mark can stand before the first only."""
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         del resolved
         frame = event.frame
         if not self._sse or frame.oversize:
@@ -86,8 +86,8 @@ class Bom(_Framing):
 class EventIds(_Framing):
     """Each event has an id line."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
         super().__init__(context)
         self._count = 0
 

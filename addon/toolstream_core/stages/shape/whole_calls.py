@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
@@ -40,8 +40,8 @@ class MergedFragments(Stage):
     place: str
     """The key that has the place of an item or a block."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
         super().__init__(context)
         self._waiting: list[_Waiting] = []
         self._held = 0
@@ -61,8 +61,8 @@ class MergedFragments(Stage):
         """As `Stage.holding`: what is left out moves the places of all that follow."""
         return bool(self._waiting or self._gaps)
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         said = event.content
         if said.finishes or said.end or said.error:
             self._decide(over=turn_over(said))
@@ -81,14 +81,14 @@ class MergedFragments(Stage):
             self._halves.clear()
         return self._gone()
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         del clean
         self._decide(over=False)
         return self._gone()
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         waiting, self._waiting, self._held = self._waiting, [], 0
         return [one.event.frame for one in waiting]
 

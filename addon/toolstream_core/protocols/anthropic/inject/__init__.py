@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.anthropic.inject import block, message
+from toolstream_core.protocols.anthropic.inject import arguments, block, message
 from toolstream_core.stages.inject import sse
 from toolstream_core.stages.inject.markup import MARKUP
 
@@ -18,6 +18,7 @@ def _leaked(row: str) -> InjectorMaker:
 
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     **block.INJECTORS,
+    **arguments.INJECTORS,
     "unparsable-data": message.UnparsableData,
     "missing-event-name": message.MissingEventName,
     "null-usage": message.NullUsage,

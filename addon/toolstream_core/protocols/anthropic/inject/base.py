@@ -1,18 +1,21 @@
-"""What every plant that changes Anthropic content blocks is made on."""
+"""The common part of injectors that change Anthropic content blocks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING, Any, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.inject.injector import Pick, StatelessInjector
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event
+    from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
+    from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, Any]
@@ -40,8 +43,8 @@ class BlockInjector(StatelessInjector):
         """What is known of the stream."""
         return self._context
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload, self.acts = event.frame.json, False
         kind = payload.get("type") if isinstance(payload, dict) else None
         one = resolved[0] if resolved and resolved[0].call.kind is Kind.FUNCTION else None
@@ -64,3 +67,34 @@ class BlockInjector(StatelessInjector):
 
     def _make(self, event: Event, payload: Payload) -> Frame:
         return self._context.writer.make(payload, event.frame.number, str(payload["type"]))
+
+
+def arguments_of(payload: Payload) -> str:
+    """The argument text of a delta; empty for every other event."""
+    text = json_access.get(payload, "delta", "partial_json")
+    return text if isinstance(text, str) else ""
+
+
+def with_text(payload: Payload, text: Json) -> Payload:
+    """A delta with other argument text."""
+    return {**payload, "delta": {**payload["delta"], "partial_json": text}}
+
+
+def with_block(payload: Payload, **fields: Json) -> Payload:
+    """A start whose content block has these fields."""
+    return {**payload, "content_block": {**payload["content_block"], **fields}}
+
+
+def value(call: OpenCall) -> Json:
+    """The arguments of a call once they are whole; `None` before."""
+    if call.arguments.empty:
+        return {}
+    try:
+        return json.loads(call.arguments.reading()[0]) if call.arguments.whole else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def maker(edit: Edit, *, steady: bool = False) -> InjectorMaker:
+    """Makes an injector from what it does to each event; `steady`: as in `StatelessInjector`."""
+    return lambda context, pick: BlockInjector(context, pick, edit, steady=steady)

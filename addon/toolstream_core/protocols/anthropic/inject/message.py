@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Kind, Phase
-from toolstream_core.protocols.anthropic.inject.base import DELTA, START, STOP, Payload
-from toolstream_core.protocols.anthropic.inject.block import said, value, with_text
+from toolstream_core.protocols.anthropic.inject.base import DELTA, START, STOP, Payload, arguments_of, value, with_text
 from toolstream_core.stages.inject.injector import Injector, Pick
 from toolstream_core.stages.inject.markup import MARKUP
 
@@ -26,13 +25,13 @@ _PIECE = 7
 class MessageInjector(Injector):
     """Changes the events around the blocks."""
 
+    @override
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
         super().__init__(context, pick)
         self.calls: list[OpenCall] = []
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         for fragment, call in resolved:
             if fragment.phase is Phase.OPEN and call.kind is Kind.FUNCTION:
                 self.calls.append(call)
@@ -62,8 +61,8 @@ class MissingEventName(MessageInjector):
 
     each = True
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         del call
         if not event.frame.name:
             return [event.frame]
@@ -73,8 +72,8 @@ class MissingEventName(MessageInjector):
 class NullUsage(MessageInjector):
     """Usage is null."""
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         del call
         if payload.get("type") == "message_delta":
             return [self.rewrite(event, {**payload, "usage": None})]
@@ -84,8 +83,8 @@ class NullUsage(MessageInjector):
 class _Reason(MessageInjector):
     """Changes the event that says the stop reason."""
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         del call
         if payload.get("type") != "message_delta" or not self.calls or not isinstance(payload.get("delta"), dict):
             return [event.frame]
@@ -99,32 +98,32 @@ class _Reason(MessageInjector):
 class WrongFinish(_Reason):
     """The stop reason is `end_turn`."""
 
+    @override
     def reason(self, event: Event, payload: Payload) -> Iterable[Frame]:
-        """As `_Reason.reason`."""
         return [self.rewrite(event, {**payload, "delta": {**payload["delta"], "stop_reason": "end_turn"}})]
 
 
 class ForeignFinish(_Reason):
     """The stop reason is Chat Completions' word."""
 
+    @override
     def reason(self, event: Event, payload: Payload) -> Iterable[Frame]:
-        """As `_Reason.reason`."""
         return [self.rewrite(event, {**payload, "delta": {**payload["delta"], "stop_reason": "tool_calls"}})]
 
 
 class MissingFinish(_Reason):
     """No event says a stop reason."""
 
+    @override
     def reason(self, event: Event, payload: Payload) -> Iterable[Frame]:
-        """As `_Reason.reason`."""
         return []
 
 
 class MissingDone(MessageInjector):
     """`message_stop` does not come."""
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         del call
         return [] if payload.get("type") == "message_stop" else [event.frame]
 
@@ -134,8 +133,8 @@ class RestartedStream(MessageInjector):
 
     _start: Payload | None = None
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         if payload.get("type") == "message_start":
             self._start = payload
         if payload.get("type") != STOP or call is None or self._start is None:
@@ -147,8 +146,8 @@ class RestartedStream(MessageInjector):
 class MissingCalls(MessageInjector):
     """No block is a call; the stop reason is as it was."""
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         return [] if call is not None and call.kind is Kind.FUNCTION else [event.frame]
 
 
@@ -157,21 +156,21 @@ class TruncatedStream(MessageInjector):
 
     _over = False
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         if self._over:
             return []
-        if call is None or not call.arguments.whole or not said(payload):
+        if call is None or not call.arguments.whole or not arguments_of(payload):
             return [event.frame]
         self._over = True
-        return [self.rewrite(event, with_text(payload, said(payload).rstrip()[:-1]))]
+        return [self.rewrite(event, with_text(payload, arguments_of(payload).rstrip()[:-1]))]
 
 
 class InBandError(TruncatedStream):
     """An error event comes instead of the rest of the first call."""
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         before = self._over
         frames = list(super().changed(event, payload, call))
         if before or not self._over:
@@ -185,10 +184,10 @@ class UnparsableData(MessageInjector):
 
     _done = False
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         del call
-        if self._done or not said(payload):
+        if self._done or not arguments_of(payload):
             return [event.frame]
         self._done = True
         return [self._context.writer.rewrite(event.frame, (event.frame.data or b"")[:-1])]
@@ -202,8 +201,8 @@ class Leaked(MissingCalls):
         super().__init__(context, pick)
         self._row = row
 
+    @override
     def changed(self, event: Event, payload: Payload, call: OpenCall | None) -> Iterable[Frame]:
-        """As `MessageInjector.changed`."""
         delta = payload.get("delta")
         if payload.get("type") != "message_delta" or not self.calls or not isinstance(delta, dict):
             return super().changed(event, payload, call)
