@@ -40,7 +40,7 @@ def test_the_sample_shows_what_the_page_says(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "page.txt").write_text("A page.\n\n" + blocks(DEFECT, "")[0], encoding="utf-8")
     monkeypatch.setattr(patterns, "FOLDER", tmp_path)
     [sample] = patterns.patterns()
-    record = read_body([sample.body.encode()], sample.exchange)
+    record = read_body([sample.body], sample.exchange)
     assert record is not None
     assert [(one.name, one.severity.value, one.event) for one in record.findings] == sample.findings
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "grep", "{}")]
