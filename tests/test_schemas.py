@@ -233,6 +233,15 @@ EVENTS = {
         ),
     ),
     "ollama": some(model=ODD, message=MESSAGE, done=ODD, done_reason=ODD, error=ODD),
+    "bedrock": some(
+        contentBlockStart=some(
+            contentBlockIndex=ODD, start=some(toolUse=some(toolUseId=ODD, name=ODD, input=ODD, type=ODD))
+        ),
+        contentBlockDelta=some(contentBlockIndex=ODD, delta=some(toolUse=some(input=ODD), text=ODD)),
+        contentBlockStop=some(contentBlockIndex=ODD),
+        messageStop=some(stopReason=ODD),
+        metadata=some(usage=ODD),
+    ),
 }
 PATHS = {
     "openai-chat": "/v1/chat/completions",
@@ -240,6 +249,7 @@ PATHS = {
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
+    "bedrock": "/model/m/converse-stream",
 }
 FIRST = {
     "openai-chat": {"object": "chat.completion.chunk", "choices": []},
@@ -247,6 +257,7 @@ FIRST = {
     "anthropic": {"type": "message_start", "message": {"type": "message", "model": "m"}},
     "gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m"},
     "ollama": {"model": "m", "message": {"content": "x"}, "done": False},
+    "bedrock": {"messageStart": {"role": "assistant"}},
 }
 
 
