@@ -255,6 +255,15 @@ EVENTS = {
         message=ODD,
     ),
     "ollama": some(model=ODD, message=MESSAGE, done=ODD, done_reason=ODD, error=ODD),
+    "bedrock": some(
+        contentBlockStart=some(
+            contentBlockIndex=ODD, start=some(toolUse=some(toolUseId=ODD, name=ODD, input=ODD, type=ODD))
+        ),
+        contentBlockDelta=some(contentBlockIndex=ODD, delta=some(toolUse=some(input=ODD), text=ODD)),
+        contentBlockStop=some(contentBlockIndex=ODD),
+        messageStop=some(stopReason=ODD),
+        metadata=some(usage=ODD),
+    ),
 }
 PATHS = {
     "openai-chat": "/v1/chat/completions",
@@ -263,6 +272,7 @@ PATHS = {
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
     "cohere-v2": "/v2/chat",
+    "bedrock": "/model/m/converse-stream",
 }
 FIRST = {
     "openai-chat": {"object": "chat.completion.chunk", "choices": []},
@@ -271,6 +281,7 @@ FIRST = {
     "gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m"},
     "ollama": {"model": "m", "message": {"content": "x"}, "done": False},
     "cohere-v2": {"id": "i", "type": "message-start", "delta": {"message": {"role": "assistant"}}},
+    "bedrock": {"messageStart": {"role": "assistant"}},
 }
 
 
