@@ -170,3 +170,10 @@ def test_points_read_as_they_are_written() -> None:
     for text in ("event:3", "byte:0", "call:1", "in-arguments", "before-done"):
         assert str(point(text)) == text
     assert point("event:") is None
+
+
+def test_a_body_that_never_shows_its_framing_goes_once() -> None:
+    """Its bytes are in no frame when it is over."""
+    schedule = Schedule(Exchange(content_type=""), [])
+    actions = [action for chunk in (b" ", b"\n", b"") for action in schedule.feed(chunk)]
+    assert bytes_of(actions) == b" \n"

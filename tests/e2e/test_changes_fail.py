@@ -28,10 +28,10 @@ REWRITING = [
     "toolstream_core.protocols.chat.repair.entries:Entries.rewritten",
     "toolstream_core.wire.write:SseWriter.rewrite",
     "toolstream_core.engine.chain:Chain.take",
-    "toolstream_core.engine.session:Body._chain",
+    "toolstream_core.engine.chain_factory:ChainFactory._chain",
 ]
 READING = [
-    "toolstream_core.engine.rewriting:Rewriter._recognise",
+    "toolstream_core.engine.dispatcher:Dispatcher._recognise",
     "toolstream_core.wire.sse:SseFramer.feed",
     "toolstream_core.protocols.chat.resolver:ChatCalls.take",
     "toolstream_core.engine.record:Reader.__call__",
@@ -41,7 +41,7 @@ READING = [
     "toolstream_core.report.text:Lines.found",
 ]
 GUARDING = [
-    "toolstream_core.engine.rewriting:Rewriter.feed",
+    "toolstream_core.engine.pipeline:Pipeline.feed",
     "toolstream_core.proxy.watch:Watch.__init__",
     "toolstream_core.proxy.watch:Watch.hide",
 ]

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
-from toolstream_core.engine.chain_factory import StageSet
-from toolstream_core.engine.pipeline import MANY, MAX_UNRECOGNISED, Pipeline
+from toolstream_core.engine.fast_path.path import MANY
+from toolstream_core.engine.pipeline import Pipeline
+from toolstream_core.engine.recogniser import MAX_UNRECOGNISED
+from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.model import Event, Exchange
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.whole import WholeFramer
@@ -167,7 +169,7 @@ def test_comments_without_end_fill_no_memory() -> None:
     line.feed(OTHER)
     for _ in range(1000):
         line.feed(b": still working\n\n")
-    assert len(line._pending) <= 5 * MAX_UNRECOGNISED
+    assert len(line._recogniser.pending) <= 5 * MAX_UNRECOGNISED
     line.feed(CALL)
     assert begun.dialects == [("openai-chat", True)]
     assert [seen.events[0], seen.events[-1]] == [0, 1]

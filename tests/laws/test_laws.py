@@ -262,7 +262,7 @@ def test_law_7_a_stage_that_raises_loses_no_byte(healthy: Healthy, at: int, monk
 def _stages(line: Session, healthy: Healthy) -> Sequence[Stage]:
     """The stages of a stream whose first frame has come."""
     line.feed(healthy.body[: len(healthy.frames[0])])
-    chain = line.pipeline._stages
+    chain = line.pipeline._frames._stages.stages
     return [stage for stage, _ in chain._stages] if chain else []
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.engine.chain import resolving
 from toolstream_core.engine.decoder import BodyDecoder
+from toolstream_core.engine.framing import BodyFraming
+from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.faults.picker import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Action, TransitFault
     from toolstream_core.transit.faults import Stage
-    from toolstream_core.wire.frame import Frame, Framer
+    from toolstream_core.wire.frame import Frame
 
 type Drawn = Sequence[tuple[TransitFault, Picker]]
 """Transit faults that were drawn for an answer."""
@@ -37,12 +39,16 @@ _CALLED = frozenset({"tool_calls", "tool_use"})
 """Finish reasons that say so."""
 
 
-class Schedule(BodyDecoder):
+class Schedule:
     """The actions of one answer."""
 
     def __init__(self, exchange: Exchange, faults: Drawn, *, asks: bool = False) -> None:
         """`faults` in the order in which they act; `asks`: whether calls that never came are asked for again."""
-        super().__init__(exchange)
+        self._exchange = exchange
+        self._decoder = BodyDecoder(exchange.content_encoding)
+        self._framing = BodyFraming(exchange.content_type)
+        self._recogniser = Recogniser(PROTOCOLS, exchange.path)
+        self._reading = self._decoder.failure is None
         self._asks = asks
         self._index = -1
         self._event: Event | None = None
@@ -52,8 +58,6 @@ class Schedule(BodyDecoder):
         ]
         makes = [fault.row.make for fault, _ in faults]
         self._stages: list[Stage] = [make(way) for make, way in zip(makes, self._ways, strict=True) if make is not None]
-        claimed = [dialect for dialect in PROTOCOLS if dialect.claims(exchange.path)]
-        self._candidates = [*claimed, *(one for one in PROTOCOLS if one not in claimed)]
         self._dialect: WireProtocol | None = None
         self._resolve: Resolve | None = None
         self._calls: dict[int, OpenCall] = {}
@@ -68,7 +72,7 @@ class Schedule(BodyDecoder):
 
     def feed(self, chunk: bytes) -> list[Action]:
         """What happens for `chunk`; `b""` is the end."""
-        if self.reading and not self.over:
+        if self._reading and not self.over:
             self._look(chunk)
         elif chunk:
             self._through([Send(chunk, self._place(chunk))], 0)
@@ -78,20 +82,33 @@ class Schedule(BodyDecoder):
         out, self._out = self._out, []
         return out
 
-    def _feed(self, framer: Framer, data: bytes) -> None:
-        for frame in framer.feed(data):
-            self._frame(frame)
+    def _look(self, chunk: bytes) -> None:
+        """Take the next bytes as they came; `b""` is the end."""
+        data = self._decoder.decode(chunk)
+        if data:
+            self._cut(data)
+        if self._reading and (not chunk or self._decoder.failure is not None):
+            self._finish()
+
+    def _cut(self, data: bytes) -> None:
+        if self._framing.framer is None:
+            data = self._framing.open(data)
+        if self._framing.foreign:
+            self._stop()
+        elif self._framing.framer is not None:
+            for frame in self._framing.framer.feed(data):
+                self._frame(frame)
 
     def _finish(self) -> None:
-        if self._framer is None and self._head:
-            self._through([Send(self._head, self._place(self._head))], 0)
-        elif self._framer is not None:
-            self._feed(self._framer, b"")
+        """The body is over, or cannot be decoded any further."""
+        if self._framing.framer is not None:
+            self._cut(b"")
         self._stop()
 
-    def _stop(self, failure: str | None = None) -> None:
-        head, self._head = self._head, b""
-        super()._stop(failure)
+    def _stop(self) -> None:
+        """Read no more; what is in no frame goes on."""
+        self._reading = False
+        head, self._framing.head = self._framing.head, b""
         if head:
             self._through([Send(head, self._place(head))], 0)
 
@@ -113,15 +130,14 @@ class Schedule(BodyDecoder):
         return not self._calls and any(finish.reason in _CALLED for finish in event.content.finishes)
 
     def _recognise(self, frame: Frame) -> None:
-        payload = frame.json
-        found = next((one for one in self._candidates if one.recognise(frame.name, payload)), None)
+        found = self._recogniser.find(frame)
         if found is not None:
             self._dialect = found
             # What a second answer brings, and the comments before it, are server-sent events.
-            self._asks = self._asks and isinstance(self._framer, SseFramer)
+            self._asks = self._asks and isinstance(self._framing.framer, SseFramer)
             self._resolve = resolving(found.calls(found.requests.tools(self._exchange.request)))
             for way in self._ways:
-                way.protocol, way.binary = found, isinstance(self._framer, EventStreamFramer)
+                way.protocol, way.binary = found, isinstance(self._framing.framer, EventStreamFramer)
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> Place:
         start, self._bytes = self._bytes, self._bytes + len(raw)

@@ -1,56 +1,167 @@
-"""Who has to do with the events of one answer: what the pipeline is handed when it knows the dialect."""
+"""Makes the stages that one answer meets, of what is switched on and what its protocol offers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.leak import LEAK
+from toolstream_core.engine.chain import Breaking, Chain, resolving
+from toolstream_core.engine.stage_set import StageSet
+from toolstream_core.faults.picker import Picker
+from toolstream_core.protocols.requests import asked
+from toolstream_core.settings import PARTS, SAFE
+from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.audited import Audited
+from toolstream_core.stages.context import Context, nobody
+from toolstream_core.stages.leaks import may_leak
+from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
+from toolstream_core.wire.write import SseWriter, Unwritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.engine.chain import Breaking, Chain
-    from toolstream_core.engine.observer import Observer
-    from toolstream_core.model import Change
+    from toolstream_core.engine.chain import Resolve
+    from toolstream_core.engine.record_builder import RecordBuilder
+    from toolstream_core.model import Change, Exchange, Finding
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.wire.frame import Framer
+    from toolstream_core.settings import Settings
+    from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.stages.stage import Stage
+    from toolstream_core.wire.write import Writer
+
+LEAK_CODES: Final = frozenset(row.code for row in LEAK)
 
 
-def never_leaks(raw: bytes) -> bool:
-    """No text is of interest."""
-    del raw
-    return False
+@dataclass
+class ChainFactory:
+    """Makes the stages of one answer whose protocol is known, and that streams."""
+
+    exchange: Exchange
+    settings: Settings
+    dialect: WireProtocol
+    writer: Writer
+    reader: RecordBuilder
+    """Gathers the record, and is told of findings."""
+    changed: Callable[[Change], None]
+    """Is told of changes."""
+    ids: AnswerIds
+    number: int
+    """Which stream of its run it is: faults are drawn by it."""
+    pickers: list[Picker] = field(default_factory=list)
+    """Decide which events a fault acts on; one of each fault that was aimed at the answer."""
+
+    def stages(self) -> StageSet:
+        """All that have to do with the events. Whatever judges and does not repair goes to the judge's chain."""
+        faults = self._faults()
+        repairers = self.dialect.repairs
+        judges, stages = self._repairs(repairers)
+        stages += self._shapes()
+        told = len(repairers)
+        if self.settings.repairs & LEAK_CODES:
+            stages.insert(0, LeakedCallRepairer(self._context(self.settings.repairs, changed=self.changed)))
+            told = 1
+        judges.insert(0, LeakedCallRepairer(self._context(found=self.reader.found)))
+        alike = len(stages) in {0, told}
+        return StageSet(
+            [self.reader],
+            self._breaking(faults),
+            self._chain(judges, len(judges)),
+            self._chain(stages, told),
+            (lambda: self.reader.told) if alike else None,
+            may_leak,
+            watched=self.reader.wanted,
+            changes=lambda: self.reader.changes,
+        )
+
+    def _repairs(self, repairers: Sequence[type[Repairer]]) -> tuple[list[Stage], list[Stage]]:
+        """The repairers that only judge, and those that repair; the same ones do both where all are on."""
+        repairs = self.settings.repairs
+        if repairs == SAFE:
+            return [], [repairer(self._context(repairs, self.reader.found, self.changed)) for repairer in repairers]
+        context = replace(self._context(SAFE, self.reader.found), ids=AnswerIds(), judging=True)
+        if isinstance(context.writer, SseWriter):
+            context.writer = Unwritten()
+        judges: list[Stage] = [repairer(context) for repairer in repairers]
+        if not repairs:
+            return judges, []
+        return judges, [repairer(self._context(repairs, changed=self.changed)) for repairer in repairers]
+
+    def _shapes(self) -> list[Stage]:
+        stages: list[Stage] = []
+        shapes = self.dialect.shapes if self.settings.shapes else {}
+        for name in (name for name in self.settings.shapes if name in shapes):
+            context = self._context(changed=self.changed)
+            stages.append(Audited(context, shapes[name](context), "shape", name))
+        return stages
+
+    def _faults(self) -> list[Stage]:
+        """The stages that break this stream."""
+        stages: list[Stage] = []
+        if not self.settings.faults:
+            return stages
+        model = asked.model_of(self.exchange.path, self.exchange.request)
+        turn = self.dialect.requests.results(self.exchange.request)
+        for place, (fault, budget) in enumerate(self.settings.faults):
+            if fault.reaches(host=self.exchange.host, path=self.exchange.path, model=model, turn=turn):
+                pick = Picker(fault, f"{self.settings.seed}|{self.number}|{place}", budget)
+                self.pickers.append(pick)
+                for part in PARTS.get(fault.name, (fault.name,)):
+                    stages += self._fault(part, pick)
+        return stages
+
+    def _fault(self, part: str, pick: Picker) -> list[Stage]:
+        """The stage that does a part of a fault; none where the protocol has none, or the stream was not drawn."""
+        injectors, shapes = self.dialect.injectors, self.dialect.shapes
+        if part in injectors:
+            context = self._context(changed=self.changed)
+            return [Audited(context, injectors[part](context, pick), "fault", pick.fault.name)]
+        if part in shapes and pick.stream():
+            counted = self._context(changed=partial(_counted, pick, self.changed))
+            return [Audited(counted, shapes[part](counted), "fault", pick.fault.name)]
+        return []
+
+    def _context(
+        self,
+        repairs: frozenset[str] = frozenset(),
+        found: Callable[[Finding], None] = nobody,
+        changed: Callable[[Change], None] = nobody,
+    ) -> Context:
+        return Context(
+            self.exchange,
+            self.dialect.requests.schemas(self.exchange.request),
+            promote=self.dialect.promoted,
+            id_prefix=self.dialect.id_prefix,
+            reads_comments=self.dialect.reads_comments,
+            repairs=repairs,
+            writer=self.writer,
+            ids=self.ids,
+            found=found,
+            changed=changed,
+        )
+
+    def _chain(self, stages: Sequence[Stage], share: int) -> Chain | None:
+        """The stages in a row; the first `share` of them see the calls of the stream as it came."""
+        resolvers = [_told_by(self.reader)] * min(share, len(stages)) + self._resolvers(len(stages) - share)
+        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read) if stages else None
+
+    def _breaking(self, stages: Sequence[Stage]) -> Breaking | None:
+        resolvers = self._resolvers(len(stages))
+        return Breaking(list(zip(stages, resolvers, strict=True)), self.dialect.read) if stages else None
+
+    def _resolvers(self, count: int) -> list[Resolve]:
+        """Resolvers for so many stages that each see another stream."""
+        tools = self.dialect.requests.tools(self.exchange.request)
+        return [resolving(self.dialect.calls(tools)) for _ in range(count)]
 
 
-def never(raw: bytes, frames: int) -> bool:
-    """No frame is known to say nothing."""
-    del raw, frames
-    return False
+def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:
+    """A shape within a fault is counted by its changes: it knows nothing of faults."""
+    pick.acted()
+    changed(change)
 
 
-@dataclass(frozen=True, slots=True)
-class StageSet:
-    """Who has to do with the events of one answer."""
-
-    observers: Sequence[Observer] = ()
-    faults: Breaking | None = None
-    """What breaks the stream on purpose, before anybody sees it."""
-    judge: Chain | None = None
-    """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
-    stages: Chain | None = None
-    """What judges it, and mends and shapes it for the client."""
-    told: Callable[[], Sequence[ResolvedFragment]] | None = None
-    """The fragments of the event that was told last, where every stage goes by the calls of the stream as it came:
-    such events may go by without them."""
-    may_leak: Callable[[bytes], bool] = never_leaks
-    """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
-    brackets: bool = True
-    """Whether brackets within a string of the arguments may go by like other text."""
-    watched: bool = False
-    """Whether somebody wants to be told of single events."""
-    changes: Callable[[], Sequence[Change]] = tuple
-    """What was changed in the event that was told last."""
-
-
-type ChainFactory = Callable[[WireProtocol, Framer], StageSet]
-"""Called once, when the dialect is known and how its answer is framed."""
+def _told_by(reader: RecordBuilder) -> Resolve:
+    """The calls that the reader has resolved already."""
+    return lambda event: reader.told if event.frame.data is not None else ()

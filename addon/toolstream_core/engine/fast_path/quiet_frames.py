@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.engine.template import CLOSING, INTEGER, MAX_LITERAL, MAX_MISSES, PLAIN_STRING
+from toolstream_core.engine.fast_path.template import CLOSING, INTEGER, MAX_LITERAL, MAX_MISSES, PLAIN_STRING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,12 +1,12 @@
-"""What of one stream goes by unparsed: the middle of long calls, and text. Knows JSON only."""
+"""Events like the one before them, which pass unparsed: the middle of long calls, and text. Knows JSON only."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.chain_factory import StageSet, never
-from toolstream_core.engine.quiet_frames import QuietFrames
-from toolstream_core.engine.skipped_run import MANY, UNCHANGED, SkippedFrames, edit_of
+from toolstream_core.engine.fast_path.quiet_frames import QuietFrames
+from toolstream_core.engine.fast_path.skipped_run import MANY, UNCHANGED, SkippedFrames, edit_of
+from toolstream_core.engine.stage_set import StageSet, never
 from toolstream_core.model import Change, Event
 from toolstream_core.wire.frame import Frame
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.skipped_run import Edit, Match
-    from toolstream_core.engine.template import Template, TemplateReader
+    from toolstream_core.engine.fast_path.skipped_run import Edit, Match
+    from toolstream_core.engine.fast_path.template import Template, TemplateReader
     from toolstream_core.wire.sse import SseFramer
 
 type Send = Callable[[bytes, int, int, bytes | None], None]
 """Takes a chunk, where what passes begins and ends in it, and what goes on in its place if it does not pass."""
 
 
-class FastPath:
-    """Finds the courses of one stream, and tells its readers of what went by."""
+class Skipper:
+    """Finds out which events of one stream may be skipped, and tells its readers of those that were."""
 
     def __init__(
         self, framer: SseFramer, template_reader: TemplateReader, plan: StageSet, quiet: Callable[[bytes, int], bool]
@@ -144,12 +144,15 @@ class FastPath:
         if self.quiet_frames.frames:
             self._tell_quiet(*self.quiet_frames.gone())
 
-    def learn(self, event: Event, out: Sequence[Frame]) -> None:
-        """Find out whether the next event may go the way of this one: two in a row have to have gone it."""
+    def learn(self, event: Event, out: Sequence[Frame], *, holding: bool) -> None:
+        """Find out whether the next event may go the way of this one: two in a row have to have gone it.
+
+        `holding`: whether a stage holds something back now.
+        """
         course, seen = self._skipped_frames, self._seen
         self._skipped_frames = self._seen = None
         frame, like = event.frame, self._template_reader.match
-        self.quiet_frames.on = not self._each and self._may_skip_text(event, out)
+        self.quiet_frames.on = not self._each and self._may_skip_text(event, out, holding=holding)
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
         if not event.content.fragments or not event.content.fragments[0].arguments:
@@ -191,13 +194,13 @@ class FastPath:
         if self.quiet_frames.on:
             self.quiet_frames.learn(raw)
 
-    def _may_skip_text(self, event: Event, out: Sequence[Frame]) -> bool:
+    def _may_skip_text(self, event: Event, out: Sequence[Frame], *, holding: bool) -> bool:
         """Whether frames of text may go by, after an event of which `out` went on.
 
         Where a stage holds something, only those like this one, if it is text that changed nothing.
         """
         self._over = self._over or event.content.end
-        if self._over or not any(chain.holding for chain in self._chains):
+        if self._over or not holding:
             return not self._over
         frame = event.frame
         if frame.data is None or frame.trailing or len(out) != 1 or out[0] is not frame:
@@ -224,8 +227,8 @@ class FastPath:
             observer.quiet(first, frames, size)
 
 
-def fast_path_through_faults(framer: SseFramer, template_reader: TemplateReader, plan: StageSet) -> FastPath | None:
+def skipper_of_faults(framer: SseFramer, template_reader: TemplateReader, plan: StageSet) -> Skipper | None:
     """The courses of frames through the faults that break them; `template_reader` reads the healthy stream."""
     if plan.faults is None or plan.watched:
         return None
-    return FastPath(framer, template_reader, StageSet(stages=plan.faults, told=plan.faults.told, brackets=False), never)
+    return Skipper(framer, template_reader, StageSet(stages=plan.faults, told=plan.faults.told, brackets=False), never)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.engine.template import INTEGER, STRING, behind, content_with
+from toolstream_core.engine.fast_path.template import INTEGER, STRING, behind, content_with
 from toolstream_core.model import SkippedRun
 from toolstream_core.wire.json_strings import scanstring
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.template import Template
+    from toolstream_core.engine.fast_path.template import Template
     from toolstream_core.model import EventContent
 
 # Two frames in a row that were alike but for their arguments went the same way: both passed, or both were rewritten

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.engine.template import MAX_MISSES, TemplateReader
+from toolstream_core.engine.fast_path.template import MAX_MISSES, TemplateReader
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import SseFramer

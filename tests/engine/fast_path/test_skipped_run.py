@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.engine.skipped_run import Edit, edit_of
-from toolstream_core.engine.template import TemplateReader
+from toolstream_core.engine.fast_path.skipped_run import Edit, edit_of
+from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.frame import Frame
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.engine.chain_factory import never_leaks
-from toolstream_core.engine.quiet_frames import QuietFrames
-from toolstream_core.engine.template import MAX_MISSES
+from toolstream_core.engine.fast_path.quiet_frames import QuietFrames
+from toolstream_core.engine.fast_path.template import MAX_MISSES
+from toolstream_core.engine.stage_set import never_leaks
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.stages.leaks import may_leak
 from toolstream_core.wire.sse import SseFramer

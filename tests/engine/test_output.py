@@ -11,8 +11,9 @@ from tests.laws.healthy import Healthy, streams
 from tests.tables import SHAPES
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.engine.chain import Chain
-from toolstream_core.engine.fast_path import FastPath
-from toolstream_core.engine.quiet_frames import QuietFrames
+from toolstream_core.engine.chain_factory import ChainFactory
+from toolstream_core.engine.fast_path.quiet_frames import QuietFrames
+from toolstream_core.engine.fast_path.skipper import Skipper
 from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
@@ -63,14 +64,14 @@ BUGS = {
     "reading": (RecordBuilder, "__call__"),
     "counting": (RecordBuilder, "quiet"),
     "judging": (Chain, "take"),
-    "starting": (Session, "_chain"),
+    "starting": (ChainFactory, "_chain"),
     "resolving": (ChatCalls, "take"),
     "framing": (SseFramer, "feed"),
     "ending": (Chain, "end"),
-    "going by": (FastPath, "whole"),
+    "going by": (Skipper, "whole"),
     "going by as text": (QuietFrames, "stop"),
-    "handing on": (FastPath, "hand_on"),
-    "learning": (FastPath, "learn"),
+    "handing on": (Skipper, "hand_on"),
+    "learning": (Skipper, "learn"),
     "mending what went by": (ChatRepairer, "on_skipped"),
 }
 """Where a bug of ours may show."""

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.tables import INJECTORS
 from toolstream_core.calls.strays import MAX_STRAYS
-from toolstream_core.engine.fast_path import FastPath
+from toolstream_core.engine.fast_path.skipper import Skipper
+from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
-from toolstream_core.engine.template import TemplateReader
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import Change, Exchange, Runs
@@ -282,7 +282,7 @@ def test_nothing_differs_from_what_is_parsed(
     settings = Settings(SAFE if repaired else frozenset(), faults=faults)
     plain_ear = Ear(each=watched == "each")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FastPath, "learn", lambda *_: None)
+        patch.setattr(Skipper, "learn", lambda *_, **__: None)
         plain_out, plain = run(path, chunks, settings, watched=bool(watched), ear=plain_ear)
     for arrival in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
         ear = Ear(each=watched == "each")
@@ -395,7 +395,7 @@ def test_the_log_is_that_of_what_is_parsed(monkeypatch: pytest.MonkeyPatch, path
     pieces = ['{"a":"', *["b", "c \n", "é"] * 20, '"}']
     stream = list(STREAMS[path](["word "] * 30, pieces, oddity))
     log = logged(path, stream)
-    monkeypatch.setattr(FastPath, "learn", lambda *_: None)
+    monkeypatch.setattr(Skipper, "learn", lambda *_, **__: None)
     assert log == logged(path, stream)
     assert len(log) > len(pieces)
 

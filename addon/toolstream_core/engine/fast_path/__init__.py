@@ -1,0 +1,1 @@
+"""What of a stream passes unparsed."""

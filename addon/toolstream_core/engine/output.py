@@ -1,0 +1,144 @@
+"""What goes on to the client: the same objects that came, or bytes that were written anew. Knows no protocol."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, override
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.engine.decoder import BodyDecoder
+    from toolstream_core.wire.frame import Frame
+
+
+class Mode(enum.Enum):
+    """What becomes of the frames that are sent.
+
+    `COLLECT` and `DISCARD` alternate while the frames are read that came before the protocol was known;
+    `WHOLE` stays.
+    """
+
+    COLLECT = enum.auto()
+    """They go on."""
+    DISCARD = enum.auto()
+    """Nothing: what came in their place has gone on already."""
+    WHOLE = enum.auto()
+    """Nothing: the body is one JSON document, which goes on as it comes."""
+
+
+class PassThrough:
+    """Gives back each chunk as it came; frames are looked at beside it."""
+
+    collects = False
+    """Whether frames that are sent make up what goes on."""
+
+    def __init__(self) -> None:
+        """Of one body, from its start."""
+        self.taken = bytearray()
+        """Decoded bytes that are in no frame yet: where the bytes pass, nothing has to be remembered."""
+        self.mode = Mode.COLLECT
+
+    def take(self, data: bytes) -> None:
+        """Take decoded bytes as they come in, before they are cut."""
+
+    def send(self, frames: Sequence[Frame]) -> None:
+        """Let frames go on."""
+
+    def send_raw(self, raw: bytes) -> None:
+        """Let whole frames go on that were never cut."""
+
+    def send_part(self, chunk: bytes, begin: int, end: int, new: bytes | None) -> None:
+        """As `send_raw`, for a part of a chunk, and what goes on in its place if it is changed."""
+
+    def discard(self, *, on: bool) -> None:
+        """Begin or end to discard what is sent."""
+
+    def pass_whole(self) -> None:
+        """The body is one JSON document."""
+
+    def let_out(self, chunk: bytes, *, reading: bool) -> list[bytes]:
+        """What goes on for `chunk`, after it was read; `reading`: whether the next one will be read too.
+
+        Never an empty `bytes`: mitmproxy ends the body on it.
+        """
+        del reading
+        return [chunk] if chunk else []
+
+    def unread(self, chunk: bytes, decoder: BodyDecoder) -> list[bytes]:
+        """What goes on for a chunk that nobody reads."""
+        del decoder
+        return [chunk] if chunk else []
+
+    def joined(self) -> bytes:
+        """What was sent since this was asked for last."""
+        return b""
+
+
+class Collected(PassThrough):
+    """Collects what the stages let go on. What leaves is decoded.
+
+    Decoded bytes that are in no frame yet are remembered, so that a bug of ours loses none.
+    """
+
+    collects = True
+
+    def __init__(self) -> None:
+        """Of one body, from its start."""
+        super().__init__()
+        self._out: list[bytes] = []
+
+    @override
+    def take(self, data: bytes) -> None:
+        if self.mode is Mode.WHOLE:
+            self._out.append(data)
+        else:
+            self.taken += data
+
+    @override
+    def send(self, frames: Sequence[Frame]) -> None:
+        if self.mode is Mode.COLLECT:
+            self._out.extend([frame.raw for frame in frames])
+
+    @override
+    def send_raw(self, raw: bytes) -> None:
+        del self.taken[: len(raw)]
+        self._out.append(raw)
+
+    @override
+    def send_part(self, chunk: bytes, begin: int, end: int, new: bytes | None) -> None:
+        del self.taken[: end - begin]
+        self._out.append(chunk[begin:end] if new is None else new)
+
+    @override
+    def discard(self, *, on: bool) -> None:
+        if self.mode is not Mode.WHOLE:
+            self.mode = Mode.DISCARD if on else Mode.COLLECT
+
+    @override
+    def pass_whole(self) -> None:
+        self.mode = Mode.WHOLE
+        self._flush()
+
+    @override
+    def let_out(self, chunk: bytes, *, reading: bool) -> list[bytes]:
+        del chunk
+        if self.taken and not reading:
+            self._flush()
+        joined = self.joined()
+        return [joined] if joined else []
+
+    @override
+    def unread(self, chunk: bytes, decoder: BodyDecoder) -> list[bytes]:
+        self._out.append(decoder.decode(chunk))
+        joined = self.joined()
+        return [joined] if joined else []
+
+    def _flush(self) -> None:
+        self._out.append(bytes(self.taken))
+        self.taken.clear()
+
+    @override
+    def joined(self) -> bytes:
+        out, self._out = self._out, []
+        return b"".join(out)
