@@ -1,96 +1,111 @@
-"""One function call of a Responses stream as the client is told it."""
+"""One function call of a Responses stream, as the client has been told of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import is_json, is_object
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, PREFILLED_ARGUMENTS
-from toolstream_core.defects.identity import (
-    LATE_NAME,
-    MISSING_INDEX,
-    ROTATING_ITEM_ID,
-)
-from toolstream_core.protocols.responses.repair.client_arguments import EventContent
+from toolstream_core.defects.identity import LATE_NAME, MISSING_INDEX, ROTATING_ITEM_ID
+from toolstream_core.protocols.responses.repair.client_arguments import ClientArguments
 from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE
-from toolstream_core.protocols.responses.repair.held import Kept
 from toolstream_core.protocols.responses.repair.identity import Identity
+from toolstream_core.protocols.responses.repair.item_start import WAITING, Start
+from toolstream_core.protocols.responses.repair.kept_events import KeptEvents
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.item_sequence import ItemRepairer
+    from toolstream_core.protocols.responses.repair.state import RepairState
 
 
-class Item(Identity):
+class ClientItem(Identity):
     """A function call, from the event that adds it to the one that closes it."""
 
-    keyed = False
-    """Whether it is found by its call_id."""
-    dropped = False
-    """Whether its events so far went, as it seemed to say another call again."""
-    _contradicted = False
-    """Whether other arguments were said behind the event that closed it."""
-    wrapped = False
-    """Whether it is to be said as a custom tool's, once it is whole."""
-
-    def __init__(self, repairer: ItemRepairer, call: OpenCall) -> None:
-        """A call of which nothing has been told."""
-        super().__init__(repairer, call)
-        self.known = False
-        """Whether its events go on as they come."""
-        self.added = False
+    def __init__(self, state: RepairState, call: OpenCall) -> None:
+        """A call of which the client knows nothing."""
+        super().__init__(state, call)
+        self.start = Start.NEW
         self.done = False
-        """Whether its arguments were said whole."""
+        """Whether an event had its whole arguments."""
         self.closed = False
+        """Whether an event closed it; taken back where more of it comes in another item."""
         self.in_pieces = False
         """Whether its fragments come as items of their own."""
         self.place = 0
+        """Its output_index for the client."""
         self.moved = False
         """Whether its events carry another output_index than its place."""
-        self.said = EventContent(repairer, call)
-        """Its arguments."""
+        self.arguments = ClientArguments(state, call)
         self.custom: dict[str, Json] | None = None
-        """The item of the custom tool that it was said as."""
-        self.kept = Kept()
-        """Its events, while nobody can be told of it: it was not added, or has no name yet."""
+        """The custom tool's item in place of which it was sent."""
+        self.kept = KeptEvents(call)
+        """Its events that wait; see `Start`."""
+        self._contradicted = False
+        """Whether other arguments came behind the event that closed it."""
         self._last: dict[str, Json] = {}
+        """The item as an event had it last."""
+
+    @property
+    def added(self) -> bool:
+        """Whether the client was told of it."""
+        return self.start is Start.ADDED
+
+    @property
+    def waiting(self) -> bool:
+        """Whether its events do not go on yet."""
+        return self.start in WAITING
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client was told of it, and deltas may follow."""
+        return self.added and not self.closed
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing of it but what closes it."""
+        """Whether nothing is missing of it but the event that closes it."""
         if self._last.get("status") == "incomplete" or self._contradicted:
             return False
-        if self.in_pieces and self._repairer.astray:
+        if self.in_pieces and self._state.has_stray_arguments:
             return False
         over = (self.done or self.closed or self.call.closed) and not self.in_pieces
-        return self.said.whole if over else self.said.whole_by_itself
+        return self.arguments.whole if over else self.arguments.whole_by_itself
 
-    def opened(self, payload: dict[str, Json]) -> dict[str, Json]:
-        """The event that adds it."""
-        self.added = True
+    @property
+    def inside_value(self) -> bool:
+        """Whether plain text within its arguments goes on unchanged."""
+        return self.is_open and not (self.done or self.in_pieces) and self.arguments.inside_value
+
+    @property
+    def accepts_any(self) -> bool:
+        """Whether its deltas may pass unseen, and be taken later."""
+        return self.is_open and not (self.done or self.in_pieces) and self.arguments.decided
+
+    def add(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The event that adds it, as the client is to get it."""
+        self.start = Start.ADDED
         item = payload.get("item")
         content = dict(item) if isinstance(item, dict) else {}
         self.identify(content)
-        said = content.get("name")
-        if self.name and not nonblank(said if isinstance(said, str) else None):
+        name = content.get("name")
+        if self.name and not nonblank(name if isinstance(name, str) else None):
             self.unnamed = True
-            content["name"] = self.name if self._repairer.on(LATE_NAME) else said
-            self.named()
-        said = content.get("arguments")
-        if said is not None and not isinstance(said, str | dict):
-            self.said.as_text(said)
-        elif said not in ("", None) and self.judge(PREFILLED_ARGUMENTS, "the item is added with its arguments"):
+            content["name"] = self.name if self._state.on(LATE_NAME) else name
+            self.judge_name()
+        arguments = content.get("arguments")
+        if arguments is not None and not isinstance(arguments, str | dict):
+            self.arguments.as_text(arguments)
+        elif arguments not in ("", None) and self.judge(PREFILLED_ARGUMENTS, "the item is added with its arguments"):
             content["arguments"] = ""
-            self.said.begun(said)
+            self.arguments.prefill(arguments)
         self._last = content
         return payload if content == item else {**payload, "item": content}
 
-    def placed(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
-        """An event of it under its place and item id; one that is only guessed to be of it as it came."""
+    def locate(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
+        """An event with the client's output_index and item id; unchanged where it is only guessed to be this item's."""
         changed = payload
         if self.call.guessed and "output_index" not in payload and not payload.get("item_id"):
             return payload
@@ -101,148 +116,135 @@ class Item(Identity):
             changed = {**changed, "output_index": self.place}
         if kind in {DELTA, DONE}:
             own = payload.get("item_id")
-            mine = self.id and self.id not in self._repairer.shared_ids
+            mine = self._state.ids.is_own_item_id(self.id)
             if own != self.id and mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
                 changed = {**changed, "item_id": self.id}
         return changed
 
-    @property
-    def inside_value(self) -> bool:
-        """Whether plain text in the midst of its arguments goes on as it is."""
-        return self.added and not (self.done or self.closed or self.in_pieces) and self.said.inside_value
-
-    @property
-    def accepts_any(self) -> bool:
-        """Whether pieces of its arguments may go by unseen, and be taken later."""
-        return self.added and not (self.done or self.closed or self.in_pieces) and self.said.decided
-
-    def said_whole(self, payload: dict[str, Json]) -> dict[str, Json]:
-        """The event that says its arguments whole; what the deltas lack comes before it."""
+    def finish_arguments(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The event with its whole arguments, as the client is to get it; what the deltas lack is sent before it."""
         self.done = True
-        text = self.said.cleaned(payload.get("arguments"))
+        text = self.arguments.as_meant(payload.get("arguments"))
         last = str(self._last.get("arguments") or "")
         self._contradicted = self.closed and bool(text) and not same_arguments(text or "", last)
-        self.say_rest(text)
+        self.send_rest(text)
         if text is None:
             return payload
-        self._complete(text)
+        self._send_missing(text)
         return payload if text == payload.get("arguments") else {**payload, "arguments": text}
 
-    def closing(self, payload: dict[str, Json]) -> dict[str, Json]:
-        """The event that closes it."""
+    def close(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The event that closes it, as the client is to get it; what the deltas lack is sent before it."""
         item = payload.get("item")
         content = dict(item) if isinstance(item, dict) else {}
-        self.same(content)
-        said = content.get("arguments")
-        self.say_rest(said if isinstance(said, str) else None)
-        if isinstance(content.get("arguments"), str) and not self.done and self._complete(content["arguments"]):
-            place = {"item_id": self.id, "output_index": self.place}
-            self._repairer.put({"type": DONE, **place, "arguments": content["arguments"]})
-        self.closed = True
-        self._last = content
-        self._repairer.places.closed[self.place] = content
-        self._lost()
-        self.named()
+        self.repeat_in(content)
+        text = content.get("arguments")
+        self.send_rest(text if isinstance(text, str) else None)
+        if isinstance(content.get("arguments"), str) and not self.done and self._send_missing(content["arguments"]):
+            self._put_done(content["arguments"])
+        self._close_as(content)
+        if self.call.arguments.empty and not self._state.context.may_be_empty(self.call.name):
+            self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
+        self.judge_name()
         return payload if content == item else {**payload, "item": content}
 
-    def same(self, content: dict[str, Json]) -> None:
-        """Make an item that says the call again say the same."""
-        self.same_identity(content)
-        text = self.said.cleaned(content.get("arguments"))
+    def _close_as(self, content: dict[str, Json]) -> None:
+        self.closed = True
+        self._last = content
+        self._state.places.closed[self.place] = content
+
+    def repeat_in(self, content: dict[str, Json]) -> None:
+        """Give an item that has this call again the ids, name and arguments that the client has; changes that item."""
+        self.keep_identity(content)
+        text = self.arguments.as_meant(content.get("arguments"))
         if text is not None:
             content["arguments"] = text
 
-    def says(self, payload: dict[str, Json]) -> bool:
-        """Whether the event that closes it says nothing new."""
+    def closed_with(self, payload: dict[str, Json]) -> bool:
+        """Whether another event that closes it has the arguments that it was closed with, or none."""
         again = json_access.argument_text(json_access.get(payload, "item", "arguments"))[0]
         last = str(self._last.get("arguments"))
         if not again or not isinstance(again, str) or same_arguments(again, last):
             return not again or isinstance(again, str)
-        return same_arguments(self.said.cleaned(again) or "", last)
+        return same_arguments(self.arguments.as_meant(again) or "", last)
 
-    def is_piece(self, closing: dict[str, Json]) -> bool:
-        """Whether the event that closes it says a part of its arguments, so that the rest may come in another item."""
-        said = json_access.get(closing, "item", "arguments")
-        part = isinstance(said, str) and said != "" and not is_json(said)
-        return part or not self.whole or self.call.arguments.empty
+    def send_rest(self, whole: str | None = None) -> None:
+        """Send what was held back of the deltas; `whole` as for `ClientArguments.rest`."""
+        if not self.is_open:
+            return
+        if whole:
+            self.arguments.prefill("")
+        self.send_delta(self.arguments.rest(whole))
 
-    def say(self, item: Json) -> None:
-        """Say the whole call in new events: nobody has heard of it yet."""
-        content = self._begin(item, self.said.meant)
-        self.finish(content.get("status") or "completed")
+    def send_prefill(self, delta: str = "") -> None:
+        """Send the arguments that it was added with, unless the `delta` at hand starts them anew."""
+        if self.is_open:
+            self.send_delta(self.arguments.prefill_before(delta))
 
-    def say_half(self, item: Json) -> dict[str, Json]:
-        """Say a call from its begin, of which more may come; the item that closes it where nothing does."""
-        text = "" if self.call.arguments.empty else self.said.meant
-        content = self._begin(item, text)
-        self.closed = True
-        self._repairer.places.closed[self.place] = self._last
-        return {**self._last, "name": self.name, "status": content.get("status") or "completed"}
+    def send_delta(self, text: str) -> None:
+        """Send a delta of its arguments, unless that is empty."""
+        if text:
+            self._state.output.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": text})
+            self.arguments.give(text)
 
-    def _begin(self, item: Json, text: str) -> dict[str, Json]:
-        """Add it in new events, and say its arguments as far as they came."""
-        self._repairer.spoken(self)
-        content = self.taken_over(item)
+    def _send_missing(self, whole: str) -> bool:
+        """Send what the deltas lack of the whole arguments; whether they lacked anything."""
+        missing = self.arguments.missing(whole)
+        self.send_delta(missing)
+        if missing and not is_object(whole):
+            self.arguments.take(missing)
+        return bool(missing)
+
+    def start_new(self, content: dict[str, Json]) -> dict[str, Json]:
+        """Tell the client of the item for the first time, at a place and under ids of its own; returns the item."""
+        content = dict(content)
+        content.setdefault("type", "function_call")
+        self.place = self._state.places.next(self.call.index)
+        self._state.places.take(self.place)
+        self.identify(content)
+        if not self._state.ids.has_item_id(self.id, self.call):
+            self.id = content["id"] = self._state.context.ids.make("fc_")
+        self.judge_name()
+        identity: dict[str, Json] = {"name": self.name, "call_id": self.call_id}
+        content |= {key: value for key, value in identity.items() if value}
+        self.start = Start.ADDED
+        return content
+
+    def put_start(self, item: Json, text: str) -> dict[str, Json]:
+        """Put the events that add it, with arguments as far as they came; returns the item."""
+        self._state.replaced.append(self.kept)
+        content = self.start_new(item if isinstance(item, dict) else {})
         empty = {**content, "arguments": "", "status": "in_progress"}
-        self._repairer.put({"type": ADDED, "output_index": self.place, "item": empty})
-        self._put_delta(text)
-        self.said.take(text)
+        self._state.output.put({"type": ADDED, "output_index": self.place, "item": empty})
+        self.send_delta(text)
+        self.arguments.take(text)
         self._last = {**content, "arguments": text}
         return content
 
-    def taken_over(self, item: Json) -> dict[str, Json]:
-        """An item of which nobody has heard, at a place and under ids of its own."""
-        content = dict(item) if isinstance(item, dict) else {}
-        content.setdefault("type", "function_call")
-        self.place = self._repairer.places.next(self.call.index)
-        self._repairer.places.take(self.place)
-        self.identify(content)
-        if self._repairer.told_items[self.id] is not self:
-            self.id = content["id"] = self._repairer.context.ids.make("fc_")
-        self.named()
-        said: dict[str, Json] = {"name": self.name, "call_id": self.call_id}
-        content |= {key: value for key, value in said.items() if value}
-        self.added = self.known = True
-        return content
+    def put_whole(self, item: Json) -> None:
+        """Put all events of the call: the client knows nothing of it yet."""
+        content = self.put_start(item, self.arguments.meant)
+        self.put_end(content.get("status") or "completed")
 
-    def finish(self, status: Json = "completed") -> None:
-        """Close it in new events, with the arguments as they were meant."""
-        place, text = {"output_index": self.place}, self.said.meant
-        self._complete(text)
+    def put_part(self, item: Json) -> dict[str, Json]:
+        """Put the events that add a call of which more may come; returns the item that closes it if nothing does."""
+        text = "" if self.call.arguments.empty else self.arguments.meant
+        content = self.put_start(item, text)
+        self._close_as(self._last)
+        return {**self._last, "name": self.name, "status": content.get("status") or "completed"}
+
+    def put_end(self, status: Json = "completed") -> None:
+        """Put the events that close it, with the arguments as they were meant."""
+        text = self.arguments.meant
+        self._send_missing(text)
         if not self.done:
-            self._repairer.put({"type": DONE, "item_id": self.id, **place, "arguments": text})
+            self._put_done(text)
         content = {**self._last, "id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
         content["status"] = status
-        self._repairer.put({"type": CLOSED, **place, "item": content})
-        self._repairer.places.closed[self.place] = content
+        self._state.output.put({"type": CLOSED, "output_index": self.place, "item": content})
+        self._state.places.closed[self.place] = content
         self.done = self.closed = True
 
-    def say_rest(self, meant: str | None = None) -> None:
-        """Give the client what was kept back of the deltas; `meant` as for `EventContent.rest`."""
-        if not self.added or self.closed:
-            return
-        if meant:
-            self.said.begun("")
-        self._put_delta(self.said.rest(meant))
-
-    def say_head(self, delta: str = "") -> None:
-        """Give the client what the item was added with, as far as a delta at hand goes on with it."""
-        if self.added and not self.closed:
-            self._put_delta(self.said.head(delta))
-
-    def _put_delta(self, text: str) -> None:
-        if text:
-            self._repairer.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": text})
-            self.said.report(text)
-
-    def _complete(self, text: str) -> bool:
-        """Give the client what the deltas lack of the arguments; whether they lacked anything."""
-        lacking = self.said.lacking(text)
-        self._put_delta(lacking)
-        if lacking and not is_object(text):
-            self.said.take(lacking)
-        return bool(lacking)
-
-    def _lost(self) -> None:
-        if self.call.arguments.empty and not self._repairer.context.may_be_empty(self.call.name):
-            self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
+    def _put_done(self, text: str) -> None:
+        place: dict[str, Json] = {"item_id": self.id, "output_index": self.place}
+        self._state.output.put({"type": DONE, **place, "arguments": text})

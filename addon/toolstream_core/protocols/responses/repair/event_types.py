@@ -19,7 +19,7 @@ DONE: Final = "response.function_call_arguments.done"
 CLOSED: Final = "response.output_item.done"
 COMPLETED: Final = "response.completed"
 REALTIME_DONE: Final = "response.done"
-"""The Realtime API's word for the end, whatever it is."""
+"""The terminal event of the Realtime API, whatever the response's status."""
 TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.cancelled"})
 
 _COMPLETES = re.compile(
@@ -36,26 +36,32 @@ _NO_USAGE: Final[dict[str, Json]] = {
 }
 
 
+def event_type(frame: Frame) -> str:
+    """The type of an event; `""` for one that is no JSON object."""
+    payload = frame.json
+    return str(payload.get("type", frame.name)) if isinstance(payload, dict) else ""
+
+
 def terminal_type(payload: dict[str, Json]) -> str:
-    """What the end of a response is called here, by its status."""
+    """The type of the terminal event for a response with this status."""
     response = payload.get("response")
     kind = f"response.{response.get('status') if isinstance(response, dict) else ''}"
     return kind if kind in TERMINAL else COMPLETED
 
 
 class Tail(enum.Enum):
-    """What a body's last bytes are, behind the last event that is over."""
+    """What a body's last bytes are, behind the last whole event."""
 
     NONE = enum.auto()
     COMMENT = enum.auto()
     EVENT = enum.auto()
-    """An event that was cut off: whatever stood in it, and behind it, is lost."""
+    """An event that was cut off: its content is lost, and whatever followed."""
     TERMINAL = enum.auto()
-    """The event that completes the response, cut off: everything was said."""
+    """`response.completed`, cut off: every call came before it."""
 
 
 def tail_of(frame: Frame) -> Tail:
-    """What a frame is, as the last one of a body. What is put behind a cut one becomes a part of it."""
+    """What the last frame of a body is. Anything sent behind a cut event would become a part of it."""
     raw = frame.raw.strip()
     if not frame.trailing or not raw:
         return Tail.NONE
@@ -65,10 +71,10 @@ def tail_of(frame: Frame) -> Tail:
 
 
 def is_resumed(path: str, payload: dict[str, Json], kind: str) -> bool:
-    """Whether a stream that begins with this event goes on with one whose begin went over another connection.
+    """Whether a stream that begins with this event continues one that began over another connection.
 
-    `GET /responses/{id}?stream=true&starting_after=N`: what came up to event N, this client has. Numbers begin at 0, so
-    that 1 is behind the start where it tells the response's status; some begin at 1 with the first item.
+    With `GET /responses/{id}?stream=true&starting_after=N` the client has the events up to N. Numbers begin at 0, so an
+    event with number 1 that has the response's status is not the first; some providers begin at 1 with the first item.
     """
     number = payload.get("sequence_number")
     if "starting_after=" in path:
@@ -77,21 +83,22 @@ def is_resumed(path: str, payload: dict[str, Json], kind: str) -> bool:
 
 
 def missing_head(payload: dict[str, Json], kind: str) -> dict[str, Json] | None:
-    """The response as it should have been created, where a stream begins with this event; `None` where all is well.
+    """The response for the `response.created` that a stream beginning with this event lacks; `None` if it lacks none.
 
-    Only an event that has the response tells its id, which clients compare with the last event's, and send back.
+    It is made only from an event with the response: that has its id, which clients compare and send back.
     """
-    told = payload if kind in TERMINAL and is_bare(payload) else payload.get("response")
-    if kind == CREATED or not isinstance(told, dict) or not told.get("id") or not kind.startswith("response."):
+    response = payload if kind in TERMINAL and is_bare(payload) else payload.get("response")
+    if kind == CREATED or not isinstance(response, dict) or not response.get("id") or not kind.startswith("response."):
         return None
     left_out = ("usage", "type", "sequence_number")
-    return {**{key: value for key, value in told.items() if key not in left_out}, "status": "in_progress", "output": []}
+    kept = {key: value for key, value in response.items() if key not in left_out}
+    return {**kept, "status": "in_progress", "output": []}
 
 
 def usage_of(*responses: dict[str, Json]) -> dict[str, Json]:
-    """The last usage that any of these says, or none in numbers: readers count on them."""
-    said = [usage for response in responses if isinstance(usage := response.get("usage"), dict)]
-    return said[-1] if said else _NO_USAGE
+    """The last usage in any of these responses; zeros if there is none, because clients read the numbers."""
+    usages = [usage for response in responses if isinstance(usage := response.get("usage"), dict)]
+    return usages[-1] if usages else _NO_USAGE
 
 
 def is_bare(payload: dict[str, Json]) -> bool:

@@ -1,4 +1,4 @@
-"""The places of output items in one Responses answer: which the client knows, and what stands there."""
+"""The places (`output_index`) of output items in one Responses answer, and which of them the client knows."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _TEXT = frozenset({"message", "reasoning"})
 
 
 class Places:
-    """Items of any kind, by their place."""
+    """Items of any kind, by their output_index."""
 
     def __init__(self) -> None:
-        """None is known."""
+        """None is taken."""
         self.closed: dict[int, Json] = {}
         """The items as they were closed."""
         self.taken: set[int] = set()
-        """Places that the client knows; added by `take`."""
+        """Places of items that the client knows."""
         self.in_pieces = False
-        """Whether many items of the provider were made one, so that its places leave gaps."""
+        """Whether several items of the provider were joined into one, so that its places leave gaps."""
         self._last = -1
         self._open_text: set[str] = set()
         self._open_others: set[str] = set()
 
     @property
     def others_open(self) -> bool:
-        """Whether an item that is no function call was begun, and neither it nor a call behind it says it is over."""
+        """Whether another item than a function call is open; text also counts as closed where a call follows it."""
         return bool(self._open_text or self._open_others)
 
     @property
     def free(self) -> int:
-        """The place that comes next."""
+        """The next place."""
         return self._last + 1
 
     @property
@@ -47,28 +47,25 @@ class Places:
         self.taken.add(place)
         self._last = max(self._last, place)
 
-    def name(self, place: int) -> None:
-        """An event names a place whose item nobody has heard of: no other item is put there."""
+    def reserve(self, place: int) -> None:
+        """Reserve a place that an event names, whose item the client does not know."""
         self._last = max(self._last, place)
 
     def next(self, index: object) -> int:
-        """The place of an item that nobody has heard of: `index` where that is free and in turn."""
+        """The place for an item that the client does not know: `index` where that is free and leaves no gap."""
         if isinstance(index, int) and index not in self.taken and not self.out_of_turn(index):
             return index
         return self.free
 
     def out_of_turn(self, place: int) -> bool:
-        """Whether an item leaves a gap because many before it were made one."""
+        """Whether a place leaves a gap because items before it were joined."""
         return place > self.free and self.in_pieces
 
     def other(self, payload: dict[str, Json], *, closed: bool) -> None:
         """An item that is no function call is added or closed."""
         place = json_access.integer(payload.get("output_index"))
-        opened = (
-            self._open_text
-            if json_access.scalar(json_access.get(payload, "item", "type")) in _TEXT
-            else self._open_others
-        )
+        kind = json_access.scalar(json_access.get(payload, "item", "type"))
+        opened = self._open_text if kind in _TEXT else self._open_others
         if closed:
             opened.discard(str(place))
         else:
@@ -79,5 +76,5 @@ class Places:
                 self.closed[place] = payload.get("item")
 
     def call_added(self) -> None:
-        """A function call is added: text before it is over."""
+        """A function call is added: the text before it is over."""
         self._open_text.clear()

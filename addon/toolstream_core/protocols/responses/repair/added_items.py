@@ -1,0 +1,113 @@
+"""The events that add Responses items: where the client gets them, and which are no calls of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.finish import REPEATED_START
+from toolstream_core.defects.identity import (
+    DOUBLED_CALL,
+    ITEM_PER_FRAGMENT,
+    LATE_NAME,
+    MISSING_INDEX,
+    REUSED_INDEX,
+)
+from toolstream_core.protocols.responses.repair.event_types import CLOSED, DONE
+from toolstream_core.protocols.responses.repair.item_start import Start
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.responses.repair.client_item import ClientItem
+    from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
+    from toolstream_core.protocols.responses.repair.kept_items import KeptItems
+    from toolstream_core.protocols.responses.repair.state import RepairState
+    from toolstream_core.wire.frame import Frame
+
+
+class AddedItems:
+    """Judges `response.output_item.added`, and the events of items that only repeat a call or carry a piece of it."""
+
+    def __init__(self, state: RepairState, kept: KeptItems, custom: CustomTools) -> None:
+        """For one stream."""
+        self._state = state
+        self._kept = kept
+        self._custom = custom
+        self._copies: set[str] = set()
+        """Ids of items that only repeat a call, or carry a piece of it."""
+
+    @property
+    def any_copies(self) -> bool:
+        """Whether an item came that is no call of its own."""
+        return bool(self._copies)
+
+    def is_copy(self, item_id: object) -> bool:
+        """Whether an id is that of an item that is no call of its own."""
+        return isinstance(item_id, str) and item_id in self._copies
+
+    def take(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
+        """The event as the client is to get it, given the id of its item, `own`; `None` where it gets none yet."""
+        if item.added:
+            return None if self._drops_again(item, own, payload) else payload
+        if self._custom.keeps_start(item, frame):
+            return None
+        if not item.call.name and self._state.on(LATE_NAME):
+            item.unnamed, item.start = True, Start.NAMELESS
+            self._kept.keep(item, frame, LATE_NAME)
+            return None
+        self._kept.give_back_before(item)
+        self._state.replaced.append(item.kept)
+        self._state.places.call_added()
+        item.judge_name()
+        item.moved = self._place(item, payload)
+        changed = item.add(payload)
+        return {**changed, "output_index": item.place} if item.moved else changed
+
+    def _place(self, item: ClientItem, payload: dict[str, Json]) -> bool:
+        """Give an item its output_index; whether that is another than the event's."""
+        state, places = self._state, self._state.places
+        place = json_access.integer(payload.get("output_index"))
+        moved = False
+        item.place = place if isinstance(place, int) else places.free
+        if not isinstance(place, int):
+            moved = state.report(MISSING_INDEX, "the item is added without output_index", item.call)
+        elif place in places.taken:
+            moved = state.report(REUSED_INDEX, f"output_index {place} is that of an earlier item", item.call)
+            item.place = places.free if moved else place
+        elif places.out_of_turn(place):
+            moved, item.place = True, places.free
+        places.take(item.place)
+        return moved
+
+    def _drops_again(self, item: ClientItem, own: object, payload: dict[str, Json]) -> bool:
+        """Judge an event that adds an item for a call that has one; whether it is dropped."""
+        state = self._state
+        if own == item.id and not (item.closed or item.in_pieces):
+            item.arguments.prefill_again(json_access.get(payload, "item", "arguments"))
+            return state.report(REPEATED_START, "the item is added again", item.call)
+        again = item.whole and not (item.in_pieces or item.call.arguments.empty)
+        if not again:
+            item.in_pieces, item.closed = True, False
+        state.places.in_pieces = state.places.in_pieces or item.in_pieces
+        row = DOUBLED_CALL if again else ITEM_PER_FRAGMENT
+        message = "the call was said before" if again else "a fragment of the call comes as an item of its own"
+        if isinstance(own, str):
+            self._copies.add(own)
+        repair = state.report(row, message, item.call)
+        return repair and not (item.in_pieces and state.has_stray_arguments)
+
+    def take_of_copy(self, payload: dict[str, Json], kind: str, item: ClientItem) -> dict[str, Json] | None:
+        """Another event of an item that only repeats a call, or carries a piece of it."""
+        state = self._state
+        repairs = state.on(DOUBLED_CALL) or state.on(ITEM_PER_FRAGMENT)
+        if not repairs or (item.in_pieces and state.has_stray_arguments):
+            return payload
+        if kind == CLOSED and item.in_pieces and not item.closed and state.on(ITEM_PER_FRAGMENT) and item.whole:
+            item.put_end()
+        if item.closed or kind in {DONE, CLOSED}:
+            return None
+        told = item.arguments.take(payload.get("delta"))
+        if told is not None:
+            item.arguments.give(told.text)
+            payload = {**payload, "delta": told.text}
+        return {**payload, "item_id": item.id, "output_index": item.place}

@@ -1,0 +1,51 @@
+"""The function calls of one Responses answer, each with what the client has been told of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.responses.repair.client_item import ClientItem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.protocols.responses.repair.state import RepairState
+
+
+class ClientItems:
+    """In the order of their first events."""
+
+    def __init__(self, state: RepairState) -> None:
+        """None yet."""
+        self._state = state
+        self._by_call: dict[int, ClientItem] = {}
+        self._by_id: dict[str, list[ClientItem]] = {}
+        self._indexed: set[int] = set()
+
+    def __iter__(self) -> Iterator[ClientItem]:
+        """Each of them."""
+        return iter(self._by_call.values())
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._by_call)
+
+    def find(self, call: OpenCall) -> ClientItem | None:
+        """The item of a call; `None` before its first event was dealt with."""
+        return self._by_call.get(id(call))
+
+    def of(self, call: OpenCall) -> ClientItem:
+        """The item of a call of which an event is at hand."""
+        item = self._by_call.get(id(call))
+        if item is None:
+            item = self._by_call[id(call)] = ClientItem(self._state, call)
+            self._state.begin_call(call)
+        if call.id and id(call) not in self._indexed:
+            self._indexed.add(id(call))
+            self._by_id.setdefault(call.id, []).append(item)
+        return item
+
+    def with_id(self, call_id: str) -> Sequence[ClientItem]:
+        """Those with a `call_id`, in order."""
+        return self._by_id.get(call_id, ())
