@@ -33,17 +33,8 @@ class AddedItems:
         self._state = state
         self._kept = kept
         self._custom = custom
-        self._copies: set[str] = set()
+        self.copies: set[str] = set()
         """Ids of items that only repeat a call, or carry a piece of it."""
-
-    @property
-    def any_copies(self) -> bool:
-        """Whether an item came that is no call of its own."""
-        return bool(self._copies)
-
-    def is_copy(self, item_id: object) -> bool:
-        """Whether an id is that of an item that is no call of its own."""
-        return isinstance(item_id, str) and item_id in self._copies
 
     def take(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
         """The event as the client is to get it, given the id of its item, `own`; `None` where it gets none yet."""
@@ -92,7 +83,7 @@ class AddedItems:
         row = DOUBLED_CALL if again else ITEM_PER_FRAGMENT
         message = "the call was said before" if again else "a fragment of the call comes as an item of its own"
         if isinstance(own, str):
-            self._copies.add(own)
+            self.copies.add(own)
         repair = state.report(row, message, item.call)
         return repair and not (item.in_pieces and state.has_stray_arguments)
 

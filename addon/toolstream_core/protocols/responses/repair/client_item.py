@@ -62,7 +62,7 @@ class ClientItem(Identity):
     @property
     def is_open(self) -> bool:
         """Whether the client was told of it, and deltas may follow."""
-        return self.added and not self.closed
+        return self.start is Start.ADDED and not self.closed
 
     @property
     def whole(self) -> bool:

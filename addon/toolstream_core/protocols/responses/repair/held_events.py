@@ -32,38 +32,28 @@ class HeldEvents:
     def __init__(self, output: Output) -> None:
         """None is held."""
         self._output = output
-        self._delta: _Delta | None = None
-        self._closing: _Closing | None = None
-
-    @property
-    def any(self) -> bool:
-        """Whether an event is held."""
-        return self._delta is not None or self._closing is not None
-
-    @property
-    def frames(self) -> list[Frame]:
-        """The held events."""
-        return [one.frame for one in (self._closing, self._delta) if one is not None]
+        self.delta: _Delta | None = None
+        self.closing: _Closing | None = None
 
     def hold_delta(self, frame: Frame, payload: dict[str, Json], item: ClientItem) -> None:
         """Take a delta of an item's arguments in place of the last one; it is sent where it cannot change any more."""
         told = item.arguments.take(payload.get("delta"), may_wait=True)
         self.send_delta()
-        self._delta = _Delta(frame, payload, item, told)
+        self.delta = _Delta(frame, payload, item, told)
         if not item.arguments.waiting:
             self.send_delta()
 
     def settle_delta(self, next_call: OpenCall | None) -> None:
         """Send the delta, unless the next event is a delta of the same call, `next_call`, and decides on it."""
-        if self._delta is not None and next_call is not self._delta.item.call:
-            self._delta.item.arguments.settle()
+        if self.delta is not None and next_call is not self.delta.item.call:
+            self.delta.item.arguments.settle()
             self.send_delta()
 
     def send_delta(self) -> None:
         """Send the delta as it is by now."""
-        if self._delta is None:
+        if self.delta is None:
             return
-        (frame, payload, item, told), self._delta = self._delta, None
+        (frame, payload, item, told), self.delta = self.delta, None
         if told is not None:
             item.arguments.give(told.text)
             payload = payload if told.text == payload["delta"] else {**payload, "delta": told.text}
@@ -71,17 +61,17 @@ class HeldEvents:
 
     def hold_closing(self, frame: Frame, payload: dict[str, Json], item: ClientItem) -> None:
         """Hold an event that closes an item with a part of its arguments: the call may go on in another item."""
-        self._closing = _Closing(frame, self._output.numbered(payload), item)
+        self.closing = _Closing(frame, self._output.numbered(payload), item)
 
     def drop_closing(self) -> None:
         """The event at hand closes the same item again."""
-        self._closing = None
+        self.closing = None
 
     def settle_closing(self, next_call: OpenCall | None, *, adds: bool, closes: bool) -> None:
         """Send the closing event, unless the next one closes the same call, or `adds` another item of it."""
-        if self._closing is None or (closes and next_call is self._closing.item.call):
+        if self.closing is None or (closes and next_call is self.closing.item.call):
             return
-        closing, self._closing = self._closing, None
+        closing, self.closing = self.closing, None
         if adds and next_call is closing.item.call:
             closing.item.closed, closing.item.in_pieces = False, True
             return

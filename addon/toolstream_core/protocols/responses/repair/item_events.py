@@ -12,7 +12,7 @@ from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.responses.repair.added_items import AddedItems
 from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE, event_type
 from toolstream_core.protocols.responses.repair.held_events import HeldEvents
-from toolstream_core.protocols.responses.repair.item_start import Start
+from toolstream_core.protocols.responses.repair.item_start import WAITING, Start
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class ItemEvents:
 
     def settle(self, resolved: Sequence[ResolvedFragment], kind: str = "") -> None:
         """Send what is held, unless the event at hand has a say in it; `resolved` is empty at the body's end."""
+        if self.held.delta is None and self.held.closing is None:
+            return
         call = resolved[0].call if resolved else None
         self.held.settle_delta(call if kind == DELTA else None)
         adds = bool(resolved) and resolved[0].fragment.phase is Phase.OPEN
@@ -66,7 +68,7 @@ class ItemEvents:
         own = json_access.text(json_access.get(payload, "item", "id") if in_item else payload.get("item_id"))
         if fragment.phase is Phase.OPEN:
             return self._add(frame, payload, self._items.of(call), own)
-        if self.added.is_copy(own) and self._items.find(call) is not None:
+        if own in self.added.copies and self._items.find(call) is not None:
             return self.added.take_of_copy(payload, kind, self._items.of(call))
         return self._of_item(frame, payload, kind, self._items.of(call))
 
@@ -92,7 +94,7 @@ class ItemEvents:
 
     def _of_item(self, frame: Frame, payload: dict[str, Json], kind: str, item: ClientItem) -> dict[str, Json] | None:
         """An event behind the one that adds its item."""
-        if item.waiting:
+        if item.start in WAITING:
             return self._of_waiting(frame, payload, kind, item)
         changed = item.locate(payload, kind)
         if kind == DELTA and item.arguments.completed and (item.done or item.closed):

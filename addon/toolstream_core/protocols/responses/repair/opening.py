@@ -24,18 +24,15 @@ class OpeningRepair:
         self._items = items
 
     def resumes(self, payload: dict[str, Json], kind: str) -> bool:
-        """Whether the stream continues one of an earlier connection, so that nothing is judged."""
-        state = self._state
-        if state.mode is not Mode.AWAITED or not is_resumed(state.context.exchange.path, payload, kind):
+        """Whether the first event continues a stream of an earlier connection, so that nothing is judged."""
+        if not is_resumed(self._state.context.exchange.path, payload, kind):
             return False
-        state.mode = Mode.PASSED_ON
+        self._state.mode = Mode.PASSED_ON
         return True
 
     def begin(self, payload: dict[str, Json], kind: str) -> None:
         """Put `response.created` before the first event, where that is another one."""
         state = self._state
-        if state.mode is not Mode.AWAITED:
-            return
         state.mode = Mode.OPEN
         response = None if state.failed else missing_head(payload, kind)
         message = f"the stream begins with {kind}, not with {CREATED}"

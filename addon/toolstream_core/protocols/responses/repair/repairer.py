@@ -55,6 +55,7 @@ class ResponsesRepairer(Repairer):
         self._repeats = Repeats(state, items)
         custom = CustomTools(state, kept)
         self._events = ItemEvents(state, items, kept, custom, self._repeats)
+        self._held_events = self._events.held
         self._opening = OpeningRepair(state, items)
         self._finish = FinishRepair(state, items, kept, custom)
         self._cut: Frame | None = None
@@ -67,8 +68,8 @@ class ResponsesRepairer(Repairer):
     @property
     @override
     def holding(self) -> bool:
-        held = self._output.renumbers or self._events.held.any or self._cut is not None
-        return held or self._repeats.any_waiting
+        held = self._held_events.delta is not None or self._held_events.closing is not None
+        return held or self._output.renumbers or self._cut is not None or self._repeats.any_waiting
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -110,7 +111,7 @@ class ResponsesRepairer(Repairer):
     @override
     def accepts_any(self, call: OpenCall) -> bool:
         item = self._items.find(call)
-        if item is None or self.holding or self._events.added.any_copies or self._state.is_repeated(call):
+        if item is None or self.holding or self._events.added.copies or self._state.is_repeated(call):
             return False
         return self._state.context.judging and self._state.mode is not Mode.PASSED_ON and item.accepts_any
 
@@ -139,7 +140,9 @@ class ResponsesRepairer(Repairer):
         return [*kept, *held, *last]
 
     def _held(self) -> list[Frame]:
-        return [*self._events.held.frames, *(event.frame for event in self._repeats.waiting)]
+        held = self._held_events
+        frames = [one.frame for one in (held.closing, held.delta) if one is not None]
+        return frames + [event.frame for event in self._repeats.waiting]
 
     def _finish_event(self) -> None:
         self._unsent = None
@@ -158,7 +161,7 @@ class ResponsesRepairer(Repairer):
         output.events += 1
         kind = event_type(frame)
         if isinstance(payload, dict):
-            if self._opening.resumes(payload, kind):
+            if self._state.mode is Mode.AWAITED and self._opening.resumes(payload, kind):
                 return [frame]
             output.judge_number(payload, kind)
         self._events.settle(resolved, kind)
@@ -166,7 +169,8 @@ class ResponsesRepairer(Repairer):
             self._state.failed = True
             self._state.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
         if isinstance(payload, dict):
-            self._opening.begin(payload, kind)
+            if self._state.mode is Mode.AWAITED:
+                self._opening.begin(payload, kind)
             changed = self._repaired(frame, payload, kind, resolved)
             if changed is not None:
                 output.send(frame, changed)
@@ -194,7 +198,8 @@ class ResponsesRepairer(Repairer):
             self._audit_kept([kept for kept in replaced[self._audited :] if kept])
             self._audited = len(replaced)
         output.sends += bool(output.frames)
-        self.went(frame, output.frames, waits=self._events.held.any)
+        held = self._held_events
+        self.went(frame, output.frames, waits=held.delta is not None or held.closing is not None)
 
     def _audit_kept(self, replaced: list[KeptEvents]) -> None:
         """Audit kept events together with the event at hand; where later events were sent before them, say why."""

@@ -44,6 +44,10 @@ class RepairState:
     def __init__(self, repairer: Repairer, context: Context) -> None:
         """For one stream; `repairer` is who findings are reported to."""
         self._repairer = repairer
+        self.on = repairer.on
+        """Whether a row's repair is switched on."""
+        self.because = repairer.because
+        """Names the defect that demands a change which another one's repair makes."""
         self.context = context
         self.mode = Mode.AWAITED
         self.failed = False
@@ -58,17 +62,9 @@ class RepairState:
         self.replaced: list[KeptEvents] = []
         """Kept events in whose place something is sent for the event at hand."""
 
-    def on(self, row: Row) -> bool:
-        """Whether a row's repair is switched on."""
-        return self._repairer.on(row)
-
     def report(self, row: Row, message: str, call: OpenCall | None = None, *, severity: Severity | None = None) -> bool:
         """Report a finding at the event at hand; whether it is to be repaired."""
         return self._repairer.report(row, self.output.number, message, call, severity=severity)
-
-    def because(self, row: Row) -> None:
-        """Name the defect that demands a change which another one's repair makes."""
-        self._repairer.because(row)
 
     def begin_call(self, call: OpenCall) -> None:
         """The first event of a call is at hand."""
