@@ -1,4 +1,4 @@
-"""Errors as Responses says them.
+"""Errors in the form of Responses.
 
 https://platform.openai.com/docs/api-reference/responses-streaming/error
 """
@@ -11,6 +11,6 @@ __all__ = ["body", "event", "not_saved"]
 
 
 def event(kind: ErrorKind, number: int) -> bytes:
-    """As `WireProtocol.error_event`."""
-    said = {"type": "error", "code": WORDS[kind], "message": kind.message, "param": None}
-    return named_event({**said, "sequence_number": number})
+    """An error event with a sequence number; see `WireProtocol.error_event`."""
+    error = {"type": "error", "code": WORDS[kind], "message": kind.message, "param": None}
+    return named_event({**error, "sequence_number": number})

@@ -1,4 +1,4 @@
-"""Makes Responses calls of what was text, before the event that says the finish."""
+"""Adds Responses calls for what came as text, before the terminal event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def promoted(one: Promotion) -> list[Frame]:
-    """As `WireProtocol.promoted`."""
+    """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
     out: list[Frame] = []
     items: list[Json] = []

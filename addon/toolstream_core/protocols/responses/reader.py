@@ -28,13 +28,13 @@ _DELTAS = {
 _DONES = {kind.replace(".delta", ".done"): value for kind, value in _DELTAS.items()}
 _ITEMS = {"response.output_item.added": Phase.OPEN, "response.output_item.done": Phase.CLOSE}
 _TERMINAL = frozenset(
-    # The last is the Realtime API's word; some say it here (9router#2142).
+    # The last is of the Realtime API; some providers send it here (9router#2142).
     {"response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"}
 )
 
 
 def quiet(raw: bytes, frames: int) -> bool:
-    """Deltas of text or reasoning. Items and terminal events are never quiet, wherever their name stands."""
+    """Whether frames are only deltas of text or reasoning; see `WireProtocol.quiet`."""
     find = raw.find
     if find(b"_call") >= 0 or find(b"error") >= 0 or find(b'"response"') >= 0 or may_hide_letters(raw):
         return False
@@ -44,7 +44,7 @@ def quiet(raw: bytes, frames: int) -> bool:
 
 
 def read(frame: Frame) -> EventContent:
-    """What a frame says, as `WireProtocol.read`."""
+    """The content of an event; see `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
         return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
@@ -71,22 +71,22 @@ def _about_response(payload: dict[str, Json], kind: str) -> EventContent:
         error = error_text(payload, kind)
         return EventContent(model=model if isinstance(model, str) else None, error=error)
     # Some proxies leave the envelope out (sap-ai-core-llm-proxy#35).
-    said = answer(payload.get("response", payload))
-    if said.finishes:
-        return said
-    return said._replace(finishes=(Finish(0, kind.removeprefix("response.").replace("done", "completed")),))
+    content = answer(payload.get("response", payload))
+    if content.finishes:
+        return content
+    return content._replace(finishes=(Finish(0, kind.removeprefix("response.").replace("done", "completed")),))
 
 
 def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:
     as_text = json_access.argument_piece if phase is Phase.MORE else json_access.argument_text
-    said, well_formed = as_text(payload.get(key, ABSENT))
+    arguments, well_formed = as_text(payload.get(key, ABSENT))
     return Fragment(
         0,
         _place(payload),
         json_access.text(payload.get("call_id", ABSENT)),
         json_access.text(payload.get("item_id", ABSENT)),
         json_access.text(payload.get("name", ABSENT)),
-        said,
+        arguments,
         ABSENT,
         phase,
         kind,
@@ -95,7 +95,7 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
 
 
 def _place(payload: dict[str, Json]) -> int | Absent:
-    """The item's place; what is no number says as little as nothing."""
+    """The item's place; anything but a number counts as absent."""
     place = json_access.integer(payload.get("output_index"))
     return place if isinstance(place, int) else ABSENT
 
@@ -108,14 +108,14 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     if not isinstance(kind, str) or not kind.endswith("_call"):
         return None
     as_text = json_access.argument_piece if phase is Phase.OPEN else json_access.argument_text
-    said, well_formed = as_text(_said_of(item))
+    arguments, well_formed = as_text(_arguments_of(item))
     return Fragment(
         0,
         index,
         json_access.text(item.get("call_id", ABSENT)),
         json_access.text(item.get("id", ABSENT)),
         json_access.text(item.get("name", ABSENT)) if "name" in item else _name_of(kind),
-        ABSENT if phase is Phase.OPEN and said == "" else said,
+        ABSENT if phase is Phase.OPEN and arguments == "" else arguments,
         kind,
         phase,
         _kind_of(kind, item),
@@ -124,7 +124,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     )
 
 
-def _said_of(item: dict[str, Json]) -> Json:
+def _arguments_of(item: dict[str, Json]) -> Json:
     return next((item[key] for key in ("arguments", "input", "action", "operation", "code") if key in item), ABSENT)
 
 
@@ -133,7 +133,7 @@ def _name_of(kind: str) -> Json:
 
 
 def _kind_of(kind: str, item: dict[str, Json]) -> Kind:
-    """Who runs a call; of two kinds of items only the item says it."""
+    """Who runs a call; for `tool_search_call` and `shell_call` the item's fields tell."""
     if kind == "function_call":
         return Kind.FUNCTION
     if kind == "tool_search_call":
@@ -144,7 +144,7 @@ def _kind_of(kind: str, item: dict[str, Json]) -> Kind:
 
 
 def answer(payload: Json) -> EventContent:
-    """What a whole answer says, as `WireProtocol.answer`."""
+    """The content of a whole answer; see `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, item in enumerate(json_access.items(json_access.get(payload, "output"))):
@@ -167,7 +167,7 @@ def answer(payload: Json) -> EventContent:
 
 
 def recognise(name: str, payload: Json) -> bool:
-    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
+    """Whether a frame can only be this protocol's; see `WireProtocol.recognise`."""
     if not isinstance(payload, dict):
         return False
     if payload.get("object") == "response" and "output" in payload:

@@ -1,8 +1,8 @@
-"""Lawful ways to say the same Responses calls."""
+"""Other valid streams of the same Responses calls."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind
 from toolstream_core.stages.shape import sse
@@ -42,7 +42,7 @@ class Numbers:
         return {**payload, "sequence_number": self._last}
 
     def frame(self, frame: Frame, context: Context) -> Frame:
-        """As `of`, for a frame."""
+        """The frame with its number."""
         payload = frame.json
         if not isinstance(payload, dict):
             return frame
@@ -55,19 +55,19 @@ class WholeCalls(MergedFragments):
 
     place = "output_index"
 
+    @override
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
-        """As `MergedFragments.delta`."""
         del call
         return {key: value for key, value in payload.items() if key != "obfuscation"} | {"delta": text}
 
+    @override
     def status(self, payload: Json) -> str:
-        """As `MergedFragments.status`."""
         return _status(json_access.get(payload, "item"))
 
+    @override
     def without(
         self, payload: dict[str, Json], said: EventContent, resolved: Sequence[ResolvedFragment]
     ) -> dict[str, Json]:
-        """As `MergedFragments.without`."""
         inside = payload.get("response", payload)
         output = json_access.items(json_access.get(inside, "output"))
         calls = iter([one.call for one in resolved])
@@ -86,7 +86,7 @@ class WholeCalls(MergedFragments):
 
 
 def _is_call(item: Json) -> bool:
-    """Whether an item of the output is told as a call."""
+    """Whether an item of the output is a call."""
     kind = json_access.get(item, "type")
     return isinstance(kind, str) and kind.endswith("_call")
 
@@ -99,16 +99,16 @@ def _status(item: Json) -> str:
 class SelfContainedDeltas(WholeCalls):
     """Each call's arguments come in one delta, which also carries the call's id and name."""
 
+    @override
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
-        """As `MergedFragments.delta`."""
         return super().delta(payload, text, call) | {"call_id": call.id, "name": call.name}
 
 
 class BareDeltas(Stage):
     """Argument deltas carry the item's id alone, neither call_id nor name."""
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload = event.frame.json
         if not isinstance(payload, dict) or payload.get("type") != _DELTA or not {"call_id", "name"} & payload.keys():
             return [event.frame]
@@ -122,24 +122,25 @@ class TinyFragments(SplitFragments):
     """Arguments come a few characters at a time."""
 
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
+        """For one stream, from its start."""
         super().__init__(context)
         self._numbers = Numbers()
         self._counting = False
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`: events that are added move the numbers of all that follow."""
+        # Added events shift the numbers of all that follow.
         return self._counting
 
+    @override
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
-        """As `SplitFragments.delta`."""
         self._counting = self._counting or "sequence_number" in payload
         bare = {key: value for key, value in payload.items() if key != "obfuscation"}
         return self._numbers.of({**bare, "delta": text})
 
+    @override
     def other(self, frame: Frame) -> Frame:
-        """As `SplitFragments.other`; events are counted on."""
         return self._numbers.frame(frame, self._context)
 
 
@@ -147,19 +148,19 @@ class Sequential(Stage):
     """One item after the other: events of a later one wait until the one before it is closed."""
 
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
+        """For one stream, from its start."""
         super().__init__(context)
         self._current: OpenCall | None = None
         self._waiting: list[tuple[Event, OpenCall]] = []
         self._numbers = Numbers()
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return bool(self._waiting)
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         call = resolved[0].call if len(resolved) == 1 else None
         if event.content.end or event.content.error or event.content.finishes:
             return [*self.release(), self._numbered(event.frame)]
@@ -175,18 +176,18 @@ class Sequential(Stage):
             out += self._next()
         return out
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         del clean
         return self.release()
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         waiting, self._waiting = self._waiting, []
         return [self._numbered(event.frame) for event, _ in waiting]
 
     def _next(self) -> list[Frame]:
-        """Everything of the items that have their turn now, up to one that is not closed."""
+        """The held events of the items whose turn it is, up to one that is not closed."""
         out: list[Frame] = []
         while self._waiting:
             self._current = self._waiting[0][1]

@@ -1,4 +1,4 @@
-"""Responses: a whole answer made a stream, and a stream made the whole answer that it amounts to."""
+"""Responses: a whole answer as a stream, and a stream as the whole answer."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
     if answer.get("object") != "response":
         return
     begun = {**answer, "status": "in_progress", "output": [], "usage": None}
-    said: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
+    events: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
     for place, item in enumerate(json_access.items(answer.get("output"))):
         if isinstance(item, dict):
-            said += _item_events(item, place)
+            events += _item_events(item, place)
     kind = answer.get("status") if answer.get("status") in {"failed", "incomplete"} else "completed"
-    said.append({"type": f"response.{kind}", "response": answer})
-    for number, payload in enumerate(said):
+    events.append({"type": f"response.{kind}", "response": answer})
+    for number, payload in enumerate(events):
         yield named_event({**payload, "sequence_number": number})
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
-    """As `WireProtocol.assembled`."""
-    said = [inner for payload in payloads if isinstance(inner := payload.get("response"), dict)]
-    response: dict[str, Json] = {"id": "resp_saved", "object": "response", **(said[-1] if said else {})}
+    """The whole answer that a stream amounts to; see `WireProtocol.assembled`."""
+    responses = [inner for payload in payloads if isinstance(inner := payload.get("response"), dict)]
+    response: dict[str, Json] = {"id": "resp_saved", "object": "response", **(responses[-1] if responses else {})}
     if not response.get("output"):
         deltas = (one for one in payloads if one.get("type") == "response.output_text.delta")
         text = "".join(str(one.get("delta")) for one in deltas)

@@ -12,8 +12,8 @@ from toolstream_core.protocols.responses.inject.base import (
     DONE,
     ItemInjector,
     Payload,
+    delta_text,
     maker,
-    said,
     value,
     with_item,
 )
@@ -48,11 +48,11 @@ def _object(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall)
 
 
 def _cumulative(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    if kind != DELTA or not said(payload):
+    if kind != DELTA or not delta_text(payload):
         return None
     before = injector.kept.get(id(call), "")
-    injector.kept[id(call)] = before + said(payload)
-    return [{**payload, "delta": before + said(payload)}] if before else None
+    injector.kept[id(call)] = before + delta_text(payload)
+    return [{**payload, "delta": before + delta_text(payload)}] if before else None
 
 
 def _replayed(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
@@ -71,19 +71,19 @@ def _double_encoded(injector: ItemInjector, payload: Payload, kind: str, call: O
         return None
     begun = id(call) in injector.kept
     injector.kept[id(call)] = True
-    text = json.dumps(said(payload), ensure_ascii=False)[1:-1]
+    text = json.dumps(delta_text(payload), ensure_ascii=False)[1:-1]
     return [{**payload, "delta": f"{'' if begun else chr(34)}{text}{chr(34) if call.arguments.whole else ''}"}]
 
 
 def _invalid(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector, call
-    if kind == DELTA and '"}' in said(payload):
-        return [{**payload, "delta": said(payload).replace('"}', '\n"}', 1)}]
+    if kind == DELTA and '"}' in delta_text(payload):
+        return [{**payload, "delta": delta_text(payload).replace('"}', '\n"}', 1)}]
     return _with_arguments(payload, kind, lambda text: text.replace('"}', '\n"}', 1))
 
 
 def _with_arguments(payload: Payload, kind: str, change: Callable[[str], str]) -> list[Payload] | None:
-    """An event that says arguments whole, as text, with others."""
+    """An event with the whole arguments as text, with changed ones."""
     text = payload.get("arguments") if kind == DONE else json_access.get(payload, "item", "arguments")
     if kind not in {DONE, CLOSED} or not isinstance(text, str):
         return None
@@ -94,13 +94,13 @@ def _garbage(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall
     del injector
     tail = "<|endoftext|>"
     if kind == DELTA and call.arguments.whole:
-        return [{**payload, "delta": f"{said(payload)}{tail[:4]}"}, {**payload, "delta": tail[4:]}]
+        return [{**payload, "delta": f"{delta_text(payload)}{tail[:4]}"}, {**payload, "delta": tail[4:]}]
     return _with_arguments(payload, kind, lambda text: f"{text}{tail}")
 
 
 def _split_surrogate(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector, call
-    text = said(payload) if kind == DELTA else ""
+    text = delta_text(payload) if kind == DELTA else ""
     at = next((place for place, character in enumerate(text) if character > "\uffff"), -1)
     if at < 0:
         return None
@@ -110,7 +110,7 @@ def _split_surrogate(injector: ItemInjector, payload: Payload, kind: str, call: 
 
 
 def _prefilled(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    """The event that adds the item waits for the arguments, and the deltas come behind it once more."""
+    """The event that adds the item is held until the arguments are whole and has them; the deltas follow it."""
     if kind == ADDED:
         injector.kept[id(call)] = [payload]
         return []
@@ -131,9 +131,9 @@ def _missing_deltas(injector: ItemInjector, payload: Payload, kind: str, call: O
 
 def _short_deltas(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector
-    if kind != DELTA or not call.arguments.whole or len(said(payload)) < 2:  # noqa: PLR2004
+    if kind != DELTA or not call.arguments.whole or len(delta_text(payload)) < 2:  # noqa: PLR2004
         return None
-    return [{**payload, "delta": said(payload)[:-1]}]
+    return [{**payload, "delta": delta_text(payload)[:-1]}]
 
 
 def _lost(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:

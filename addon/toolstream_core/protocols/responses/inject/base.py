@@ -1,9 +1,9 @@
-"""What every plant that changes Responses events is made on."""
+"""The base of the injectors that change Responses events."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.inject.injector import Pick, StatelessInjector
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 type Payload = dict[str, Any]
 type Edit = Callable[[ItemInjector, Payload, str, OpenCall], Iterable[Payload] | None]
-"""What an event of a picked call becomes, given its type; `None` leaves it as it is."""
+"""The events in place of one of a picked call, given its type; `None` leaves it as it is."""
 
 ADDED, CLOSED = "response.output_item.added", "response.output_item.done"
 DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
@@ -28,26 +28,27 @@ COMPLETED = "response.completed"
 
 
 class Counting(StatelessInjector):
-    """Gives events that are put in numbers of their own, and moves those behind them."""
+    """Gives added events sequence numbers of their own, and shifts those behind them."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool = False) -> None:
-        """As `StatelessInjector`."""
+        """For one stream, from its start."""
         super().__init__(context, pick, steady=steady)
         self._shift = 0
         self._last = -1
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`: later events are counted on."""
+        # Later events are renumbered.
         return self._shift > 0
 
+    @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Stage.on_skipped`."""
         super().on_skipped(call, passed)
         self._last = self._last if passed.counter is None else passed.counter
 
     def frames(self, event: Event, made: list[Payload]) -> list[Frame]:
-        """The events that go on for one."""
+        """The frames in place of one event."""
         number = json_access.integer(json_access.get(event.frame.json, "sequence_number"))
         out: list[Frame] = []
         for at, payload in enumerate(made):
@@ -81,15 +82,15 @@ class ItemInjector(Counting):
         self._completed = completed
         self.calls: list[OpenCall] = []
         self.kept: dict[int, Any] = {}
-        """For edits that remember something by call."""
+        """State of edits, by the `id()` of the call."""
 
     @property
     def context(self) -> Context:
-        """What is known of the stream."""
+        """The context of the stream."""
         return self._context
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload, self.acts = event.frame.json, False
         if not isinstance(payload, dict):
             return [event.frame]
@@ -124,10 +125,10 @@ class ItemInjector(Counting):
         if resolved is None or resolved.call.kind is not Kind.FUNCTION or not self._pick.call(resolved.call):
             return item
         edited = self._edit(self, {"type": CLOSED, "item": item}, CLOSED, resolved.call)
-        said = item if edited is None else next(iter(edited), {"item": item})["item"]
-        if said != item:
+        changed = item if edited is None else next(iter(edited), {"item": item})["item"]
+        if changed != item:
             self._pick.acted()
-        return said
+        return changed
 
 
 def with_item(payload: Payload, **fields: Json) -> Payload:
@@ -135,7 +136,7 @@ def with_item(payload: Payload, **fields: Json) -> Payload:
     return {**payload, "item": {**payload["item"], **fields}}
 
 
-def said(payload: Payload) -> str:
+def delta_text(payload: Payload) -> str:
     """The argument text of a delta."""
     text = payload.get("delta")
     return text if isinstance(text, str) else ""
@@ -150,5 +151,5 @@ def value(call: OpenCall) -> Json:
 
 
 def maker(edit: Edit, *, completed: bool = False, steady: bool = False) -> InjectorMaker:
-    """A plant of `ItemInjector`'s kind."""
+    """What makes an `ItemInjector` with this edit."""
     return lambda context, pick: ItemInjector(context, pick, edit, completed=completed, steady=steady)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.responses.inject.base import (
     ADDED,
@@ -13,7 +13,7 @@ from toolstream_core.protocols.responses.inject.base import (
     DONE,
     Counting,
     Payload,
-    said,
+    delta_text,
 )
 from toolstream_core.wire import json_access
 
@@ -34,14 +34,14 @@ class CustomAsFunction(Counting):
     """Calls of custom tools come as function calls, with the text under one key."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
+        """For one stream, from its start."""
         super().__init__(context, pick)
         self._begun: dict[int, bool] = {}
         """The calls that were picked, and whether a delta of theirs came."""
         self._ids: set[Json] = set()
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload = event.frame.json
         if not isinstance(payload, dict):
             return [event.frame]
@@ -70,7 +70,7 @@ class CustomAsFunction(Counting):
         self._begun[id(call)] = True
         place = {key: value for key, value in payload.items() if key not in {"delta", "input"}}
         if kind == _DELTA:
-            text = json.dumps(said(payload), ensure_ascii=False)[1:-1]
+            text = json.dumps(delta_text(payload), ensure_ascii=False)[1:-1]
             return [{**place, "type": DELTA, "delta": f"{begin}{text}"}]
         arguments = json.dumps({"input": payload.get("input")}, ensure_ascii=False, separators=(",", ":"))
         return [{**place, "type": DELTA, "delta": f'{begin}"}}'}, {**place, "type": DONE, "arguments": arguments}]

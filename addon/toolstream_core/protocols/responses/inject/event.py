@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Kind
 from toolstream_core.protocols.responses.inject.base import (
@@ -12,7 +12,7 @@ from toolstream_core.protocols.responses.inject.base import (
     DELTA,
     Counting,
     Payload,
-    said,
+    delta_text,
     value,
 )
 from toolstream_core.stages.inject.markup import MARKUP
@@ -32,12 +32,12 @@ class ResponseInjector(Counting):
     """Changes the events around the items."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
+        """For one stream, from its start."""
         super().__init__(context, pick)
         self.calls: list[OpenCall] = []
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         for _, other in resolved:
             if other.kind is Kind.FUNCTION and other not in self.calls:
                 self.calls.append(other)
@@ -58,8 +58,8 @@ class ResponseInjector(Counting):
 class BareResponse(ResponseInjector):
     """The terminal event holds the response's fields without their envelope."""
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         del call
         response = payload.get("response")
         if kind != COMPLETED or not isinstance(response, dict):
@@ -73,8 +73,8 @@ class SequenceNumbers(ResponseInjector):
 
     each = True
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         payload = event.frame.json
         if not isinstance(payload, dict) or not payload.get("sequence_number") or not self._pick.stream():
             return [event.frame]
@@ -87,8 +87,8 @@ class MissingHead(ResponseInjector):
 
     _renamed = False
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         del call
         if kind == "response.created":
             self._renamed = True
@@ -100,8 +100,8 @@ class MissingHead(ResponseInjector):
 class MissingFinish(ResponseInjector):
     """No terminal event comes."""
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         del call
         return [] if kind == COMPLETED and self.calls else [payload]
 
@@ -109,8 +109,8 @@ class MissingFinish(ResponseInjector):
 class ForeignFinish(ResponseInjector):
     """The terminal event has the Realtime API's name."""
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         del call
         return [{**payload, "type": "response.done"}] if kind == COMPLETED and self.calls else [payload]
 
@@ -118,8 +118,8 @@ class ForeignFinish(ResponseInjector):
 class EmptyOutput(ResponseInjector):
     """The completed response has no output."""
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         del call
         if kind != COMPLETED or not self.calls or "response" not in payload:
             return [payload]
@@ -129,8 +129,8 @@ class EmptyOutput(ResponseInjector):
 class UnstreamedCalls(ResponseInjector):
     """Calls come only in the completed response."""
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         of_item = kind.startswith(("response.output_item", "response.function_call"))
         return [] if call is not None and of_item else [payload]
 
@@ -140,8 +140,8 @@ class RestartedStream(ResponseInjector):
 
     _created: Payload | None = None
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         del call
         if kind == "response.created":
             self._created = payload
@@ -156,21 +156,21 @@ class TruncatedStream(ResponseInjector):
 
     _over = False
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         if self._over:
             return []
         if kind != DELTA or call is None or not call.arguments.whole:
             return [payload]
         self._over = True
-        return [{**payload, "delta": said(payload).rstrip()[:-1]}]
+        return [{**payload, "delta": delta_text(payload).rstrip()[:-1]}]
 
 
 class InBandError(TruncatedStream):
     """An error event comes instead of the rest of the first call."""
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         before = self._over
         made = list(super().changed(payload, kind, call))
         if before or not self._over:
@@ -184,8 +184,8 @@ class UnparsableData(ResponseInjector):
 
     _done = False
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         if self._done or json_access.get(event.frame.json, "type") != DELTA or not self._pick.stream():
             return [event.frame]
         self._done = True
@@ -201,8 +201,8 @@ class Leaked(ResponseInjector):
         super().__init__(context, pick)
         self._row = row
 
+    @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        """As `ResponseInjector.changed`."""
         if kind != COMPLETED:
             return [] if call is not None else [payload]
         if not self.calls:

@@ -11,8 +11,8 @@ from toolstream_core.protocols.responses.inject.base import (
     DONE,
     ItemInjector,
     Payload,
+    delta_text,
     maker,
-    said,
     with_item,
 )
 
@@ -145,7 +145,7 @@ def _per_fragment(injector: ItemInjector, payload: Payload, kind: str, call: Ope
     return [
         {"type": ADDED, **number, **place, "item": own},
         {**payload, **place, "item_id": own["id"]},
-        {"type": CLOSED, **number, **place, "item": {**own, "status": "completed", "arguments": said(payload)}},
+        {"type": CLOSED, **number, **place, "item": {**own, "status": "completed", "arguments": delta_text(payload)}},
     ]
 
 
