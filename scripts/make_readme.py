@@ -108,7 +108,8 @@ def _clients() -> str:
 
 def _transit() -> str:
     rows = [
-        (f"`{row.name}`", row.meaning, "; ".join(f"`{key.name}`: {key.right}" for key in row.keys)) for row in TRANSIT
+        (f"`{row.name}`", row.meaning, "; ".join(f"`{key.name}`: {key.expected}" for key in row.keys))
+        for row in TRANSIT
     ]
     return _table(("fault", "what happens", "keys"), rows)
 

@@ -14,7 +14,7 @@ from toolstream_core.model import Exchange
 from toolstream_core.protocols.provider_error import ERRORS, kind_of
 from toolstream_core.protocols.registry import named
 from toolstream_core.settings import SettingsError, Words, settings
-from toolstream_core.transit import TRANSIT, Action, Cut, Finish, Hold, How, Send, Wait
+from toolstream_core.transit import TRANSIT, Action, BreakKind, Cut, Finish, Hold, Send, Wait
 from toolstream_core.transit.points import point
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def test_every_fault_on_every_stream(row: TransitRow, stream: Healthy) -> None:
         assert told[0][0] == body
     if name == "cut":
         assert body.startswith(told[0][0])
-        assert told[0][1] == ([] if stream.name == "without arguments" and told[0][0] == body else [Cut(How.CLOSE)])
+        unharmed = stream.name == "without arguments" and told[0][0] == body
+        assert told[0][1] == ([] if unharmed else [Cut(BreakKind.CLOSE)])
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_points(at: str, came: bytes) -> None:
     """A cut is exactly there."""
     actions = paced(f"cut:at={at},how=reset")
     assert bytes_of(actions) == came
-    assert actions[-1] == Cut(How.RESET)
+    assert actions[-1] == Cut(BreakKind.RESET)
 
 
 def test_inside_the_arguments() -> None:

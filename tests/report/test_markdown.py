@@ -17,7 +17,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.report import prose
 from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, code, escaped
 from toolstream_core.report.readings import wrong_readings
-from toolstream_core.shrinking.pieces import Timed, split
+from toolstream_core.shrinking.pieces import TimedChunk, split
 
 if TYPE_CHECKING:
     from tests.laws.healthy import Healthy
@@ -29,7 +29,7 @@ def reported(body: bytes, healthy: Healthy) -> ReportedAnswer:
     fragments = _Fragments()
     record = read_body([body], healthy.exchange, sinks=[fragments])
     assert record is not None
-    frames = [piece.frame for piece in split([Timed(0, body)], healthy.exchange.content_type)[1]]
+    frames = [piece.frame for piece in split([TimedChunk(0, body)], healthy.exchange.content_type)[1]]
     return ReportedAnswer(
         record=record,
         frames=frames,

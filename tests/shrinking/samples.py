@@ -11,8 +11,8 @@ from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import ROWS, named
 from toolstream_core.shrinking.candidate import Candidate, turn
-from toolstream_core.shrinking.law import Law, Oracle, RecordBuilder, shows
-from toolstream_core.shrinking.pieces import Timed
+from toolstream_core.shrinking.law import Law, Oracle, RecordCache, shows
+from toolstream_core.shrinking.pieces import TimedChunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,8 +43,8 @@ def _sample(name: str) -> Sample:
         if name in INJECTORS[healthy.dialect]:
             went = injected(healthy.body, exchange, name)
             if name in went.told:
-                original = (turn(0, exchange, [Timed(0, went.out)]),)
-                reader = RecordBuilder()
+                original = (turn(0, exchange, [TimedChunk(0, went.out)]),)
+                reader = RecordCache()
                 return Sample(name, original, Law(reader, original), shows(reader, named([name])))
     raise AssertionError(name)
 

@@ -13,9 +13,9 @@ from tests.shrinking.samples import Sample, samples
 from toolstream_core.cli.reproduction import Reproduction
 from toolstream_core.defects.table import named
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size, turn
-from toolstream_core.shrinking.law import Law, RecordBuilder, shows
+from toolstream_core.shrinking.law import Law, RecordCache, shows
 from toolstream_core.shrinking.passes import passes
-from toolstream_core.shrinking.pieces import Timed
+from toolstream_core.shrinking.pieces import TimedChunk
 from toolstream_core.shrinking.search import Search
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -32,7 +32,7 @@ def without_one(candidate: Candidate) -> list[Candidate]:
     """The candidates that have one event less, of those that have any."""
     [one] = candidate
     kept = [(one.pieces[:at] + one.pieces[at + 1 :]) for at in range(len(one.pieces))]
-    return [(one.keeping(pieces),) for pieces in kept if any(piece.counts for piece in pieces)]
+    return [(one.with_pieces(pieces),) for pieces in kept if any(piece.counts for piece in pieces)]
 
 
 @pytest.mark.parametrize("sample", samples(), ids=str)
@@ -62,8 +62,8 @@ def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
     """All calls of a tool have them, and they go all the same."""
     healthy = next(one for one in streams() if one.dialect == "gemini")
     body = injected(healthy.body, healthy.exchange, "missing-name").out
-    original = (turn(0, healthy.exchange, [Timed(0, body)]),)
-    reader = RecordBuilder()
+    original = (turn(0, healthy.exchange, [TimedChunk(0, body)]),)
+    reader = RecordCache()
     sample = Sample("missing-name", original, Law(reader, original), shows(reader, named(["missing-name"])))
     [best] = smallest(sample)
     record = reader.record(best)
@@ -76,8 +76,8 @@ def test_elements_of_an_array_stay_an_array() -> None:
     """Whichever of them are left, the body is JSON."""
     saved = Reproduction(FLOWS / "gemini-json-array.flow").original
     [first, *_] = saved
-    elements = [piece for piece in first.pieces if not first.framing.fixed(piece)]
+    elements = [piece for piece in first.pieces if not first.framing.is_required(piece)]
     assert len(elements) > 1
     for piece in elements:
-        less = first.keeping([one for one in first.pieces if one is piece or first.framing.fixed(one)])
+        less = first.with_pieces([one for one in first.pieces if one is piece or first.framing.is_required(one)])
         assert len(json.loads(b"".join(chunk.data for chunk in less.chunks))) == 1

@@ -45,7 +45,7 @@ def document() -> dict[str, Any]:
 
 def transit(row: TransitRow) -> dict[str, Any]:
     """A row of the table of transit faults."""
-    keys = [{"name": key.name, "values": key.right, "usual": str(key.usual or "")} for key in row.keys]
+    keys = [{"name": key.name, "values": key.expected, "usual": str(key.default or "")} for key in row.keys]
     return {"name": row.name, "meaning": row.meaning, "keys": keys}
 
 

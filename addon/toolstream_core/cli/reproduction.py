@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import Exchange
 from toolstream_core.shrinking.candidate import turn
-from toolstream_core.shrinking.pieces import Timed
+from toolstream_core.shrinking.pieces import TimedChunk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,4 +54,4 @@ def turn_of(number: int, fixture: Fixture) -> Turn:
         status=fixture.status,
         request=fixture.request,
     )
-    return turn(number, exchange, (Timed(*chunk) for chunk in fixture.chunks), fixture.broken)
+    return turn(number, exchange, (TimedChunk(*chunk) for chunk in fixture.chunks), fixture.broken)

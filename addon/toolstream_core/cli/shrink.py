@@ -13,10 +13,10 @@ from toolstream_core.cli.reproduction import Reproduction
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.report.paint import word
 from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.law import Law, RecordBuilder, shows
+from toolstream_core.shrinking.law import Law, RecordCache, shows
 from toolstream_core.shrinking.passes import passes
 from toolstream_core.shrinking.search import Search
-from toolstream_core.shrinking.tried import StateError, Tried
+from toolstream_core.shrinking.tried import StateError, TriedCandidates
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -82,7 +82,7 @@ def _run(args: argparse.Namespace) -> int:
     began = time.monotonic()
     output = _output(args)
     saved = Reproduction(args.flow)
-    reader = RecordBuilder()
+    reader = RecordCache()
     law = Law(reader, saved.original, lax=args.any)
     with _oracle(args, saved, reader) as oracle, _tried(args, saved.original) as tried:
         show = _Display(quiet=args.quiet)
@@ -111,7 +111,7 @@ def _output(args: argparse.Namespace) -> Path:
     return output
 
 
-def _oracle(args: argparse.Namespace, saved: Reproduction, reader: RecordBuilder) -> AbstractContextManager[Oracle]:
+def _oracle(args: argparse.Namespace, saved: Reproduction, reader: RecordCache) -> AbstractContextManager[Oracle]:
     if (args.finding is None) == (not args.command_line):
         raise _UsageError("say what the bug is: either --finding NAME, or a command behind --")
     if args.finding is not None:
@@ -121,16 +121,16 @@ def _oracle(args: argparse.Namespace, saved: Reproduction, reader: RecordBuilder
     return command_oracle(Tries(args.command_line, args.timeout, args.repeat, args.jobs), saved.flow_bytes)
 
 
-def _tried(args: argparse.Namespace, original: Candidate) -> Tried:
+def _tried(args: argparse.Namespace, original: Candidate) -> TriedCandidates:
     if args.state is None:
-        return Tried()
+        return TriedCandidates()
     about = {
         "flow": digest(original),
         "finding": sorted(args.finding or ()),
         "command": args.command_line,
         "repeat": args.repeat,
     }
-    return Tried.open(args.state, about)
+    return TriedCandidates.open(args.state, about)
 
 
 def _does_not_show(args: argparse.Namespace) -> str:

@@ -10,8 +10,8 @@ from toolstream_core.faults.picker import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
-from toolstream_core.transit import Ask, Cut, Finish, Hold, Place, Send
-from toolstream_core.transit.faults import Edit
+from toolstream_core.transit import Ask, Cut, EventPlace, Finish, Hold, Send
+from toolstream_core.transit.context import FaultContext
 from toolstream_core.wire import json_access
 from toolstream_core.wire.event_stream import EventStreamFramer
 from toolstream_core.wire.sse import SseFramer
@@ -47,7 +47,7 @@ class Schedule(BodyDecoder):
         self._index = -1
         self._event: Event | None = None
         self._ways = [
-            Edit(fault.values, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted)
+            FaultContext(fault.values, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted)
             for fault, pick in faults
         ]
         makes = [fault.row.make for fault, _ in faults]
@@ -123,11 +123,11 @@ class Schedule(BodyDecoder):
             for way in self._ways:
                 way.protocol, way.binary = found, isinstance(self._framer, EventStreamFramer)
 
-    def _place(self, raw: bytes, frame: Frame | None = None) -> Place:
+    def _place(self, raw: bytes, frame: Frame | None = None) -> EventPlace:
         start, self._bytes = self._bytes, self._bytes + len(raw)
         if frame is None or self._dialect is None or self._resolve is None or frame.data is None:
-            return Place(0 if frame is None else frame.number, start, counts=False)
-        before = [call for call in self._calls.values() if _amid(call)]
+            return EventPlace(0 if frame is None else frame.number, start, has_data=False)
+        before = [call for call in self._calls.values() if _is_within_arguments(call)]
         told = {key for key, call in self._calls.items() if not call.arguments.empty}
         event = self._event = Event(frame, self._dialect.read)
         resolved = self._resolve(event)
@@ -135,15 +135,18 @@ class Schedule(BodyDecoder):
         self._calls.update((id(call), call) for call in opened)
         touched = {id(one.call): one.call for one in resolved}
         finished = any(finish.reason for finish in event.content.finishes)
-        return Place(
+        return EventPlace(
             frame.number,
             start,
-            opens=tuple(call.position for call in opened),
+            opened_calls=tuple(call.position for call in opened),
             tools=tuple(call.name for call in (*before, *touched.values())),
-            inside_value=bool(before),
-            inside=not before
-            and any(key not in told and not call.arguments.empty and not _amid(call) for key, call in touched.items()),
-            ends=event.content.end or (finished and self._dialect.ends_with_finish),
+            in_arguments=bool(before),
+            has_whole_arguments=not before
+            and any(
+                key not in told and not call.arguments.empty and not _is_within_arguments(call)
+                for key, call in touched.items()
+            ),
+            is_terminal=event.content.end or (finished and self._dialect.ends_with_finish),
         )
 
     def _through(self, actions: Iterable[Action], at: int) -> None:
@@ -170,7 +173,8 @@ def drawn(settings: Settings, exchange: Exchange, number: int, *, early: bool = 
     return out
 
 
-def _amid(call: OpenCall) -> bool:
+def _is_within_arguments(call: OpenCall) -> bool:
+    """Whether a call's arguments have begun and are not whole."""
     arguments = call.arguments
     return not (arguments.empty or arguments.whole)
 

@@ -1,4 +1,4 @@
-"""What single clients need: the shapes and repairs that make each of them work, by name."""
+"""The shapes and repairs that each of some clients needs to work, by name."""
 
 from __future__ import annotations
 

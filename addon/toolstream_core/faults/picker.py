@@ -1,4 +1,4 @@
-"""Draws where a fault acts: the same draw for the same seed, stream and call."""
+"""Draws where a fault acts, at random; the same seed, stream and call give the same draw."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Budget:
     left: int | None
 
     def spend(self) -> bool:
-        """Whether there was one left to take."""
+        """Take one; whether there was one left."""
         if self.left == 0:
             return False
         if self.left is not None:
@@ -35,7 +35,7 @@ class Picker:
     """Of this stream and this fault."""
     budget: Budget
     rolled: int = 0
-    """How many calls or streams were drawn to be hit."""
+    """How many calls or streams were picked."""
     touched: int = 0
     """How many changes were made."""
     _calls: dict[tuple[int, int], bool] = field(default_factory=dict)
@@ -43,24 +43,24 @@ class Picker:
     _seen: int = 0
 
     def __post_init__(self) -> None:
-        """Draw from a sequence of its own."""
+        """Use random numbers of its own."""
         self._random = random.Random(self.seed)
 
     def call(self, call: OpenCall) -> bool:
-        """As `Pick.call`."""
+        """Whether the fault acts on a call; the same for all its events."""
         key = (call.choice, call.position)
         if key not in self._calls:
             self._calls[key] = self._drawn(call)
         return self._calls[key]
 
     def stream(self) -> bool:
-        """As `Pick.stream`."""
+        """Whether the fault acts on the stream as a whole; always the same."""
         if self._stream is None:
             self._stream = self._roll()
         return self._stream
 
     def acted(self, times: int = 1) -> None:
-        """As `Pick.acted`."""
+        """Count changes that were made."""
         self.touched += times
 
     def _drawn(self, call: OpenCall) -> bool:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Preset(NamedTuple):
-    """A habit: what it is made of, in the order in which it is applied."""
+    """A habit, as defects and shapes in the order in which they are applied."""
 
     name: str
     meaning: str

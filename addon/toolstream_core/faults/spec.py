@@ -1,4 +1,4 @@
-"""A fault as it is written: `NAME[:key=value,…]`, for example `empty-id:p=0.5,times=2,model=glm*`."""
+"""A fault specification: `NAME[:key=value,…]`, for example `empty-id:p=0.5,times=2,model=glm*`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class FaultError(ValueError):
-    """A specification that says nothing that can be done; the message says what would."""
+    """A wrong specification; the message says what would be right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +31,13 @@ class Fault:
     turn: int | None = None
     """Only the answer to a request with so many tool results: 0 is a conversation's first."""
     nth: int | None = None
-    """Only the nth call of each stream (from 1), among those that the other targets leave."""
+    """Only the nth call of each stream (from 1), among those that match the other targets."""
     p: float = 1.0
-    """How likely each call (or each stream, where the fault concerns it as a whole) is to be hit."""
+    """The probability for each call, or for each stream where the fault concerns it as a whole."""
     times: int | None = None
-    """How often in all, over all streams."""
+    """The most times that it acts, over all streams."""
     own: tuple[tuple[str, str], ...] = ()
-    """Keys that only this fault has, with their values as they were written."""
+    """Keys that only this fault has, with their values as given."""
 
     def reaches(self, *, host: str, path: str, model: str | None, turn: int) -> bool:
         """Whether a stream is among the targets."""
@@ -55,42 +55,43 @@ class Fault:
     @property
     def spec(self) -> str:
         """The specification, in its shortest form."""
-        said = [f"{key}={_said(value)}" for key, value in (*self.own, *self._said()) if value is not None]
-        return f"{self.name}:{','.join(said)}" if said else self.name
+        pairs = [f"{key}={_text(value)}" for key, value in (*self.own, *self._changed()) if value is not None]
+        return f"{self.name}:{','.join(pairs)}" if pairs else self.name
 
-    def _said(self) -> list[tuple[str, object]]:
-        usual = Fault(name=self.name)
-        return [(key, getattr(self, key)) for key in KEYS if getattr(self, key) != getattr(usual, key)]
+    def _changed(self) -> list[tuple[str, object]]:
+        """Keys with other values than their defaults."""
+        default = Fault(name=self.name)
+        return [(key, getattr(self, key)) for key in KEYS if getattr(self, key) != getattr(default, key)]
 
 
 KEYS: Final = tuple(one.name for one in fields(Fault) if one.name not in {"name", "own"})
 _COUNTS = {"turn": 0, "nth": 1, "times": 0}
-"""Keys whose value is a whole number, and the least one."""
+"""Keys whose value is a whole number, with the least value."""
 
 
 def parse_fault(text: str, known: Container[str], own: Callable[[str], Sequence[str]] = lambda name: ()) -> Fault:  # noqa: ARG005
-    """The fault that `text` means. Raises `FaultError`.
+    """The fault that `text` specifies. Raises `FaultError`.
 
-    `known` has the names that may be asked for, `own` gives the keys that only a fault of that name has.
+    `known` has the names of all faults; `own` gives the keys that only the fault of a name has.
     """
     name, colon, rest = text.strip().partition(":")
     if name not in known:
         raise FaultError(f"{name!r} names no fault; `toolstream list` shows those that there are")
-    mine = own(name)
-    keys = ", ".join((*mine, *KEYS))
+    own_keys = own(name)
+    keys = ", ".join((*own_keys, *KEYS))
     if colon and not rest:
         raise FaultError(f"{text!r}: after the colon come key=value pairs, of the keys {keys}")
     values: dict[str, object] = {}
-    said: dict[str, str] = {}
+    own_values: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        if key not in (*mine, *KEYS) or not equals or not value:
+        if key not in (*own_keys, *KEYS) or not equals or not value:
             raise FaultError(f"{part.strip()!r} in {text!r} is no key=value pair; keys are {keys}")
-        if key in mine:
-            said[key] = value
+        if key in own_keys:
+            own_values[key] = value
         else:
             values[key] = _value(key, value, text)
-    return Fault(name=name, own=tuple(said.items()), **values)  # type: ignore[arg-type]
+    return Fault(name=name, own=tuple(own_values.items()), **values)  # type: ignore[arg-type]
 
 
 def _value(key: str, value: str, text: str) -> object:
@@ -118,5 +119,5 @@ def _matches(text: str, glob: str | None) -> bool:
     return glob is None or fnmatchcase(text.lower(), glob.lower())
 
 
-def _said(value: object) -> str:
+def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.proxy.provided import Provided
 from toolstream_core.proxy.steps import Break, End
-from toolstream_core.transit import Ask, Cut, Finish, Hold, How, Place, Send, Wait
+from toolstream_core.transit import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -27,7 +27,7 @@ FETCHING = 600.0
 """Seconds after which an answer that is fetched whole counts as never coming."""
 BEAT = 5.0
 """Seconds between comments while the client waits for a second answer."""
-_NOWHERE = Place(0, 0, counts=False)
+_NOWHERE = EventPlace(0, 0, has_data=False)
 _HEARTBEAT = b": keep-alive\n\n"
 
 
@@ -258,7 +258,7 @@ class WatchedDelivery:
     def _end_provided(self) -> None:
         """End a provided answer as it was recorded: in order, or as a break, where no repair mends that."""
         if self._broken is not None and not self._watch.forgives(self._broken):
-            how = How.RESET if self._watch.flow.request.is_http2 else How.CLOSE
+            how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
             self._queue.append(Cut(how, self._broken))
             return
         for piece in self._watch.through(b""):
@@ -282,7 +282,7 @@ class WatchedDelivery:
         self._say(b"")
         self._watch.tell_end()
         if self._watch.half is not None:
-            self._queue.append(Cut(How.CLOSE, f"cut by toolstream_repair: {self._watch.half.name}"))
+            self._queue.append(Cut(BreakKind.CLOSE, f"cut by toolstream_repair: {self._watch.half.name}"))
 
 
 def _now() -> float:

@@ -20,7 +20,7 @@ from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendH
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
 
 from toolstream_core.proxy.steps import Break
-from toolstream_core.transit import How
+from toolstream_core.transit import BreakKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -165,14 +165,14 @@ class GatedStream(HttpStream):
         """Break the client's connection, or its stream, and tell everybody."""
         self.flow.error = flow.Error(step.why)
         yield HttpErrorHook(self.flow)
-        if step.how is How.RESET or self.flow.request.is_http10:  # HTTP/1.0 has no other end than a connection's
+        if step.how is BreakKind.RESET or self.flow.request.is_http10:  # HTTP/1.0 has no other end than a connection's
             reset_soon(self.flow)
-        if step.how is How.CLOSE and self.flow.request.is_http2:
+        if step.how is BreakKind.CLOSE and self.flow.request.is_http2:
             yield commands.CloseConnection(self.context.client)
         else:
             gone = _events.ResponseProtocolError(self.stream_id, step.why, _events.ErrorCode.KILL)
             yield SendHttp(gone, self.context.client)
-        if step.how is How.CLOSE or not self.flow.request.is_http2:
+        if step.how is BreakKind.CLOSE or not self.flow.request.is_http2:
             close_surely(self.flow)
         yield from self._leave_upstream(step.why)
         self.flow.live = False

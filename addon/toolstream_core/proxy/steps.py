@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from toolstream_core.transit import How
+    from toolstream_core.transit import BreakKind
 
 
 class Break:
     """The client's connection breaks here."""
 
-    def __init__(self, how: How, why: str) -> None:
+    def __init__(self, how: BreakKind, why: str) -> None:
         """`why` is what the flow's error says."""
         self.how = how
         self.why = why

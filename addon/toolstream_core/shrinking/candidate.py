@@ -1,4 +1,4 @@
-"""A candidate: saved answers, some of their events taken out or made smaller. Knows bytes, judges nothing."""
+"""Candidates: saved answers with events removed or made smaller. Knows bytes, judges nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from toolstream_core.model import Exchange, Json
-    from toolstream_core.shrinking.pieces import Timed
+    from toolstream_core.shrinking.pieces import TimedChunk
 
 
 @dataclass(frozen=True)
@@ -28,36 +28,36 @@ class Turn:
     framing: Framing
     pieces: tuple[Piece, ...]
     broken: str | None = None
-    """How the connection broke, where it did."""
+    """The error with which the connection broke; `None` where it did not."""
 
     @cached_property
-    def chunks(self) -> list[Timed]:
-        """The body, its content coding undone."""
+    def chunks(self) -> list[TimedChunk]:
+        """The decoded body."""
         return self.framing.joined(self.pieces)
 
     @cached_property
     def digest(self) -> str:
-        """Stands for all that a client can see of it."""
-        seen = hashlib.sha256()
-        for part in self._seen():
-            seen.update(b"%d:" % len(part))
-            seen.update(part)
-        return seen.hexdigest()
+        """A hash of all that a client can see of it."""
+        hashed = hashlib.sha256()
+        for part in self._visible_parts():
+            hashed.update(b"%d:" % len(part))
+            hashed.update(part)
+        return hashed.hexdigest()
 
     @property
     def events(self) -> int:
         """Frames that carry data."""
         return sum(piece.counts for piece in self.pieces)
 
-    def keeping(self, pieces: Iterable[Piece]) -> Turn:
+    def with_pieces(self, pieces: Iterable[Piece]) -> Turn:
         """The same answer with other pieces."""
         return replace(self, pieces=tuple(pieces))
 
-    def asking(self, request: Json) -> Turn:
+    def with_request(self, request: Json) -> Turn:
         """The same answer to another request."""
         return replace(self, exchange=replace(self.exchange, request=request))
 
-    def _seen(self) -> Iterator[bytes]:
+    def _visible_parts(self) -> Iterator[bytes]:
         yield str(self.number).encode()
         yield b"" if self.exchange.request is ABSENT else encoded(self.exchange.request)
         yield (self.broken or "").encode()
@@ -70,8 +70,8 @@ type Candidate = tuple[Turn, ...]
 """Answers in the order in which they were saved."""
 
 
-def turn(number: int, exchange: Exchange, chunks: Iterable[Timed], broken: str | None = None) -> Turn:
-    """An answer as it was saved, its content coding undone."""
+def turn(number: int, exchange: Exchange, chunks: Iterable[TimedChunk], broken: str | None = None) -> Turn:
+    """An answer as it was saved, given its decoded body."""
     return Turn(number, exchange, *split(chunks, exchange.content_type), broken)
 
 
@@ -86,10 +86,10 @@ def size(candidate: Candidate) -> int:
 
 
 def digest(candidate: Candidate) -> str:
-    """Stands for all that a client can see of a candidate."""
+    """A hash of all that a client can see of a candidate."""
     return hashlib.sha256("".join(one.digest for one in candidate).encode()).hexdigest()
 
 
 def with_turn(candidate: Candidate, at: int, new: Turn) -> Candidate:
-    """`candidate` with another answer in one place."""
+    """`candidate` with the answer at one place replaced."""
     return (*candidate[:at], new, *candidate[at + 1 :])

@@ -1,4 +1,4 @@
-"""Text that is spread over events: the arguments of a call, what is said, what is thought. Read by our own reader."""
+"""Text that is spread over events: a call's arguments, answer text, reasoning. Read by our own reader."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """What one event brings of a text."""
+    """One event's part of a text."""
 
     piece: int
     """Its place in the answer's pieces."""
     path: Path
-    """Where it stands in the event's JSON."""
+    """Where it is in the event's JSON."""
     text: str
 
 
 @dataclass(slots=True)
 class Channel:
-    """A text in its parts, in order."""
+    """A text as its parts, in order."""
 
     arguments: bool
-    """Whether it is that of a call."""
+    """Whether it is the arguments of a call."""
     parts: list[Part] = field(default_factory=list)
 
     @property
     def cumulative(self) -> bool:
-        """Whether each part says all before it once more."""
+        """Whether each part repeats all text before it."""
         texts = [part.text for part in self.parts]
         return len(texts) > 1 and all(new.startswith(old) for old, new in pairwise(texts))
 
@@ -53,42 +53,42 @@ class Channel:
 
 def channels(turn: Turn) -> list[Channel]:
     """The texts of an answer, in the order in which they begin."""
-    listener = _Listener(turn)
+    sink = _ChannelSink(turn)
     read_body(
-        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[listener], dialects=_LOUD
+        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], dialects=_READING_ALL
     )
-    return list(listener.channels.values())
+    return list(sink.channels.values())
 
 
-def _never(raw: bytes, frames: int) -> bool:
+def _never_quiet(raw: bytes, frames: int) -> bool:
     del raw, frames
     return False
 
 
-_LOUD = tuple(replace(dialect, quiet=_never) for dialect in PROTOCOLS)
-"""The protocols, with no frame left unread."""
+_READING_ALL = tuple(replace(dialect, quiet=_never_quiet) for dialect in PROTOCOLS)
+"""The protocols, with every frame read."""
 
 
-class _Listener(Sink):
-    """Notes which string of which event is part of which text."""
+class _ChannelSink(Sink):
+    """Collects which string of which event is part of which text."""
 
     live = True
     each = True
 
     def __init__(self, turn: Turn) -> None:
-        """Events are numbered as the pieces of `turn` that count."""
+        """Events have the numbers of the pieces of `turn` with data."""
         self.channels: dict[object, Channel] = {}
         self._numbers = [number for number, piece in enumerate(turn.pieces) if piece.counts]
 
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         if event.frame.number >= len(self._numbers):
             return
         payload = event.frame.json
-        for one in told:
+        for one in fragments:
             if one.fragment.phase is Phase.MORE and isinstance(one.fragment.arguments, str):
                 self._add(("call", id(one.call)), event, payload, one.fragment.arguments)
-        self._add("text", event, payload, said.text)
-        self._add("thought", event, payload, said.thought)
+        self._add("text", event, payload, content.text)
+        self._add("thought", event, payload, content.thought)
 
     def _add(self, key: object, event: Event, payload: Json, text: str) -> None:
         path = next((path for path, _, value in nodes(payload) if value == text), None) if text else None

@@ -1,4 +1,4 @@
-"""What a candidate may be: an answer of the same protocol in which nothing else is wrong. Judged by our own reader."""
+"""Which candidates are allowed: answers of the same protocol without other defects. Judged by our own reader."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _KEPT = 256
 _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
-class RecordBuilder:
-    """Reads candidates; the last few answers are remembered."""
+class RecordCache:
+    """The records of candidates' answers; the last few are kept."""
 
     def __init__(self) -> None:
         """Nothing was read yet."""
         self._records: OrderedDict[str, Record | None] = OrderedDict()
 
     def record(self, turn: Turn) -> Record | None:
-        """What an answer says; `None` where nobody recognises it."""
+        """The record of an answer; `None` where no protocol recognises it."""
         key = turn.digest
         if key not in self._records:
             self._records[key] = read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken)
@@ -51,29 +51,29 @@ class RecordBuilder:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """Holds candidates to what the original was."""
+    """Compares candidates with the original."""
 
-    reader: RecordBuilder
+    records: RecordCache
     original: Candidate
     lax: bool = False
     """Whether further defects are allowed."""
 
     def allows(self, candidate: Candidate, *, like: Candidate | None = None) -> bool:
-        """Whether a candidate is an answer, or several, with no defect that the original has not.
+        """Whether a candidate is one answer or several, without defects that the original lacks.
 
-        Notes are no defects here, unless the candidate is to be as good as `like`. Not everything that a protocol
-        demands is a defect: so an answer also begins, ends and finishes as the original does.
+        Notes do not count, unless `like` is given: then a candidate has no note that `like` lacks. Not everything that
+        a protocol demands is a defect, so an answer must also begin, end and finish as the original does.
         """
         if not candidate or not all(self._answers(turn) for turn in candidate) or not self._in_order(candidate):
             return False
         if self.lax:
             return True
-        if self.reader.names(candidate, _COUNTS) - self.reader.names(self.original, _COUNTS):
+        if self.records.names(candidate, _COUNTS) - self.records.names(self.original, _COUNTS):
             return False
-        return like is None or not self.reader.names(candidate) - self.reader.names(like)
+        return like is None or not self.records.names(candidate) - self.records.names(like)
 
     def _in_order(self, candidate: Candidate) -> bool:
-        """Whether answers of a conversation can still be told apart by the tool results before them."""
+        """Whether the answers of a conversation still differ in the number of tool results before them."""
         new = [asked.results(one.exchange.path, one.exchange.request) for one in candidate]
         old = [asked.results(self._before(one).exchange.path, self._before(one).exchange.request) for one in candidate]
         return all((a < b) == (c < d) for (a, b), (c, d) in zip(pairwise(old), pairwise(new), strict=True))
@@ -82,54 +82,58 @@ class Law:
         return next(one for one in self.original if one.number == turn.number)
 
     def _answers(self, turn: Turn) -> bool:
-        record = self.reader.record(turn)
-        before = self._before(turn)
-        known = self.reader.record(before)
-        if record is None or known is None:
-            return record is known  # an HTTP error need not say anything in the protocol
-        if (record.dialect, record.streamed) != (known.dialect, known.streamed):
+        record = self.records.record(turn)
+        original_turn = self._before(turn)
+        original = self.records.record(original_turn)
+        if record is None or original is None:
+            return record is original  # an HTTP error need not say anything in the protocol
+        if (record.dialect, record.streamed) != (original.dialect, original.streamed):
             return False
-        if not self.lax and not (_is_framed(turn, before) and _is_over(record, known)):
+        if not self.lax and not (_is_framed(turn, original_turn) and _is_over(record, original)):
             return False
-        return turn.exchange.request == before.exchange.request or _fits(turn, before)
+        return turn.exchange.request == original_turn.exchange.request or _fits(turn, original_turn)
 
 
-def _is_over(record: Record, known: Record) -> bool:
-    """Whether an answer still has an end and a finish reason where the original has them."""
-    return record.ended == known.ended and bool(record.finish) == bool(known.finish)
+def _is_over(record: Record, original: Record) -> bool:
+    """Whether an answer still has an end and a finish reason if the original has them."""
+    return record.ended == original.ended and bool(record.finish) == bool(original.finish)
 
 
-def _is_framed(turn: Turn, before: Turn) -> bool:
-    """Whether the events that begin and end an answer are still of the kind that begins and ends the original."""
+def _is_framed(turn: Turn, original_turn: Turn) -> bool:
+    """Whether the first and the last event are still of the same kind as those of the original."""
     new = [piece.frame for piece in turn.pieces if piece.counts]
-    old = [piece.frame for piece in before.pieces if piece.counts]
+    old = [piece.frame for piece in original_turn.pieces if piece.counts]
     ends = ((new[0], old[0]), (new[-1], old[-1])) if new and old else ()
     return bool(new) == bool(old) and all(_kind(one) == _kind(other) for one, other in ends)
 
 
 def _kind(frame: Frame) -> tuple[str, Json]:
-    """What an event is, as far as it says so: by its name, by its `type`, or by being no JSON (`[DONE]`)."""
+    """The kind of an event: its name with its `type`, or with its data where that is not a JSON object (`[DONE]`)."""
     payload = frame.json
     return frame.name, json_access.scalar(json_access.get(payload, "type")) if isinstance(payload, dict) else frame.data
 
 
-def _fits(turn: Turn, before: Turn) -> bool:
-    """Whether the request of `turn` still asks for such an answer, in somebody's words, with a result for each call."""
-    path, new, old = turn.exchange.path, turn.exchange.request, before.exchange.request
-    asks, asked_before = asked.read(path, new), asked.read(path, old)
-    if asks is None or asked_before is None:
-        return asks is asked_before
-    if (asks.dialect, asks.form, asks.model) != (asked_before.dialect, asked_before.form, asked_before.model):
+def _fits(turn: Turn, original_turn: Turn) -> bool:
+    """Whether a changed request still asks for such an answer, has text, and has a result for each call."""
+    path, new, old = turn.exchange.path, turn.exchange.request, original_turn.exchange.request
+    new_request, old_request = asked.read(path, new), asked.read(path, old)
+    if new_request is None or old_request is None:
+        return new_request is old_request
+    if (new_request.dialect, new_request.form, new_request.model) != (
+        old_request.dialect,
+        old_request.form,
+        old_request.model,
+    ):
         return False
-    if asked_before.words and not asks.words:
+    if old_request.words and not new_request.words:
         return False
     reader = asked.reader_of(path, old)
-    history = (asks.results, reader.earlier_ids(new))
-    return history in ((0, frozenset()), (asked_before.results, reader.earlier_ids(old)))
+    history = (new_request.results, reader.earlier_ids(new))
+    return history in ((0, frozenset()), (old_request.results, reader.earlier_ids(old)))
 
 
-def shows(reader: RecordBuilder, codes: Collection[str]) -> Oracle:
-    """The oracle of a finding: some answer has one of these codes."""
+def shows(reader: RecordCache, codes: Collection[str]) -> Oracle:
+    """The oracle for a finding: an answer has one of these codes."""
 
     def oracle(candidate: Candidate) -> bool:
         records = (reader.record(turn) for turn in candidate)

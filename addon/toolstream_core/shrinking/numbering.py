@@ -1,4 +1,4 @@
-"""Numbers that count events or calls, found by how they run; counted anew where some are taken out."""
+"""Numbers that count events or calls, recognised by their sequence; renumbered where some are removed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def places(path: Path) -> Path:
 
 
 class Numbering:
-    """What the events of one answer number."""
+    """The numbers in the events of one answer that count or index."""
 
     def __init__(self, turn: Turn) -> None:
-        """Look at how the numbers of `turn` run."""
+        """Find them in `turn`."""
         self._framing = turn.framing
         seen: dict[Path, list[int]] = defaultdict(list)
         for piece in turn.pieces:
@@ -38,32 +38,32 @@ class Numbering:
         self._indexes = {path for path, numbers in seen.items() if _is_index(path, numbers)}
 
     def variants(self, kept: Sequence[Piece]) -> list[list[Piece]]:
-        """`kept` with its numbers closed up, and as it is; once where that is the same."""
-        anew = self._anew(kept)
-        return [anew] if anew == list(kept) else [anew, list(kept)]
+        """`kept` with its numbers closed up, and as it is; only once if both are equal."""
+        renumbered = self._renumbered(kept)
+        return [renumbered] if renumbered == list(kept) else [renumbered, list(kept)]
 
-    def _anew(self, kept: Sequence[Piece]) -> list[Piece]:
-        left: dict[Path, set[int]] = defaultdict(set)
+    def _renumbered(self, kept: Sequence[Piece]) -> list[Piece]:
+        remaining: dict[Path, set[int]] = defaultdict(set)
         for piece in kept:
             for path, number in _numbers(piece.frame.json):
-                left[places(path)].add(number)
-        ranks = {path: {old: new for new, old in enumerate(sorted(left[path]))} for path in self._indexes}
+                remaining[places(path)].add(number)
+        ranks = {path: {old: new for new, old in enumerate(sorted(remaining[path]))} for path in self._indexes}
         counts = dict(self._counts)
         return [self._numbered(piece, ranks, counts) for piece in kept]
 
     def _numbered(self, piece: Piece, ranks: dict[Path, dict[int, int]], counts: dict[Path, int]) -> Piece:
         new = old = piece.frame.json
         for path, number in _numbers(old):
-            where = places(path)
-            if where in ranks:
-                right = ranks[where][number]
-            elif where in counts:
-                right = counts[where]
-                counts[where] += 1
+            place = places(path)
+            if place in ranks:
+                expected = ranks[place][number]
+            elif place in counts:
+                expected = counts[place]
+                counts[place] += 1
             else:
                 continue
-            if right != number:
-                new = put(new, path, right)
+            if expected != number:
+                new = put(new, path, expected)
         return piece if new is old else self._framing.rewritten(piece, new)
 
 

@@ -1,4 +1,4 @@
-"""A body as pieces that can be taken out one by one. Knows the framings, and no protocol."""
+"""A body as pieces that can be removed one by one. Knows the framings, and no protocol."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 _LEAD = re.compile(rb"^[\s\[,]*")
 
 
-class Cut(NamedTuple):
-    """Where a chunk of the body began within a piece, and when it came."""
+class ChunkStart(NamedTuple):
+    """Where in a piece a chunk of the body begins, and when it came."""
 
     offset: int
     after: int
     """Milliseconds since the first byte."""
 
 
-class Timed(NamedTuple):
-    """A chunk of a body."""
+class TimedChunk(NamedTuple):
+    """A chunk of a body, and when it came."""
 
     after: int
     data: bytes
@@ -38,10 +38,10 @@ class Timed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One frame of a body, with the chunks that began in it."""
+    """One frame of a body, with the chunks that begin in it."""
 
     frame: Frame
-    cuts: tuple[Cut, ...] = ()
+    chunk_starts: tuple[ChunkStart, ...] = ()
 
     @property
     def size(self) -> int:
@@ -50,48 +50,51 @@ class Piece:
 
     @property
     def counts(self) -> bool:
-        """Whether it is an event, not a comment or what closes an array."""
+        """Whether it is an event, not a comment or the end of an array."""
         return self.frame.data is not None
 
 
 class Framing:
-    """How the pieces of one body hang together."""
+    """Joins the pieces of one body."""
 
     def __init__(self, framer: Framer) -> None:
         """`framer` cut the body."""
         self._array = isinstance(framer, ArrayFramer)
         self._writer = writer_for(framer)
 
-    def fixed(self, piece: Piece) -> bool:
-        """Whether the framing cannot do without `piece`: what closes an array."""
+    def is_required(self, piece: Piece) -> bool:
+        """Whether `piece` must stay: the end of an array."""
         return self._array and not piece.counts
 
     def rewritten(self, piece: Piece, payload: Json) -> Piece:
-        """`piece` with other JSON; a chunk that began in the middle of it begins with the next one."""
+        """`piece` with other JSON. A chunk that began within the old bytes begins with the next piece."""
         frame = piece.frame
         if self._writer is None:
             data = encoded(payload)
             new = Frame(data, frame.number, data)
         else:
             new = self._writer.rewrite(frame, payload)
-        return Piece(new, piece.cuts if new.raw == frame.raw else piece.cuts[:1])
+        return Piece(new, piece.chunk_starts if new.raw == frame.raw else piece.chunk_starts[:1])
 
-    def joined(self, pieces: Sequence[Piece]) -> list[Timed]:
+    def joined(self, pieces: Sequence[Piece]) -> list[TimedChunk]:
         """The body in its chunks."""
-        chunks: list[Timed] = []
+        chunks: list[TimedChunk] = []
         for piece in pieces:
-            raw = self._led(piece, first=not chunks)
-            cuts = [cut for cut in piece.cuts if cut.offset < len(raw)]
-            if not chunks and (not cuts or cuts[0].offset):
-                cuts.insert(0, Cut(0, 0))
-            ends = [*(cut.offset for cut in cuts), len(raw)]
+            raw = self._with_lead(piece, first=not chunks)
+            chunk_starts = [start for start in piece.chunk_starts if start.offset < len(raw)]
+            if not chunks and (not chunk_starts or chunk_starts[0].offset):
+                chunk_starts.insert(0, ChunkStart(0, 0))
+            ends = [*(start.offset for start in chunk_starts), len(raw)]
             if ends[0]:  # the beginning belongs to the chunk before
-                chunks[-1] = Timed(chunks[-1].after, chunks[-1].data + raw[: ends[0]])
-            chunks += [Timed(cut.after, raw[cut.offset : end]) for cut, end in zip(cuts, ends[1:], strict=True)]
+                chunks[-1] = TimedChunk(chunks[-1].after, chunks[-1].data + raw[: ends[0]])
+            chunks += [
+                TimedChunk(start.after, raw[start.offset : end])
+                for start, end in zip(chunk_starts, ends[1:], strict=True)
+            ]
         return chunks
 
-    def _led(self, piece: Piece, *, first: bool) -> bytes:
-        """The bytes of a piece; the first element of an array opens it, the others follow a comma."""
+    def _with_lead(self, piece: Piece, *, first: bool) -> bytes:
+        """The bytes of a piece; in an array, with the bracket or the comma before it."""
         raw = piece.frame.raw
         lead = _LEAD.match(raw) if self._array and piece.counts else None
         if lead is None or (b"[" in lead[0]) is first:
@@ -99,8 +102,8 @@ class Framing:
         return (b"[" if first else b",\r\n") + raw[lead.end() :]
 
 
-def split(chunks: Iterable[Timed], content_type: str) -> tuple[Framing, tuple[Piece, ...]]:
-    """A body's framing and its pieces; a body that has no framing of ours is one piece."""
+def split(chunks: Iterable[TimedChunk], content_type: str) -> tuple[Framing, tuple[Piece, ...]]:
+    """A body's framing and its pieces; a body without a known framing is one piece."""
     taken = list(chunks)
     body = b"".join(chunk.data for chunk in taken)
     chosen = choose(content_type, body[:MAX_HEAD], ended=True)
@@ -109,23 +112,23 @@ def split(chunks: Iterable[Timed], content_type: str) -> tuple[Framing, tuple[Pi
     return Framing(framer), tuple(_pieces(frames, taken))
 
 
-def _pieces(frames: Iterable[Frame], chunks: Sequence[Timed]) -> Iterable[Piece]:
-    starts: list[Cut] = []
+def _pieces(frames: Iterable[Frame], chunks: Sequence[TimedChunk]) -> Iterable[Piece]:
+    starts: list[ChunkStart] = []
     at = 0
     for chunk in chunks:
-        starts.append(Cut(at, chunk.after))
+        starts.append(ChunkStart(at, chunk.after))
         at += len(chunk.data)
     begin = taken = 0
     for frame in frames:
         end = begin + len(frame.raw)
-        mine: list[Cut] = []
+        mine: list[ChunkStart] = []
         while taken < len(starts) and starts[taken].offset < end:
-            mine.append(Cut(starts[taken].offset - begin, starts[taken].after))
+            mine.append(ChunkStart(starts[taken].offset - begin, starts[taken].after))
             taken += 1
         yield Piece(frame, tuple(mine))
         begin = end
 
 
-def own_chunk(piece: Piece) -> Piece:
-    """`piece` as one chunk that comes at once."""
-    return replace(piece, cuts=(Cut(0, 0),))
+def in_own_chunk(piece: Piece) -> Piece:
+    """`piece` as one chunk that comes without delay."""
+    return replace(piece, chunk_starts=(ChunkStart(0, 0),))

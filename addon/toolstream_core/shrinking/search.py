@@ -1,4 +1,4 @@
-"""The search for the smallest candidate: passes over and over, until none makes it smaller."""
+"""The search for the smallest candidate: repeats all passes until none makes it smaller."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.tried import Tried
+from toolstream_core.shrinking.tried import TriedCandidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Progress(NamedTuple):
-    """How far a search is."""
+    """The state of a search."""
 
     stage: str
-    """The pass at work."""
+    """The current pass."""
     events: int
     size: int
     """Bytes of all bodies."""
@@ -35,10 +35,10 @@ class _Try(NamedTuple):
 
 
 class Search:
-    """Makes a candidate smaller as long as the oracle says that it shows the bug.
+    """Makes a candidate smaller while the oracle says that it shows the bug.
 
-    With several jobs, the oracle is asked about the next proposals at once, and the first that holds is taken: the
-    result is that of one job.
+    With several jobs the oracle is asked about several proposals at once, and the first in order that shows the bug is
+    taken, so the result is the same as with one job.
     """
 
     def __init__(
@@ -46,53 +46,53 @@ class Search:
         law: Law,
         oracle: Oracle,
         *,
-        tried: Tried | None = None,
+        tried: TriedCandidates | None = None,
         jobs: int = 1,
         progress: Callable[[Progress], None] = lambda progress: None,  # noqa: ARG005
     ) -> None:
         """`oracle` is called in threads where there are several `jobs`."""
         self._law = law
         self._oracle = oracle
-        self._tried = tried or Tried()
+        self._tried = tried or TriedCandidates()
         self._jobs = jobs
         self._progress = progress
         self.tries = 0
-        self._been: set[str] = set()
+        self._visited: set[str] = set()
         self._pool: ThreadPoolExecutor | None = None
 
     def run(self, original: Candidate, passes: Sequence[Pass]) -> Candidate:
-        """The smallest candidate that can be found: no pass makes it smaller."""
+        """The smallest candidate found, which no pass makes smaller."""
         best, before = original, ""
         try:
             while before != (before := digest(best)):
                 for one in passes:
-                    best = self._exhaust(one, best)
+                    best = self._run_pass(one, best)
         finally:
             if self._pool is not None:
                 self._pool.shutdown(wait=False, cancel_futures=True)
         return best
 
     def shows(self, candidate: Candidate) -> bool:
-        """Whether a candidate shows the bug; asked once."""
+        """Whether a candidate shows the bug; the oracle is asked once for each."""
         key = digest(candidate)
-        known = self._tried.get(key)
-        return self._ask(candidate, key) if known is None else known
+        shows = self._tried.get(key)
+        return self._ask(candidate, key) if shows is None else shows
 
-    def _exhaust(self, one: Pass, best: Candidate) -> Candidate:
-        """Take what `one` proposes until nothing of it holds."""
+    def _run_pass(self, one: Pass, best: Candidate) -> Candidate:
+        """Take proposals of a pass until none of them shows the bug."""
         proposals = one.proposals(best, ())
         while True:
-            self._been.add(digest(best))
+            self._visited.add(digest(best))
             self._progress(Progress(one.name, events(best), size(best), self.tries))
-            taken = self._first(proposal for proposal in proposals if self._lawful(one, proposal, best))
+            taken = self._first(proposal for proposal in proposals if self._is_allowed(one, proposal, best))
             if taken is None:
                 return best
             best = taken.candidate
             proposals = one.proposals(best, taken.resume)
 
-    def _lawful(self, one: Pass, proposal: Proposal, best: Candidate) -> bool:
-        """Whether a proposal leads to where the search has not been, and is allowed."""
-        if digest(proposal.candidate) in self._been:
+    def _is_allowed(self, one: Pass, proposal: Proposal, best: Candidate) -> bool:
+        """Whether a proposal is new to the search, and allowed."""
+        if digest(proposal.candidate) in self._visited:
             return False
         return self._law.allows(proposal.candidate, like=best if one.careful else None)
 
@@ -101,15 +101,15 @@ class Search:
         if self._jobs == 1:
             return next((one for one in proposals if self.shows(one.candidate)), None)
         waiting: deque[_Try] = deque()
-        for one in self._begun(proposals, waiting):
+        for one in self._started(proposals, waiting):
             if one.verdict.result():
                 for other in waiting:  # those that run already end on their own, and are remembered
                     other.verdict.cancel()
                 return one.proposal
         return None
 
-    def _begun(self, proposals: Iterable[Proposal], waiting: deque[_Try]) -> Iterator[_Try]:
-        """Tries in the order of the proposals, with the next ones under way already."""
+    def _started(self, proposals: Iterable[Proposal], waiting: deque[_Try]) -> Iterator[_Try]:
+        """Tries in the order of the proposals; the next ones run already."""
         pool = self._pool = self._pool or ThreadPoolExecutor(self._jobs)
         for proposal in proposals:
             waiting.append(_Try(proposal, pool.submit(self.shows, proposal.candidate)))

@@ -1,4 +1,4 @@
-"""Places in foreign JSON, and JSON with something else at one of them. Nothing is changed in place."""
+"""Paths in foreign JSON, and changed copies of it. Nothing is changed in place."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 type Path = tuple[str | int, ...]
 """Keys of objects and places in arrays, from the top."""
 type Shape = tuple[str, ...]
-"""A path with `*` for places in arrays, and an object's `type` before its keys: fields that mean the same have one."""
+"""A path with `*` for places in arrays and an object's `type` before its keys; equal for fields of one meaning."""
 
 _MAX_DEPTH = 64
-"""Values nested deeper are not looked into."""
+"""Values nested deeper are left out."""
 
 
 def nodes(value: Json, path: Path = (), shape: Shape = ()) -> Iterator[tuple[Path, Shape, Json]]:
-    """Every value in `value`, itself first, with where it stands."""
+    """Every value in `value`, itself first, with its path and shape."""
     yield path, shape, value
     if len(path) >= _MAX_DEPTH:
         return
@@ -34,7 +34,7 @@ def nodes(value: Json, path: Path = (), shape: Shape = ()) -> Iterator[tuple[Pat
 
 
 def without(value: Json, path: Path) -> Json:
-    """`value` without what stands at `path`, which is there and not the top."""
+    """`value` without what is at `path`, which exists and is not the top."""
     step, *rest = path
     if rest:
         return _exchanged(value, step, without(value[step], tuple(rest)))
@@ -44,14 +44,14 @@ def without(value: Json, path: Path) -> Json:
 
 
 def put(value: Json, path: Path, new: Json) -> Json:
-    """`value` with `new` at `path`, which is there."""
+    """`value` with `new` at `path`, which exists."""
     if not path:
         return new
     return _exchanged(value, path[0], put(value[path[0]], path[1:], new))
 
 
 def mapped(value: Json, change: Callable[[str], str]) -> Json:
-    """`value` with each string changed, keys aside; the same object where nothing did."""
+    """`value` with each string changed, except keys; the same object where none changed."""
     new = value
     for path, _, one in nodes(value):
         if isinstance(one, str) and (other := change(one)) != one:

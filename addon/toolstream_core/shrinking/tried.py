@@ -1,4 +1,4 @@
-"""What was tried and what came of it, kept in a file so that a run can go on where it was stopped."""
+"""Candidates that were tried and the results, kept in a file so that a stopped run can be resumed."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ VERSION: Final = 1
 
 
 class StateError(ValueError):
-    """A state file that cannot be gone on with; the message says why."""
+    """A state file that cannot be resumed from; the message says why."""
 
 
-class Tried:
+class TriedCandidates:
     """Candidates by their digest, and whether the bug showed. As a context manager it closes its file."""
 
     def __init__(self) -> None:
-        """Remember in memory only."""
-        self._known: dict[str, bool] = {}
+        """Keep results in memory only."""
+        self._results: dict[str, bool] = {}
         self._file: IO[str] | None = None
         self._lock = Lock()
 
     @classmethod
     def open(cls, path: Path, about: Mapping[str, object]) -> Self:
-        """Go on with the file at `path`, or begin one. `about` is what the run is of.
+        """Resume from the file at `path`, or begin one. `about` identifies the run.
 
         Raises `StateError` for a file of another run, `OSError`.
         """
@@ -43,12 +43,12 @@ class Tried:
         return tried
 
     def get(self, digest: str) -> bool | None:
-        """Whether the bug showed; `None` where that was not tried."""
-        return self._known.get(digest)
+        """Whether the candidate showed the bug; `None` where it was not tried."""
+        return self._results.get(digest)
 
     def add(self, digest: str, *, shows: bool) -> None:
-        """Take what came of a try."""
-        self._known[digest] = shows
+        """Keep the result of a try."""
+        self._results[digest] = shows
         self._write(f"{digest} {int(shows)}")
 
     def __enter__(self) -> Self:
@@ -73,7 +73,7 @@ class Tried:
         for line in lines:
             digest, _, shows = line.partition(" ")
             if shows in {"0", "1"}:  # the last line may be cut off
-                self._known[digest] = shows == "1"
+                self._results[digest] = shows == "1"
 
     def _write(self, line: str) -> None:
         with self._lock:  # tries may end in several threads, and after the run

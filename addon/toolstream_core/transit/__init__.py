@@ -1,17 +1,17 @@
-"""Faults of time and of the connection: what no rewriting of events can cause."""
+"""Faults of time and of the connection: they delay, cut and repeat bytes, which rewriting events cannot."""
 
-from toolstream_core.transit.actions import Action, Ask, Cut, Finish, Hold, How, Place, Send, Wait
+from toolstream_core.transit.actions import Action, Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait
 from toolstream_core.transit.rows import TRANSIT, TransitFault, transit_of
 
 __all__ = [
     "TRANSIT",
     "Action",
     "Ask",
+    "BreakKind",
     "Cut",
+    "EventPlace",
     "Finish",
     "Hold",
-    "How",
-    "Place",
     "Send",
     "TransitFault",
     "Wait",

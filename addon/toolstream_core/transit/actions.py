@@ -1,4 +1,4 @@
-"""What can happen to a stream on its way, one thing after the other. Knows no clock and no socket."""
+"""What is done to a stream on its way to the client, one action after the other. Knows no clock and no socket."""
 
 from __future__ import annotations
 
@@ -10,78 +10,78 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event
 
 
-class How(enum.StrEnum):
+class BreakKind(enum.StrEnum):
     """How a connection breaks."""
 
     CLOSE = "close"
-    """In order, before the body is over: HTTP/1.1 without its last chunk, HTTP/2 the whole connection."""
+    """A clean close before the body is over: HTTP/1.1 without the last chunk, HTTP/2 the whole connection."""
     RESET = "reset"
     """HTTP/1.1 by a TCP reset, HTTP/2 by a reset of the stream."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where in its answer an event stands."""
+class EventPlace:
+    """Where an event stands in its answer."""
 
     number: int
     """Among the events with data, from 0; a comment has the number of the next one."""
     start: int
     """Bytes of the body before it."""
-    opens: tuple[int, ...] = ()
-    """Positions of the calls that it opens."""
+    opened_calls: tuple[int, ...] = ()
+    """Positions of the calls that begin in it."""
     tools: tuple[str, ...] = ()
     """Names of the tools of the calls that are open before or in it."""
-    inside_value: bool = False
-    """Whether a call's arguments have begun before it and are not whole."""
-    inside: bool = False
+    in_arguments: bool = False
+    """Whether the arguments of a call began before it and are not whole."""
+    has_whole_arguments: bool = False
     """Whether whole arguments of a call begin and end in it."""
-    ends: bool = False
+    is_terminal: bool = False
     """Whether it is the terminal one: `[DONE]`, `message_stop`, `response.completed`, the last finish reason."""
-    counts: bool = True
+    has_data: bool = True
     """Whether it carries data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Bytes go to the client."""
+    """Send bytes to the client."""
 
     raw: bytes
-    place: Place
+    place: EventPlace
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing goes for so many seconds."""
+    """Send nothing for so many seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The connection breaks; nothing more goes."""
+    """Break the connection; nothing more is sent."""
 
-    how: How
+    how: BreakKind
     why: str = "cut by toolstream_fault"
-    """What the flow's error says."""
+    """The message of the flow's error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The body ends here in order; what else upstream says goes nowhere."""
+    """End the body cleanly here; what upstream still sends is discarded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Nothing goes any more and the connection stays open, for so many seconds or until the client leaves."""
+    """Send nothing more and leave the connection open, for so many seconds or until the client closes it."""
 
     seconds: float | None = None
     heartbeat: float | None = None
-    """Seconds between comments, where any go."""
+    """Seconds between comments; `None` sends none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The provider is asked again, before the event that says the finish goes: calls were said and none came."""
+    """Ask the provider again before the event with the finish reason is sent: that announces calls, and none came."""
 
     event: Event
     index: int

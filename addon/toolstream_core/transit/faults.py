@@ -1,169 +1,134 @@
-"""What each transit fault makes of a stream. Knows actions, and nothing of time or sockets."""
+"""Transit faults at work: each replaces the actions of one stream. Knows nothing of time or sockets."""
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.aws_errors import exception_message
 from toolstream_core.protocols.provider_error import ERRORS
-from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.transit.actions import Action, Cut, Finish, Hold, How, Send, Wait
+from toolstream_core.transit.actions import Action, BreakKind, Cut, Finish, Hold, Send, Wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.transit.context import FaultContext
     from toolstream_core.transit.points import Point
 
 
-@dataclass
-class Edit:
-    """What a fault knows of the stream that it acts on."""
-
-    values: Mapping[str, Any]
-    """By key, as the table says."""
-    protocol: WireProtocol = PROTOCOLS[0]
-    binary: bool = False
-    """Whether the stream is an AWS event stream, in which nothing but whole messages can stand."""
-    seed: str = ""
-    hits: Callable[[str], bool] = lambda tool: True  # noqa: ARG005
-    """Which tools' calls are meant."""
-    acted: Callable[[], None] = lambda: None
-    """Called for each change."""
-    random: random.Random = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Draw from a sequence of its own."""
-        self.random = random.Random(self.seed)
-
-    def seconds(self) -> float:
-        """`ms` with its jitter."""
-        usual, jitter = self.values["ms"] / 1000, self.values["jitter"] / 1000
-        match self.values["dist"]:
-            case "normal":
-                drawn = self.random.gauss(0, jitter)
-            case "exponential":
-                drawn = self.random.expovariate(1 / jitter) if jitter else 0.0
-            case _:
-                drawn = self.random.uniform(-jitter, jitter)
-        return max(0.0, float(usual + drawn))
-
-
 class Stage:
-    """One fault in one stream: what it makes of each action."""
+    """One fault in one stream: replaces each action by others."""
 
-    def __init__(self, way: Edit) -> None:
+    def __init__(self, context: FaultContext) -> None:
         """For one stream, from its start."""
-        self.way = way
+        self.context = context
 
     def begin(self) -> Iterable[Action]:
-        """What happens before the headers go."""
+        """The actions before the headers are sent."""
         return ()
 
     def take(self, action: Action) -> Iterable[Action]:
-        """What happens in the place of `action`."""
+        """The actions in place of `action`."""
         return self.sent(action) if isinstance(action, Send) else (action,)
 
     def sent(self, send: Send) -> Iterable[Action]:
-        """What happens in the place of bytes that go."""
+        """The actions in place of bytes to be sent."""
         return (send,)
 
     def end(self) -> Iterable[Action]:
-        """What happens before the body's end."""
+        """The actions before the body's end."""
         return ()
 
 
-class _Once(Stage):
+class _AtPoint(Stage):
     """Acts once, at a point."""
 
     whole = False
-    """Whether it acts on the event that the point lies in, not on its bytes from there on."""
+    """Whether it acts on the whole event that the point is in, not only on its bytes behind the point."""
 
-    def __init__(self, way: Edit) -> None:
-        super().__init__(way)
+    def __init__(self, context: FaultContext) -> None:
+        super().__init__(context)
         self.over = False
 
+    @override
     def sent(self, send: Send) -> Iterator[Action]:
-        """As `Stage.sent`."""
-        at: Point = self.way.values["at"]
-        before = None if self.over else at.split(send, self.way.hits)
+        at: Point = self.context.values["at"]
+        before = None if self.over else at.split(send, self.context.hits)
         if before is None:
             yield send
             return
         self.over = True
-        self.way.acted()
+        self.context.acted()
         before = 0 if self.whole else before
         if before:
             yield replace(send, raw=send.raw[:before])
         yield from self.reached(replace(send, raw=send.raw[before:]))
 
     def reached(self, rest: Send) -> Iterable[Action]:
-        """What happens in the place of the bytes behind the point."""
+        """The actions in place of the bytes behind the point."""
         raise NotImplementedError
 
 
 class FirstByteDelay(Stage):
     """Waits before the headers go."""
 
+    @override
     def begin(self) -> Iterable[Action]:
-        """As `Stage.begin`."""
-        self.way.acted()
-        return (Wait(self.way.seconds()),)
+        self.context.acted()
+        return (Wait(self.context.seconds()),)
 
 
-class Stall(_Once):
+class Stall(_AtPoint):
     """Waits once."""
 
+    @override
     def reached(self, rest: Send) -> Iterable[Action]:
-        """As `_Once.reached`."""
-        return (Wait(self.way.seconds()), rest)
+        return (Wait(self.context.seconds()), rest)
 
 
 class Drip(Stage):
     """Waits before each event."""
 
+    @override
     def sent(self, send: Send) -> Iterable[Action]:
-        """As `Stage.sent`."""
-        self.way.acted()
-        return (Wait(self.way.seconds()), send)
+        self.context.acted()
+        return (Wait(self.context.seconds()), send)
 
 
-class CutOff(_Once):
+class CutOff(_AtPoint):
     """Breaks the connection."""
 
+    @override
     def reached(self, rest: Send) -> Iterable[Action]:
-        """As `_Once.reached`."""
         del rest
-        return (Cut(How(self.way.values["how"])),)
+        return (Cut(BreakKind(self.context.values["how"])),)
 
 
-class ErrorEvent(_Once):
-    """Says an error and ends the stream."""
+class ErrorEvent(_AtPoint):
+    """Sends an error and ends the stream."""
 
+    @override
     def reached(self, rest: Send) -> Iterable[Action]:
-        """As `_Once.reached`."""
-        way, kind = self.way, ERRORS[self.way.values["error"]]
-        said = exception_message(kind) if way.binary else way.protocol.error_event(kind, rest.place.number)
-        return (replace(rest, raw=said), Finish())
+        context, kind = self.context, ERRORS[self.context.values["error"]]
+        raw = exception_message(kind) if context.binary else context.protocol.error_event(kind, rest.place.number)
+        return (replace(rest, raw=raw), Finish())
 
 
 class Recut(Stage):
-    """Says the same bytes in other pieces."""
+    """Sends the same bytes in other pieces."""
 
-    def __init__(self, way: Edit) -> None:
-        """As `Stage`."""
-        super().__init__(way)
+    def __init__(self, context: FaultContext) -> None:
+        """For one stream, from its start."""
+        super().__init__(context)
         self._held: list[Send] = []
 
+    @override
     def sent(self, send: Send) -> Iterable[Action]:
-        """As `Stage.sent`."""
-        values = self.way.values
+        values = self.context.values
         if values["events"]:
             self._held.append(send)
             return self._joined() if len(self._held) == values["events"] else ()
-        self.way.acted()
+        self.context.acted()
         if values["bytes"]:
             size = values["bytes"]
             cuts: Iterable[int] = range(size, len(send.raw), size)
@@ -171,19 +136,20 @@ class Recut(Stage):
             cuts = [at for at in range(1, len(send.raw)) if send.raw[at] & 0xC0 == 0x80]  # noqa: PLR2004
         return [replace(send, raw=piece) for piece in _pieces(send.raw, cuts)]
 
+    @override
     def take(self, action: Action) -> Iterable[Action]:
-        """As `Stage.take`: what waits for others goes before anything else happens."""
+        # What waits for others is sent before anything else happens.
         return super().take(action) if isinstance(action, Send) else (*self._joined(), action)
 
+    @override
     def end(self) -> Iterable[Action]:
-        """As `Stage.end`."""
         return self._joined()
 
     def _joined(self) -> Iterable[Action]:
         held, self._held = self._held, []
         if not held:
             return ()
-        self.way.acted()
+        self.context.acted()
         return (replace(held[0], raw=b"".join(one.raw for one in held)),)
 
 
@@ -196,60 +162,61 @@ def _pieces(raw: bytes, cuts: Iterable[int]) -> Iterator[bytes]:
 
 
 class HoldOpen(Stage):
-    """Leaves the connection open behind everything."""
+    """Leaves the connection open after the whole body."""
 
+    @override
     def end(self) -> Iterable[Action]:
-        """As `Stage.end`."""
-        self.way.acted()
-        seconds, heartbeat = self.way.values["ms"] / 1000, self.way.values["heartbeat"] / 1000
-        return (Hold(seconds or None, None if self.way.binary else heartbeat or None),)
+        self.context.acted()
+        seconds, heartbeat = self.context.values["ms"] / 1000, self.context.values["heartbeat"] / 1000
+        return (Hold(seconds or None, None if self.context.binary else heartbeat or None),)
 
 
-class DuplicateEvent(_Once):
-    """Says an event twice."""
+class DuplicateEvent(_AtPoint):
+    """Sends an event twice."""
 
     whole = True
 
+    @override
     def reached(self, rest: Send) -> Iterable[Action]:
-        """As `_Once.reached`."""
         return (rest, rest)
 
 
-class DropEvent(_Once):
+class DropEvent(_AtPoint):
     """Leaves an event out."""
 
     whole = True
 
+    @override
     def reached(self, rest: Send) -> Iterable[Action]:
-        """As `_Once.reached`."""
         del rest
         return ()
 
 
-class SwapEvents(_Once):
-    """Says an event behind the one that follows it."""
+class SwapEvents(_AtPoint):
+    """Sends an event behind the one that follows it."""
 
     whole = True
 
-    def __init__(self, way: Edit) -> None:
-        """As `Stage`."""
-        super().__init__(way)
+    def __init__(self, context: FaultContext) -> None:
+        """For one stream, from its start."""
+        super().__init__(context)
         self._held: Send | None = None
 
+    @override
     def sent(self, send: Send) -> Iterator[Action]:
-        """As `Stage.sent`."""
         held, self._held = self._held, None
         if held is None:
             yield from super().sent(send)
         else:
             yield from (send, held)
 
+    @override
     def reached(self, rest: Send) -> Iterable[Action]:
-        """As `_Once.reached`."""
         self._held = rest
         return ()
 
+    @override
     def end(self) -> Iterable[Action]:
-        """As `Stage.end`: the last event has none behind it."""
+        # The last event has none behind it.
         held, self._held = self._held, None
         return () if held is None else (held,)

@@ -1,4 +1,4 @@
-"""Points in a stream as a fault names them: `event:3`, `byte:200`, `call:0`, `in-arguments`, `before-done`."""
+"""Points in a stream, as faults are given them: `event:3`, `byte:200`, `call:0`, `in-arguments`, `before-done`."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ class Point:
     kind: str
     """`event`, `byte`, `call`, `in-arguments` or `before-done`."""
     number: int = 0
-    """All count from 0, as the log does."""
+    """Counted from 0, as in the log."""
 
     def __str__(self) -> str:
-        """As it is written."""
+        """As it is given in a specification."""
         return f"{self.kind}:{self.number}" if self.kind in {"event", "byte", "call"} else self.kind
 
     def split(self, send: Send, hits: Callable[[str], bool]) -> int | None:
-        """How many bytes of `send` come before the point, where it lies in them; `hits` says which tools count."""
+        """How many bytes of `send` are before the point; `None` where it is not in them. `hits` filters by tool."""
         place = send.place
         tools = not place.tools or any(hits(tool) for tool in place.tools)
         match self.kind:
             case "byte":
                 return max(0, self.number - place.start) if self.number < place.start + len(send.raw) else None
             case "event":
-                reached = place.counts and place.number >= self.number
+                reached = place.has_data and place.number >= self.number
             case "call":
-                reached = self.number in place.opens and tools
+                reached = self.number in place.opened_calls and tools
             case "in-arguments":
-                if place.inside and tools:
+                if place.has_whole_arguments and tools:
                     return len(send.raw) // 2
-                reached = place.inside_value and tools
+                reached = place.in_arguments and tools
             case _:
-                reached = place.ends
+                reached = place.is_terminal
         return 0 if reached else None
 
 
 def point(text: str) -> Point | None:
-    """The point that `text` names, `None` where it names none."""
+    """The point that `text` names; `None` where it names none."""
     if text in {"in-arguments", "before-done"}:
         return Point(text)
-    found = _NUMBERED.fullmatch(text)
-    return Point(found[1], int(found[2])) if found else None
+    match = _NUMBERED.fullmatch(text)
+    return Point(match[1], int(match[2])) if match else None

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.protocols.provider_error import ERRORS
 from toolstream_core.transit import faults
-from toolstream_core.transit.actions import How
+from toolstream_core.transit.actions import BreakKind
 from toolstream_core.transit.points import FORMS, Point, point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolstream_core.transit.faults import Edit, Stage
+    from toolstream_core.transit.context import FaultContext
+    from toolstream_core.transit.faults import Stage
 
 type Value = int | str | Point | bool
 
@@ -22,11 +23,12 @@ class Key(NamedTuple):
     """A key of a transit fault."""
 
     name: str
-    read: Callable[[str], Value | None]
-    right: str
-    """What its values are."""
-    usual: Value | None
-    """Its value where nothing is said; `None` where something has to be."""
+    parse: Callable[[str], Value | None]
+    """The value; `None` where the text is none."""
+    expected: str
+    """What its values are, for messages and the list."""
+    default: Value | None
+    """`None` where a value has to be given."""
 
 
 class TransitRow(NamedTuple):
@@ -35,39 +37,39 @@ class TransitRow(NamedTuple):
     name: str
     meaning: str
     keys: tuple[Key, ...]
-    make: Callable[[Edit], Stage] | None
-    """`None` where the answer is made up before upstream is asked."""
+    make: Callable[[FaultContext], Stage] | None
+    """`None` where the proxy answers itself, without asking upstream."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransitFault:
-    """A transit fault as it was asked for."""
+    """A transit fault with the values that it was given."""
 
     row: TransitRow
     values: Mapping[str, Value]
 
 
 def _number(least: int, most: int = 86_400_000) -> Callable[[str], int | None]:
-    def read(text: str) -> int | None:
+    def parse(text: str) -> int | None:
         fits = text.isascii() and text.isdigit() and len(text) < 10  # noqa: PLR2004
         return int(text) if fits and least <= int(text) <= most else None
 
-    return read
+    return parse
 
 
 def _one_of(*words: str) -> Callable[[str], str | None]:
     return lambda text: text if text in words else None
 
 
-_HOW = tuple(how.value for how in How)
+_HOW = tuple(how.value for how in BreakKind)
 _DISTRIBUTIONS = ("uniform", "normal", "exponential")
 _AT = Key("at", point, FORMS, Point("in-arguments"))
 _JITTER = Key("jitter", _number(0), "milliseconds", 0)
 _DIST = Key("dist", _one_of(*_DISTRIBUTIONS), ", ".join(_DISTRIBUTIONS), "uniform")
 
 
-def _ms(usual: int | None) -> Key:
-    return Key("ms", _number(0), "milliseconds", usual)
+def _ms(default: int | None) -> Key:
+    return Key("ms", _number(0), "milliseconds", default)
 
 
 TRANSIT: Final[tuple[TransitRow, ...]] = (
@@ -125,20 +127,20 @@ _BY_NAME = {row.name: row for row in TRANSIT}
 
 
 class TransitError(ValueError):
-    """A key or value that means nothing; the message says what would."""
+    """A wrong key or value; the message says what would be right."""
 
 
 def transit_of(name: str, given: Mapping[str, str]) -> TransitFault | None:
-    """The transit fault of that name, `None` where it is none. Raises `TransitError`."""
+    """The transit fault of that name; `None` where there is none. Raises `TransitError`."""
     row = _BY_NAME.get(name)
     if row is None:
         return None
     values: dict[str, Value] = {}
     for key in row.keys:
-        said = given.get(key.name)
-        value = key.usual if said is None else key.read(said)
+        text = given.get(key.name)
+        value = key.default if text is None else key.parse(text)
         if value is None:
-            raise TransitError(f"{key.name}={said}: {key.name} of {name} is {key.right}")
+            raise TransitError(f"{key.name}={text}: {key.name} of {name} is {key.expected}")
         values[key.name] = value
     if name == "recut" and sum(bool(values[key]) for key in ("bytes", "events", "utf8")) != 1:
         raise TransitError("recut wants one of bytes=N, events=N and utf8=yes")

@@ -1,4 +1,4 @@
-"""Each event as a chunk of its own, at once: how the network cut the body seldom matters."""
+"""Each event as a chunk of its own, without delays: the network's chunks seldom matter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.shrinking.candidate import with_turn
 from toolstream_core.shrinking.passes.proposal import Proposal
-from toolstream_core.shrinking.pieces import own_chunk
+from toolstream_core.shrinking.pieces import in_own_chunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def proposals(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
-    """Each answer that is cut otherwise."""
+    """Each answer whose chunks differ from that."""
     for at in range(cursor[0] if cursor else 0, len(candidate)):
         turn = candidate[at]
-        plain = tuple(map(own_chunk, turn.pieces))
+        plain = tuple(map(in_own_chunk, turn.pieces))
         if plain != turn.pieces:
-            yield Proposal(with_turn(candidate, at, turn.keeping(plain)), (at + 1,))
+            yield Proposal(with_turn(candidate, at, turn.with_pieces(plain)), (at + 1,))

@@ -1,6 +1,6 @@
-"""Fields of the events' JSON taken out or emptied, everywhere at once, then one by one.
+"""Fields of the events' JSON removed or emptied, everywhere at once, then one by one.
 
-What a protocol demands is not written down here: a field that every object of its kind has in the original stays.
+What a protocol demands is not known here: a field that every object of its kind has in the original stays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Place(NamedTuple):
 
 
 def required(original: Candidate) -> Required:
-    """What the objects of an answer have in common, by what they are."""
+    """The keys that all objects of one shape have."""
     found: dict[Shape, frozenset[str]] = {}
     for turn in original:
         arguments = _arguments(turn)
@@ -145,4 +145,4 @@ def _edited(turn: Turn, places: list[_Place], edit: Callable[[Json, _Place], Jso
     for place in reversed(places):  # from the back, so that places in arrays still hold
         piece = pieces[place.piece]
         pieces[place.piece] = turn.framing.rewritten(piece, edit(piece.frame.json, place))
-    return turn.keeping(pieces)
+    return turn.with_pieces(pieces)

@@ -1,4 +1,4 @@
-"""All that has one id or one index, taken out together: a call, a content block, an output item, a choice."""
+"""Everything with one id or index removed together: a call, a content block, an output item, a choice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.shrinking.tree import Path
 
 type _Places = dict[int, list[Path]]
-"""Piece by piece, where its JSON says that it belongs to a group."""
+"""By piece: the paths in its JSON that tie it to a group."""
 
 
 def proposals(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
@@ -35,7 +35,7 @@ def proposals(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
                 if not any(piece.counts for piece in kept):
                     continue
                 for new in numbering.variants(kept):
-                    yield Proposal(with_turn(candidate, at, turn.keeping(new)), ())
+                    yield Proposal(with_turn(candidate, at, turn.with_pieces(new)), ())
 
 
 def _groups(turn: Turn) -> Sequence[_Places]:

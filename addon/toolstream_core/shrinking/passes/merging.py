@@ -1,4 +1,4 @@
-"""Several fragments of one text said as one."""
+"""Several fragments of one text merged into one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def proposals(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
         for channel in channels(turn):
             for groups in _groupings(channel.parts):
                 for new in numbering.variants(_merged(turn, channel, groups)):
-                    yield Proposal(with_turn(candidate, at, turn.keeping(new)), ())
+                    yield Proposal(with_turn(candidate, at, turn.with_pieces(new)), ())
 
 
 def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
@@ -40,7 +40,7 @@ def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
 
 
 def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> list[Piece]:
-    """The pieces, with each group said by its first part, or by its last where each says all before it."""
+    """The pieces, with each group merged into its first part, or into its last where the text is cumulative."""
     texts: dict[int, tuple[Part, str]] = {}
     gone: set[int] = set()
     for group in groups:

@@ -1,4 +1,4 @@
-"""What a pass is: from a candidate, smaller ones, and where to go on after one of them was taken."""
+"""What a pass is: it proposes smaller candidates, and where to resume after one of them was taken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from toolstream_core.shrinking.candidate import Candidate
 
 type Cursor = tuple[int, ...]
-"""Where a pass stands, in its own terms; `()` is the beginning."""
+"""A pass's position, in its own terms; `()` is the beginning."""
 
 
 class Proposal(NamedTuple):
@@ -27,11 +27,11 @@ class Pass(NamedTuple):
     name: str
     proposals: Callable[[Candidate, Cursor], Iterator[Proposal]]
     careful: bool = False
-    """Whether a candidate may gain no note either: what it takes out are no events."""
+    """Whether a candidate may not gain a note either; for passes that change events instead of removing them."""
 
 
 class Span(NamedTuple):
-    """Neighbours to be taken out of a list."""
+    """Neighbours to be removed from a list."""
 
     begin: int
     end: int

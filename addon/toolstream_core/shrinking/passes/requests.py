@@ -27,7 +27,7 @@ def proposals(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
         request = turn.exchange.request
         if isinstance(request, dict):
             for smaller in _smaller(request):
-                yield Proposal(with_turn(candidate, at, turn.asking(smaller)), ())
+                yield Proposal(with_turn(candidate, at, turn.with_request(smaller)), ())
 
 
 def _smaller(request: dict[str, Json]) -> Iterator[Json]:

@@ -1,4 +1,4 @@
-"""Long strings made short, each in the same way wherever it stands, for an id ties events and requests together."""
+"""Long strings made short, each in the same way in all events and requests, because ids tie these together."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _strings(candidate: Candidate) -> Iterator[str]:
 
 
 def _kept(candidate: Candidate) -> set[str]:
-    """Strings that stay: names, kinds, and texts that have a pass of their own."""
+    """Strings that stay: names, types, and texts, which have a pass of their own."""
     kept = {part.text for turn in candidate for channel in channels(turn) for part in channel.parts}
     kept.update(channel.text for turn in candidate for channel in channels(turn))
     kept.update(

@@ -1,4 +1,4 @@
-"""Arguments and texts made shorter, wherever they are said: in their fragments, and whole in other events."""
+"""Arguments and texts made shorter: in their fragments, and where other events have them whole."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def proposals(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 
 
 def smaller(text: str) -> Iterator[str]:
-    """Shorter texts: less of the JSON value that it is, or fewer of its words."""
+    """Shorter texts: with parts of its JSON value removed, or with fewer words."""
     value = parse(text.encode("utf-8", "replace"))
-    said = _smaller_json(value) if isinstance(value, dict | list) else _fewer_words(text)
-    yield from (one for one in said if len(one) < len(text))
+    texts = _smaller_json(value) if isinstance(value, dict | list) else _fewer_words(text)
+    yield from (one for one in texts if len(one) < len(text))
 
 
 def _smaller_json(value: Json) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _fewer_words(text: str) -> Iterator[str]:
 
 
 def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
-    """The answer with another text: each part says as much of it as it said of the old one."""
+    """The answer with another text, spread over the parts in proportion to the old one."""
     old = channel.text
     pieces = list(turn.pieces)
     for number, piece in enumerate(pieces):
@@ -84,7 +84,7 @@ def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
         piece = pieces[part.piece]
         pieces[part.piece] = turn.framing.rewritten(piece, put(piece.frame.json, part.path, share))
         begin = 0 if channel.cumulative else end
-    return turn.keeping(pieces)
+    return turn.with_pieces(pieces)
 
 
 def _scaled(place: int, old: str, new: str) -> int:
