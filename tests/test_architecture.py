@@ -222,7 +222,6 @@ def test_a_module_imports_only_what_stands_below_it(module: str) -> None:
     assert complaints(module, (CORE / module).read_text()) == []
 
 
-@pytest.mark.xfail(strict=True, reason="three rooms' repairs are still to be put in order")
 def test_no_module_imports_itself_by_way_of_others() -> None:
     """Not even what only a type checker reads."""
     try:

@@ -19,6 +19,7 @@ from toolstream_core.protocols.bedrock.converse_event import (
 )
 from toolstream_core.protocols.bedrock.repair.client_block import Block
 from toolstream_core.protocols.bedrock.repair.client_indexes import ClientIndexes
+from toolstream_core.protocols.bedrock.repair.client_message import ClientMessage
 from toolstream_core.protocols.bedrock.repair.held import Unsure, Waited
 from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.stages.repair.repairer import Repairer
@@ -41,13 +42,12 @@ class BlockRepairer(Repairer):
         """As `Repairer`."""
         super().__init__(context)
         self.context = context
-        self.number = 0
-        """The event that is looked at."""
         self.calls: list[Block] = []
         """The calls that the client runs."""
         self.by_id: dict[str, list[Block]] = {}
         """Calls by the id that the provider gave them."""
-        self.earlier_ids = BedrockRequests().earlier_ids(context.exchange.request)
+        earlier_ids = BedrockRequests().earlier_ids(context.exchange.request)
+        self.message = ClientMessage(context, self.reporter, earlier_ids)
         self._out: list[Frame] = []
         """What goes on for the event."""
         self._keyed = False
@@ -70,7 +70,7 @@ class BlockRepairer(Repairer):
 
     def put(self, kind: str, body: Payload) -> None:
         """Let a new event go on."""
-        self._out.append(made(self.context.writer, kind, body, self.number, keyed=self._keyed))
+        self._out.append(made(self.context.writer, kind, body, self.message.number, keyed=self._keyed))
 
     def pass_on(self, frame: Frame, event: ConverseEvent, body: Payload) -> None:
         """Let an event go on, as it is where nothing in it changes."""
@@ -83,28 +83,29 @@ class BlockRepairer(Repairer):
         repair = self._indexes.is_made_up(event.index)
         if event.index is not None and event.index in self._by_index:
             message = f"index {event.index} is that of an earlier block"
-            repair = self.report(REUSED_INDEX, self.number, message, one.call)
+            repair = self.report(REUSED_INDEX, self.message.number, message, one.call)
         elif repair:
             self.because(REUSED_INDEX)
         place = self._indexes.of_block(event, moved=repair)
-        block = Block(self, event, one.call, place, again=again)
+        block = Block(self.message, event, one.call, place, again=again)
         self._current = self._by_call[id(one.call)] = self._by_index[event.index] = block
         self.pass_on(one.event.frame, event, block.header(event.body))
         if block.is_call:
             self.calls.append(block)
             if block.given_id:
                 self.by_id.setdefault(block.given_id, []).append(block)
+                self.message.given_ids.add(block.given_id)
 
     def _delta(self, one: Waited, event: ConverseEvent) -> None:
         block = self._by_call.get(id(one.call))
         if event.tool is None or one.call is None:
             self._other_delta(one, event)
         elif block is None:
-            self.report(UNKNOWN_BLOCK, self.number, f"no block {event.body.get(INDEX)} was started", one.call)
+            self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.body.get(INDEX)} was started", one.call)
             self._astray = True
             self.pass_on(one.event.frame, event, event.body)
         elif block.index != event.index:
-            repair = self.report(UNKNOWN_BLOCK, self.number, f"no block {event.index} was started", one.call)
+            repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", one.call)
             if repair and one.call.guessed and block.open:
                 self._strays.append(one)
             else:
@@ -120,7 +121,7 @@ class BlockRepairer(Repairer):
         text = json_access.get(event.body, "delta", "text")
         foreign = block is not None and block.is_call and block.open and isinstance(text, str)
         message = "text comes in a block that is a call"
-        if foreign and block is not None and self.report(FOREIGN_DELTA, self.number, message, block.call):
+        if foreign and block is not None and self.report(FOREIGN_DELTA, self.message.number, message, block.call):
             self._settle()
             block.texts.append(str(text))
             return
@@ -191,13 +192,15 @@ class BlockRepairer(Repairer):
         elif block.open:
             self._close_arguments(block)
             named = block.index == event.index
-            moved = named or self.report(UNKNOWN_BLOCK, self.number, f"no block {event.index} was started", block.call)
+            moved = named or self.report(
+                UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", block.call
+            )
             self.pass_on(frame, event, block.at_place(event.body) if moved else event.body)
             self._text_after(block)
         else:
             early, block.closed_early = block.closed_early, False
             if not early:
-                early = self.report(REPEATED_STOP, self.number, "the block stops twice", block.call)
+                early = self.report(REPEATED_STOP, self.message.number, "the block stops twice", block.call)
             if not (early and bare):
                 self.pass_on(frame, event, block.at_place(event.body))
 
@@ -215,7 +218,7 @@ class BlockRepairer(Repairer):
                 continue
             message = "no contentBlockStop came for the call"
             closes = block.is_call and block.whole and not failed
-            if closes and self.report(UNCLOSED_CALL, self.number, message, block.call):
+            if closes and self.report(UNCLOSED_CALL, self.message.number, message, block.call):
                 self.close(block)
             else:
                 self.flush(block)

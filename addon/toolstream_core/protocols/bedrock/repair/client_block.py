@@ -9,7 +9,7 @@ from toolstream_core.calls.open_call import nonblank
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.bedrock.converse_event import INDEX, with_input
-from toolstream_core.protocols.bedrock.repair.identity import identify
+from toolstream_core.protocols.bedrock.repair.identity import Identity, identify
 from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.wire.write import encoded
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
     from toolstream_core.protocols.bedrock.converse_event import ConverseEvent, Payload
-    from toolstream_core.protocols.bedrock.repair.block_sequence import BlockRepairer
+    from toolstream_core.protocols.bedrock.repair.client_message import ClientMessage
     from toolstream_core.stages.repair.emitted import Told
 
 
@@ -26,10 +26,10 @@ class Block:
     """A block that is a call; `place` is the index under which the client gets it."""
 
     def __init__(
-        self, repairer: BlockRepairer, event: ConverseEvent, call: OpenCall, place: Json, *, again: bool
+        self, message: ClientMessage, event: ConverseEvent, call: OpenCall, place: Json, *, again: bool
     ) -> None:
         """`event` starts it; `again`: whether it only says an earlier call once more."""
-        self._repairer = repairer
+        self._message = message
         self._tool = event.tool or {}
         self.call = call
         self.index = event.index
@@ -47,7 +47,7 @@ class Block:
         self.given_id = nonblank(self._tool.get("toolUseId"))
         """The id that the provider gave it."""
         self.name = nonblank(self._tool.get("name"))
-        self._arguments = ArgumentRepair(repairer.on)
+        self._arguments = ArgumentRepair(message.reporter.on)
         self._changed = False
         """Whether the client was told anything else of its arguments than what came."""
         self.told: Told | None = None
@@ -59,12 +59,12 @@ class Block:
 
     def judge(self, row: Row, message: str) -> bool:
         """Tell a defect of this call at the event that is looked at; whether it is to be repaired."""
-        return self._repairer.report(row, self._repairer.number, message, self.call)
+        return self._message.reporter.report(row, self._message.number, message, self.call)
 
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but its stop."""
-        may_be_empty = self._repairer.context.may_be_empty(self.call.name)
+        may_be_empty = self._message.context.may_be_empty(self.call.name)
         return self._arguments.whole or self.call.whole(may_be_empty=may_be_empty)
 
     @property
@@ -84,7 +84,7 @@ class Block:
             return call.closed or call.whole()
         text = call.arguments.reading()[0]
         if says_nothing(text) and not call.over:
-            return self._repairer.context.takes_none(call.name)
+            return self._message.context.takes_none(call.name)
         return is_object(text)
 
     @property
@@ -105,7 +105,7 @@ class Block:
         """Whether it is this very call, with arguments that mean this, and whole."""
         if self.name != name or self.late:
             return False
-        return self.call.whole(may_be_empty=self._repairer.context.may_be_empty(name)) and self.means == means
+        return self.call.whole(may_be_empty=self._message.context.may_be_empty(name)) and self.means == means
 
     @property
     def means(self) -> str:
@@ -120,7 +120,7 @@ class Block:
         """The start as the client is to get it."""
         tool = dict(self._tool)
         if self.is_call:
-            identify(self, self._repairer, tool)
+            identify(Identity(self.given_id, self.name, again=self.again), self._message, self.judge, tool)
             self._without_input(tool)
         if tool == self._tool:
             return self.at_place(body)
@@ -149,7 +149,7 @@ class Block:
         return changed if text == said else with_input(changed, text)
 
     def _take(self, text: str) -> str:
-        may_wait = not self._repairer.context.takes_none(self.call.name)
+        may_wait = not self._message.context.takes_none(self.call.name)
         self.told = self._arguments.take(text, self.judge, may_wait=may_wait)
         self._given = self._given or bool(self.told.text.strip())
         self._changed = self._changed or self.told.text != text
@@ -161,7 +161,7 @@ class Block:
         if rest or self._given or not self.is_call:
             return rest
         nothing = self.call.arguments.empty and self.call.start_input is None
-        if nothing and not self._repairer.context.may_be_empty(self.call.name):
+        if nothing and not self._message.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
         return ""
 

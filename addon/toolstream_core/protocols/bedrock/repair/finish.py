@@ -45,7 +45,7 @@ class FinishRepair:
         """`messageStop` as the client is to get it; `None` where it has it already."""
         repairer = self._repairer
         if self._stop is not None:
-            again = repairer.report(REPEATED_STOP, repairer.number, "the message stops twice")
+            again = repairer.report(REPEATED_STOP, repairer.message.number, "the message stops twice")
             return None if again and _bare(body) == self._stop else body
         self._stop = _bare(body)
         repairer.close_whole(failed=self.failed)
@@ -56,7 +56,7 @@ class FinishRepair:
         self._finish("metadata comes without a messageStop before it")
         repairer = self._repairer
         bare = not isinstance(body.get("usage"), dict)
-        if bare and repairer.report(NULL_USAGE, repairer.number, "metadata has no usage"):
+        if bare and repairer.report(NULL_USAGE, repairer.message.number, "metadata has no usage"):
             return {**body, "usage": dict(_NO_USAGE)}
         return body
 
@@ -73,7 +73,7 @@ class FinishRepair:
         if self._stop is not None or self.failed or not repairer.runnable:
             return
         repairer.close_whole(failed=False)
-        if repairer.report(MISSING_FINISH, repairer.number, message):
+        if repairer.report(MISSING_FINISH, repairer.message.number, message):
             self._stop = {"stopReason": "tool_use"}
             repairer.put(STOP, self._stop)
 
@@ -83,16 +83,20 @@ class FinishRepair:
         meant = _OURS.get(reason)
         runs = "end_turn" in {reason, meant} and repairer.runnable
         if "tool_use" in {reason, meant} and not repairer.calls:
-            repairer.report(MISSING_CALLS, repairer.number, "the stop reason says tool_use and no toolUse block came")
+            repairer.report(
+                MISSING_CALLS, repairer.message.number, "the stop reason says tool_use and no toolUse block came"
+            )
         if meant is not None:
-            if repairer.report(FOREIGN_FINISH, repairer.number, f"the stop reason is {reason}"):
+            if repairer.report(FOREIGN_FINISH, repairer.message.number, f"the stop reason is {reason}"):
                 return {**body, "stopReason": "tool_use" if runs else meant}
             return body
         message = "stop reason end_turn although tools are used"
-        if runs and repairer.report(WRONG_FINISH, repairer.number, message, severity=WARNING):
+        if runs and repairer.report(WRONG_FINISH, repairer.message.number, message, severity=WARNING):
             return {**body, "stopReason": "tool_use"}
         lacks = not reason and repairer.runnable and not self.failed
-        if lacks and repairer.report(MISSING_FINISH, repairer.number, "messageStop comes without a stop reason"):
+        if lacks and repairer.report(
+            MISSING_FINISH, repairer.message.number, "messageStop comes without a stop reason"
+        ):
             return {**body, "stopReason": "tool_use"}
         return body
 

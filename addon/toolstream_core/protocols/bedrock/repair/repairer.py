@@ -61,7 +61,7 @@ class ConverseRepairer(BlockRepairer):
         if self._restarted:
             return (frame,)
         self._out, self._unsent = [], self._held()
-        self.number = frame.number
+        self.message.number = frame.number
         converse = event_of(frame)
         if frame.data is None or event.content.error or converse is None:
             self._foreign(event)
@@ -97,7 +97,7 @@ class ConverseRepairer(BlockRepairer):
         if error:
             self._finish.failed = True
             self.close_whole(failed=True)
-            self.report(IN_BAND_ERROR, self.number, f"the provider reports an error: {error}")
+            self.report(IN_BAND_ERROR, self.message.number, f"the provider reports an error: {error}")
         elif frame.oversize or frame.trailing:
             self._finish.failed = True
         self._out.append(frame)
@@ -142,9 +142,9 @@ class ConverseRepairer(BlockRepairer):
     def _started(self, body: Payload) -> Payload | None:
         head = {key: value for key, value in body.items() if key != "p"}
         if self._head == head and self._current is None:
-            return None if self.report(REPEATED_START, self.number, "the message starts again") else body
+            return None if self.report(REPEATED_START, self.message.number, "the message starts again") else body
         if self._head is not None:
-            self.report(RESTARTED_STREAM, self.number, "a second message starts within the stream")
+            self.report(RESTARTED_STREAM, self.message.number, "a second message starts within the stream")
             self.close_whole(failed=True)
             self._restarted = True
         self._head = head
@@ -153,12 +153,14 @@ class ConverseRepairer(BlockRepairer):
     def _start(self, one: Waited, event: ConverseEvent, call: OpenCall, *, decided: bool = False) -> None:
         known, current = self._by_call.get(id(call)), self._current
         if known is not None:
-            if not self.report(REPEATED_START, self.number, "the block starts again", call):
+            if not self.report(REPEATED_START, self.message.number, "the block starts again", call):
                 self.pass_on(one.event.frame, event, known.at_place(event.body))
             return
         self._settle()
         if current is not None and current.open:
-            self.report(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
+            self.report(
+                OVERLAPPING_BLOCKS, self.message.number, "a block starts before the one before it has stopped", call
+            )
             if current.finished and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
                 self.close(current)
             elif self.on(OVERLAPPING_BLOCKS) and not decided:
@@ -193,16 +195,16 @@ class ConverseRepairer(BlockRepairer):
         assert call is not None
         assert start is not None
         again = self._is_again(call)
-        number, self.number = self.number, first.event.frame.number
-        drop = again and self.report(DOUBLED_CALL, self.number, f"{call.name} was called so before", call)
+        number, self.message.number = self.message.number, first.event.frame.number
+        drop = again and self.report(DOUBLED_CALL, self.message.number, f"{call.name} was called so before", call)
         if not drop:
             self._begin(first, start, again=again)
         for one in waited[1:]:
             event = event_of(one.event.frame)
             if event is not None and not (drop and one.call is call):
-                self.number = one.event.frame.number
+                self.message.number = one.event.frame.number
                 self._one(one, event)
-        self.number = number
+        self.message.number = number
 
     def _is_again(self, call: OpenCall) -> bool:
         if not call.whole(may_be_empty=self.context.may_be_empty(call.name)):
@@ -212,13 +214,13 @@ class ConverseRepairer(BlockRepairer):
     def _next(self) -> None:
         """The open block was stopped: whose turn it is now."""
         queue, self._queue = self._queue, []
-        number = self.number
+        number = self.message.number
         for one in queue:
             event = event_of(one.event.frame)
             if event is not None:
-                self.number = one.event.frame.number
+                self.message.number = one.event.frame.number
                 self._one(one, event)
-        self.number = number
+        self.message.number = number
 
     def _let_go(self) -> None:
         """Nothing waits any longer: the message is over, or something came that nobody can read."""
