@@ -15,13 +15,15 @@ from toolstream_core.model import ABSENT
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 MOST = 8000
 """Bytes of a stream; of longer ones some events are taken out."""
-READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "cohere-v2", "bedrock"}
+READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
+"""Protocols that the evidence readers of the laws can read by themselves."""
 PROTOCOLS = {
     "responses": "openai-responses",
     "anthropic": "anthropic",
     "gemini": "gemini",
     "ollama": "ollama",
     "bedrock": "bedrock",
+    "cohere": "cohere-v2",
 }
 TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
 
@@ -43,7 +45,7 @@ def seeds(shared: Path | None = None) -> tuple[Seed, ...]:
     found = [*_healthy(), *_samples(), *_flows()]
     if shared is not None:
         found += [*_recorded(shared / "streams"), *_repro(shared / "repro")]
-    return tuple(seed for seed in found if seed.body)
+    return tuple(seed for seed in found if seed.body and seed.dialect in {*READ, ""})
 
 
 def _healthy() -> list[Seed]:
