@@ -24,8 +24,8 @@ def sample() -> list[Path]:
     """The same few recordings of each protocol every time."""
     chosen: list[Path] = []
     for dialect in sorted(READ):
-        found = (one.path for one in recordings() if one.dialect == dialect and one.path.stat().st_size < LONGEST)
-        chosen += sorted(found)[::EACH]
+        found = (one.path for one in recordings() if one.dialect == dialect and one.path.suffix in TYPES)
+        chosen += sorted(path for path in found if path.stat().st_size < LONGEST)[::EACH]
     return chosen
 
 

@@ -65,7 +65,7 @@ DOUBLE_ENCODED_ARGUMENTS: Final = Row(
     _AS_MEANT,
 )  # fmt: skip
 MERGED_CALLS: Final = Row(
-    "TS209", "merged-calls", "arguments", ERROR, None, _STREAMED,
+    "TS209", "merged-calls", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
     "two calls are glued together in one call's arguments",
     _NOT_RUN,
 )  # fmt: skip

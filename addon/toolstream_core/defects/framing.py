@@ -109,7 +109,7 @@ FOREIGN_DELTA: Final = Row(
     "keeps the call's arguments free of it",
 )  # fmt: skip
 RESTARTED_STREAM: Final = Row(
-    "TS017", "restarted-stream", "framing", ERROR, None, (RESPONSES, ANTHROPIC, BEDROCK),
+    "TS017", "restarted-stream", "framing", ERROR, None, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the answer begins again within one stream",
     "reports a broken stream; runs no call twice",
 )  # fmt: skip
