@@ -30,6 +30,9 @@ _KEPT: Final = frozenset(
     b" tool_choice blockReason reason cache_control ttl prompt_cache_key safety_identifier user"
     b" redacted_thinking version".split()
 )
+_TOOL_USE: Final = re.compile(rb'"toolUse"\s*:\s*\{\s*"input"\s*:\s*"?\Z')
+_BEFORE: Final = 64
+"""Bytes before a text in which its keys stand."""
 _ARGUMENTS: Final = frozenset(b"arguments partial_json partialJson".split())
 _TYPE: Final = re.compile(rb'"type"\s*:\s*"([^"]*)"')
 _CONTROL: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:data:\s*(?:\[DONE\]|[\[{]*")|event:|id:|retry:|:|\r?\n|\Z)')
@@ -69,7 +72,7 @@ class TextFiller:
                     edits += self._on_raw(raw, value)
                 continue
             name = (value.key, addresses.of(value.start))
-            if value.key in _ARGUMENTS or (value.key == b"delta" and _of_arguments(window, value.start)):
+            if value.key in _ARGUMENTS or _of_arguments(window, value.key, value.start):
                 if raw and value.start < flushed:
                     arguments.setdefault(self._call(name, raw), []).append((value.start, raw))
                 continue
@@ -162,8 +165,12 @@ class _Marks:
         return tuple(self._values[mark : bisect_left(self._places, end)])
 
 
-def _of_arguments(window: bytes, at: int) -> bool:
-    """Whether a `delta` is of a call's arguments, by its event's type."""
+def _of_arguments(window: bytes, key: bytes, at: int) -> bool:
+    """Whether a text is of a call's arguments: a `delta` by its event's type, an `input` within `toolUse`."""
+    if key == b"input":
+        return _TOOL_USE.search(window, max(0, at - _BEFORE), at) is not None
+    if key != b"delta":
+        return False
     end = window.find(b"\n", at)
     begin = window.rfind(b"\n", 0, at) + 1
     found = _TYPE.search(window, begin, end if end >= 0 else len(window))
