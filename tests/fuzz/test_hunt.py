@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PARTS = 8
-CASES = 150
+CASES = 90
 """Of each part."""
 
 
