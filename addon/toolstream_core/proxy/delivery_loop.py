@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.proxy.provided import Provided
 from toolstream_core.proxy.steps import Break, End
 from toolstream_core.transit import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait
+from toolstream_core.wire.form import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -208,7 +209,7 @@ class WatchedDelivery:
             return True
         self._due = _now() + BEAT
         self._queue.appendleft(ask)
-        if self._waited:
+        if self._waited and ask.comments:
             self.step = _HEARTBEAT
         self._waited = True
         return self.step is not None
@@ -226,10 +227,11 @@ class WatchedDelivery:
         if self._patience <= _now():
             if self.heading:
                 return False
-            self._queue.append(Send(_HEARTBEAT, _NOWHERE))
             self._patience = _now() + BEAT
-        else:
-            self._due = self._patience
+            if self._watch.exchange.content_type.startswith(CONTENT_TYPES[Form.EVENTS]):
+                self._queue.append(Send(_HEARTBEAT, _NOWHERE))
+                return True
+        self._due = self._patience
         return True
 
     def _next_chunk(self) -> bool:
