@@ -16,6 +16,7 @@ from toolstream_core.transit import Ask, Cut, EventPlace, Finish, Hold, Send
 from toolstream_core.transit.context import FaultContext
 from toolstream_core.wire import json_access
 from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire.form import Form
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for
 
@@ -142,10 +143,13 @@ class Schedule:
         found = self._recogniser.find(frame)
         if found is not None:
             self._dialect = found
-            self._asks = self._asks and isinstance(self._framing.framer, SseFramer | EventStreamFramer)
+            binary = isinstance(self._framing.framer, EventStreamFramer)
+            # Another API's events within messages are asked for in a way of their own.
+            asks = found.form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
+            self._asks = self._asks and asks
             self._resolve = resolving(found.calls(found.requests.tools(self._exchange.request)))
             for way in self._ways:
-                way.protocol, way.binary = found, isinstance(self._framing.framer, EventStreamFramer)
+                way.protocol, way.binary = found, binary
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> EventPlace:
         start, self._bytes = self._bytes, self._bytes + len(raw)

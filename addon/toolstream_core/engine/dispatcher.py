@@ -112,7 +112,7 @@ class Dispatcher:
     def stop(self, failure: str | None = None) -> None:
         """Read no more."""
         self.state = State.PASSING
-        self.failure = failure or self.failure
+        self.failure = self.failure or failure
         self.fast = None
         self._recogniser.pending.clear()
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.wire import json_access
+from toolstream_core.wire.event_stream import CHUNK
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -102,4 +103,4 @@ def input_delta(index: Json, text: str) -> Payload:
 
 def made(writer: Writer, kind: str, body: Payload, number: int, *, keyed: bool) -> Frame:
     """The frame of a new event, told as part of event `number`."""
-    return writer.make({kind: body} if keyed else body, number, kind)
+    return writer.make({kind: body}, number, CHUNK) if keyed else writer.make(body, number, kind)

@@ -50,7 +50,7 @@ class ConverseCalls(Calls):
 
     def _lonely(self) -> OpenCall | None:
         """Where a delta of an index that was never started belongs: to the one open call that got none, a guess."""
-        waiting = [call for call in self._opened[-2:] if not call.closed]
+        waiting = [call for call in self._opened[-2:] if not (call.closed or call.arguments.whole)]
         if len(waiting) != 1 or not waiting[0].arguments.empty:
             return None
         waiting[0].guessed = True

@@ -45,13 +45,15 @@ _EVENTS: Final = frozenset(
 
 
 def quiet(raw: bytes, frames: int) -> bool:
-    """Deltas of text, thinking or plan."""
+    """Deltas of text, thinking or plan, each with its event line: one that lacks it is told."""
     find = raw.find
     if find(b"tool-call") >= 0 or find(b"tool_calls") >= 0 or find(b"message-") >= 0 or find(b"error") >= 0:
         return False
     if may_hide_letters(raw):
         return False
-    return raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"') == frames
+    said = raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"')
+    named = raw.count(b"\nevent: content-delta\n") + raw.count(b"\nevent: tool-plan-delta\n")
+    return said == frames == named + raw.startswith((b"event: content-delta\n", b"event: tool-plan-delta\n"))
 
 
 def read(frame: Frame) -> EventContent:

@@ -50,12 +50,15 @@ class BlockRepairer(Repairer):
         self.message = ClientMessage(context, self.reporter, earlier_ids)
         self._out: list[Frame] = []
         """What goes on for the event."""
-        self._keyed = False
+        self._keyed: bool | None = None
+        """Whether the stream's events have their names as a key; its first one decides."""
         self._current: Block | None = None
         """The call that started last."""
         self._by_call: dict[int, Block] = {}
         self._by_index: dict[int | None, Block] = {}
         self._indexes = ClientIndexes()
+        self._others: set[int | None] = {None}
+        """The indexes of blocks that are no call."""
         self._strays: list[Waited] = []
         """Deltas of an index that no block has, which may be the open call's."""
         self._unsure: list[Unsure] = []
@@ -66,11 +69,14 @@ class BlockRepairer(Repairer):
     @property
     def runnable(self) -> bool:
         """Whether calls came, and each of them can be run."""
-        return bool(self.calls) and not self._astray and all(one.runnable for one in self.calls)
+        open_others = (one for one in self._by_call.values() if one.open and not one.is_call)
+        return (
+            bool(self.calls) and not self._astray and all(one.runnable for one in self.calls) and not any(open_others)
+        )
 
     def put(self, kind: str, body: Payload) -> None:
         """Let a new event go on."""
-        self._out.append(made(self.context.writer, kind, body, self.message.number, keyed=self._keyed))
+        self._out.append(made(self.context.writer, kind, body, self.message.number, keyed=bool(self._keyed)))
 
     def pass_on(self, frame: Frame, event: ConverseEvent, body: Payload) -> None:
         """Let an event go on, as it is where nothing in it changes."""
@@ -80,13 +86,13 @@ class BlockRepairer(Repairer):
     def _begin(self, one: Waited, event: ConverseEvent, *, again: bool) -> None:
         """Give the client a block that is a call."""
         assert one.call is not None
-        repair = self._indexes.is_made_up(event.index)
+        row = self._indexes.made_up_for(event.index)
         if event.index is not None and event.index in self._by_index:
             message = f"index {event.index} is that of an earlier block"
-            repair = self.report(REUSED_INDEX, self.message.number, message, one.call)
-        elif repair:
-            self.because(REUSED_INDEX)
-        place = self._indexes.of_block(event, moved=repair)
+            row = REUSED_INDEX if self.report(REUSED_INDEX, self.message.number, message, one.call) else None
+        elif row is not None:
+            self.because(row)
+        place = self._indexes.of_block(event, row)
         block = Block(self.message, event, one.call, place, again=again)
         self._current = self._by_call[id(one.call)] = self._by_index[event.index] = block
         self.pass_on(one.event.frame, event, block.header(event.body))
@@ -101,6 +107,7 @@ class BlockRepairer(Repairer):
         if event.tool is None or one.call is None:
             self._other_delta(one, event)
         elif block is None:
+            self._refuse_strays()
             self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.body.get(INDEX)} was started", one.call)
             self._astray = True
             self.pass_on(one.event.frame, event, event.body)
@@ -117,7 +124,8 @@ class BlockRepairer(Repairer):
 
     def _other_delta(self, one: Waited, event: ConverseEvent) -> None:
         """A delta of text, reasoning or whatever else is no call."""
-        block = self._by_index.get(event.index)
+        stray = any(one.index == event.index for one in self._strays)
+        block = self._current if stray else self._by_index.get(event.index)
         text = json_access.get(event.body, "delta", "text")
         foreign = block is not None and block.is_call and block.open and isinstance(text, str)
         message = "text comes in a block that is a call"
@@ -125,13 +133,21 @@ class BlockRepairer(Repairer):
             self._settle()
             block.texts.append(str(text))
             return
+        open_call = self._current
+        if isinstance(text, str) and open_call is not None and open_call.open and open_call.texts:
+            self.because(FOREIGN_DELTA)
+            open_call.texts.append(text)
+            return
+        self._settle()
         self.pass_on(one.event.frame, event, self._beside_calls(event))
 
     def _beside_calls(self, event: ConverseEvent) -> Payload:
         """An event of a block that is no call, under an index that no moved block has."""
+        self._others.add(event.index)
         body = event.body if event.index in self._by_index else self._indexes.of_other(event)
-        if body is not event.body:
-            self.because(REUSED_INDEX)
+        row = self._indexes.made_up_for(event.index)
+        if body is not event.body and row is not None:
+            self.because(row)
         return body
 
     def _fill(self, frame: Frame, event: ConverseEvent, block: Block) -> None:
@@ -186,7 +202,7 @@ class BlockRepairer(Repairer):
         """The stop of a block."""
         self._settle()
         frame, bare = one.event.frame, event.body.keys() <= _OF_A_STOP
-        block = self._by_call.get(id(one.call)) or self._by_index.get(event.index)
+        block = self._by_call.get(id(one.call)) or self._by_index.get(event.index) or self._left_open(event)
         if block is None:
             self.pass_on(frame, event, self._beside_calls(event))
         elif block.open:
@@ -203,6 +219,13 @@ class BlockRepairer(Repairer):
                 early = self.report(REPEATED_STOP, self.message.number, "the block stops twice", block.call)
             if not (early and bare):
                 self.pass_on(frame, event, block.at_place(event.body))
+
+    def _left_open(self, event: ConverseEvent) -> Block | None:
+        """The open call that lacks nothing but its stop, where one comes of an index that no event has had."""
+        block = self._current
+        if block is None or not block.open or event.index in self._others:
+            return None
+        return block if block.finished or block.prefilled else None
 
     def close(self, block: Block) -> None:
         """Stop a block whose stop has not come."""
@@ -239,6 +262,6 @@ class BlockRepairer(Repairer):
         text = "".join(block.texts)
         block.texts = []
         if text.strip():
-            place = {INDEX: self._indexes.next()}
+            place = {INDEX: self._indexes.next(FOREIGN_DELTA)}
             self.put(BLOCK_DELTA, {**place, "delta": {"text": text}})
             self.put(BLOCK_STOP, place)

@@ -70,7 +70,12 @@ class Block:
     @property
     def finished(self) -> bool:
         """Whether its arguments have come and are whole, so that it can be stopped without more ado."""
-        return not self.is_call or (not self.call.arguments.empty and self.whole)
+        return not self.call.arguments.empty and self.whole
+
+    @property
+    def prefilled(self) -> bool:
+        """Whether its start said the arguments, and no delta has."""
+        return self.call.start_input is not None and self.call.arguments.empty
 
     @property
     def runnable(self) -> bool:

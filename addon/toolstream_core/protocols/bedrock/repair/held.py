@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.protocols.bedrock.converse_event import event_of
+
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event
@@ -18,6 +20,12 @@ class Waited(NamedTuple):
 
     event: Event
     call: OpenCall | None
+
+    @property
+    def index(self) -> int | None:
+        """The index that the event carries."""
+        event = event_of(self.event.frame)
+        return None if event is None else event.index
 
 
 class Unsure(NamedTuple):

@@ -41,6 +41,8 @@ class ConverseRepairer(BlockRepairer):
         """The events since the start of a block that may be an earlier call again."""
         self._queue: list[Waited] = []
         """Events that wait for the open block."""
+        self._dropped: set[int] = set()
+        """Calls that say earlier ones again and were let go, by `id(call)`."""
         self._unsent: list[Frame] = []
         """What was held when the event came that is being dealt with."""
 
@@ -66,7 +68,8 @@ class ConverseRepairer(BlockRepairer):
         if frame.data is None or event.content.error or converse is None:
             self._foreign(event)
         else:
-            self._keyed = converse.keyed
+            if self._keyed is None:
+                self._keyed = converse.keyed
             self._one(Waited(event, resolved[0].call if resolved else None), converse)
         if len(self._queue) + len(self._again) > MAX_WAITING:
             self._let_go()
@@ -211,6 +214,17 @@ class ConverseRepairer(BlockRepairer):
             return False
         return any(one.says(call.name, meaning_of(call)) for one in self.by_id.get(call.id, ()))
 
+    def _is_dropped(self, one: Waited, event: ConverseEvent) -> bool:
+        """Whether an event is let go that is of an earlier call again."""
+        if one.call is None or id(one.call) in self._dropped:
+            return one.call is not None
+        again = event.kind == BLOCK_START and self._may_be_again(event) and self._is_again(one.call)
+        message = f"{one.call.name} was called so before"
+        if again and self.report(DOUBLED_CALL, one.event.frame.number, message, one.call):
+            self._dropped.add(id(one.call))
+            return True
+        return False
+
     def _next(self) -> None:
         """The open block was stopped: whose turn it is now."""
         queue, self._queue = self._queue, []
@@ -230,7 +244,7 @@ class ConverseRepairer(BlockRepairer):
         queue, self._queue = self._queue, []
         for one in queue:
             event = event_of(one.event.frame)
-            if event is None:
+            if event is None or self._is_dropped(one, event):
                 continue
             if event.kind == BLOCK_START and event.tool is not None and one.call is not None:
                 self._start(one, event, one.call, decided=True)

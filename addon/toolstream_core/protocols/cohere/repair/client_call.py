@@ -157,7 +157,7 @@ class ClientCall:
         self.emitted = self._arguments.take(text, self.judge, may_wait=may_wait)
         self.given = self.given or bool(self.emitted.text.strip())
         self._changed = self._changed or self.emitted.text != text
-        self._late = self._late or (not self.open and not self.ended_early and bool(text))
+        self._late = self._late or (not self.open and not self.ended_early and bool(self.emitted.text))
         return self.emitted.text
 
     def on_skipped(self, text: str, last: str) -> None:
