@@ -78,14 +78,19 @@ class Plain:
 
     def call(self, key: object, *, fresh: bool = False) -> PlainCall:
         """The call of `key`, made where it is new; `fresh`: a new one in any case."""
-        if fresh and key in self.calls:
-            named = {(key, len(self.calls)) if one == key else one: call for one, call in self.calls.items()}
-            self.calls = named
+        if fresh:
+            self.leave(key)
         if key not in self.calls:
             self.calls[key] = PlainCall(
                 key, after={name: len("".join(said.split())) for name, said in self.text.items()}
             )
         return self.calls[key]
+
+    def leave(self, key: object) -> None:
+        """Something else has this key now; the call that had it stays in its place."""
+        if key in self.calls:
+            other = (key, len(self.calls))
+            self.calls = {other if one == key else one: call for one, call in self.calls.items()}
 
 
 def read(dialect: str, body: bytes, content_type: str) -> Plain:
@@ -253,6 +258,8 @@ def _converse(plain: Plain, block: Block) -> None:
         case "contentBlockStart" if tool and not _text(tool.get("type")).startswith("server_"):
             call = plain.call(key, fresh=True)
             call.name = _text(tool.get("name"))
+        case "contentBlockStart":
+            plain.leave(key)
         case "contentBlockDelta":
             plain.say("text", delta.get("text"))
             plain.say("thinking", _dict(delta.get("reasoningContent")).get("text"))

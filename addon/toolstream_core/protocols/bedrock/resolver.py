@@ -23,6 +23,8 @@ class ConverseCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
+        self._ended = False
+        """Whether the message has stopped: what starts then is new."""
         self._stopped_last: OpenCall | None = None
         """The call that was stopped last, where no other block was stopped behind it."""
 
@@ -30,6 +32,7 @@ class ConverseCalls(Calls):
     def conclude(self, said: EventContent) -> None:
         """The block that a limit cuts is stopped too, and is no less cut for that."""
         super().conclude(said)
+        self._ended = self._ended or said.end
         last = self._stopped_last
         if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in said.finishes):
             last.cut, last.over = True, False
@@ -58,7 +61,7 @@ class ConverseCalls(Calls):
 
     def _started_again(self, fragment: Fragment) -> OpenCall | None:
         last = self._opened[-1] if self._opened else None
-        if last is None or last.closed or not nonblank(fragment.id):
+        if last is None or last.closed or self._ended or not nonblank(fragment.id):
             return None
         return last if (last.index, last.id) == (fragment.index, fragment.id) else None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, event_of
+from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, START, STOP, event_of
 from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING, BlockRepairer
 from toolstream_core.protocols.bedrock.repair.client_block import meaning_of
 from toolstream_core.protocols.bedrock.repair.finish import FinishRepair
@@ -107,7 +107,9 @@ class ConverseRepairer(BlockRepairer):
 
     def _one(self, one: Waited, event: ConverseEvent) -> None:
         if event.kind not in {BLOCK_START, BLOCK_DELTA, BLOCK_STOP}:
-            self._let_go()
+            if event.kind == START:
+                self._refuse_strays()
+            self._let_go(over=event.kind == STOP)
             self._around(one, event)
         elif self._again:
             self._of_candidate(one, event)
@@ -214,6 +216,16 @@ class ConverseRepairer(BlockRepairer):
             return False
         return any(one.says(call.name, meaning_of(call)) for one in self.by_id.get(call.id, ()))
 
+    def _close_before(self, call: OpenCall, *, over: bool) -> None:
+        """The message is over, so the open call needs no arguments: it stops before `call` starts."""
+        current = self._current
+        if not over or current is None or not current.open or current.call is call or current.finished:
+            return
+        whole = current.is_call and current.whole and not self._finish.failed
+        message = "no contentBlockStop came for the call"
+        if whole and self.report(UNCLOSED_CALL, self.message.number, message, current.call):
+            self.close(current)
+
     def _is_dropped(self, one: Waited, event: ConverseEvent) -> bool:
         """Whether an event is let go that is of an earlier call again."""
         if one.call is None or id(one.call) in self._dropped:
@@ -236,8 +248,8 @@ class ConverseRepairer(BlockRepairer):
                 self._one(one, event)
         self.message.number = number
 
-    def _let_go(self) -> None:
-        """Nothing waits any longer: the message is over, or something came that nobody can read."""
+    def _let_go(self, *, over: bool = False) -> None:
+        """Nothing waits any longer: the message is `over`, or something came that nobody can read."""
         if self._again:
             self._decide()
         self._settle()
@@ -247,6 +259,7 @@ class ConverseRepairer(BlockRepairer):
             if event is None or self._is_dropped(one, event):
                 continue
             if event.kind == BLOCK_START and event.tool is not None and one.call is not None:
+                self._close_before(one.call, over=over)
                 self._start(one, event, one.call, decided=True)
             elif event.kind == BLOCK_DELTA:
                 self._delta(one, event)
