@@ -20,6 +20,7 @@ from toolstream_core.proxy.capture import Capture
 from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
+from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.proxy.options import (
     CAPTURE,
     CHANGES,
@@ -36,7 +37,7 @@ from toolstream_core.proxy.provided import breaks
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
 from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
 from toolstream_core.proxy.timing import Timing
-from toolstream_core.proxy.watch import Watch, exchange_of, request_json
+from toolstream_core.proxy.watch import Watch
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines

@@ -7,8 +7,6 @@ version lacks of what is used here.
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
@@ -19,6 +17,7 @@ from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
 
+from toolstream_core.proxy.connections import close_surely, reset_soon
 from toolstream_core.proxy.steps import Break
 from toolstream_core.transit import BreakKind
 
@@ -249,33 +248,6 @@ async def ask(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str 
         raise ConnectionError(again.error.msg if again.error else "no answer")
     response: http.Response = again.response
     return response
-
-
-def reset_soon(flow: http.HTTPFlow) -> None:
-    """Let the client's TCP connection end with a reset, where it has a socket of its own."""
-    writer = None if flow.request.is_http2 else client_writer(flow)
-    taken = writer.get_extra_info("socket") if writer is not None else None
-    if taken is not None:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-def close_surely(flow: http.HTTPFlow) -> None:
-    """Close the client's connection once more.
-
-    mitmproxy closes by cancelling the task that reads from the client. Where that task is about to hand on what the
-    client said just then (an HTTP/2 acknowledgement), it ends without closing the socket, and the client waits on.
-    """
-    writer = client_writer(flow)
-    if writer is not None:
-        writer.close()
-
-
-def client_writer(flow: http.HTTPFlow) -> Any:
-    """What writes to the flow's client, `None` where it is not to be found."""
-    for handler in ctx.master.addons.get("proxyserver").connections.values():
-        if handler.client is flow.client_conn and flow.client_conn in handler.transports:
-            return handler.transports[flow.client_conn].writer
-    return None
 
 
 def missing() -> str | None:

@@ -21,10 +21,10 @@ from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy import gate
 from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
+from toolstream_core.proxy.exchange import request_json
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.request_ids import is_signed
-from toolstream_core.proxy.watch import request_json
 from toolstream_core.settings import NOTHING
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse

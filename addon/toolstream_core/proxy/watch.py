@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.finish import CUT_OFF_CALL, UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
 from toolstream_core.engine.session import Session
-from toolstream_core.model import ABSENT, Exchange
-from toolstream_core.redact import redacted, request_secrets
+from toolstream_core.proxy.exchange import exchange_of, secrets_of
+from toolstream_core.redact import redacted
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
-from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -244,33 +243,3 @@ class Watch:
         if not self._given_up:
             self._given_up = True
             self._on_failure(self, error)
-
-
-def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
-    """What a flow says of its answer beside the body."""
-    assert flow.response is not None
-    headers = flow.response.headers
-    return Exchange(
-        source=flow.id,
-        host=flow.request.pretty_host,
-        path=flow.request.path,
-        content_type=headers.get("content-type", ""),
-        content_encoding=headers.get("content-encoding", ""),
-        status=flow.response.status_code,
-        request=request,
-    )
-
-
-def request_json(request: http.Request) -> Json:
-    """The request's body as JSON, or `ABSENT`."""
-    if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
-        return ABSENT
-    try:
-        return parse(request.content)
-    except ValueError:
-        return ABSENT
-
-
-def secrets_of(request: http.Request) -> tuple[str, ...]:
-    """The values in a request that are secrets by the name of their header or parameter."""
-    return request_secrets(request.headers.items(multi=True), request.path)
