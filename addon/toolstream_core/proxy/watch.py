@@ -76,7 +76,7 @@ class Watch:
         self.half: Row | None = None
         """Why the answer, which is over, is only half, and its end is to be no clean one; `None` where it is whole."""
         self.delivering = False
-        """Whether it has a passage: its end may be another one for the client, and more may be done to it."""
+        """Whether it has a delivery: the client may get another end, and more may be done to the stream."""
         self._untold = False
 
     @property
@@ -147,7 +147,7 @@ class Watch:
         self.tell_end()
 
     def told_by_delivery(self) -> Callable[[bytes], None] | None:
-        """What a passage, which decides on it, is to call with each piece that the client gets; nobody, if `None`."""
+        """What a delivery, which decides on it, is to call with each piece that the client gets; nobody, if `None`."""
         return None
 
     def fetched(self, response: http.Response, request: http.Request) -> None:
