@@ -22,7 +22,7 @@ class Waited(NamedTuple):
     call: OpenCall | None
 
     @property
-    def index(self) -> int | None:
+    def place(self) -> int | None:
         """The index that the event carries."""
         event = event_of(self.event.frame)
         return None if event is None else event.index

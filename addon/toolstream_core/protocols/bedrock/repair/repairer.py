@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import RESTARTED_STREAM
-from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
+from toolstream_core.defects.identity import DOUBLED_CALL
 from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, START, STOP, event_of
 from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING, BlockRepairer
-from toolstream_core.protocols.bedrock.repair.client_block import meaning_of
 from toolstream_core.protocols.bedrock.repair.finish import FinishRepair
 from toolstream_core.protocols.bedrock.repair.held import Waited
 
@@ -176,11 +175,6 @@ class ConverseRepairer(BlockRepairer):
         else:
             self._begin(one, event, again=False)
 
-    def _may_be_again(self, event: ConverseEvent) -> bool:
-        identity = (event.tool or {}).get("toolUseId")
-        same = isinstance(identity, str) and identity in self.by_id
-        return same and (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID))
-
     def _of_candidate(self, one: Waited, event: ConverseEvent) -> None:
         """An event while a block may be an earlier call again."""
         candidate = self._again[0].call
@@ -210,21 +204,6 @@ class ConverseRepairer(BlockRepairer):
                 self.message.number = one.event.frame.number
                 self._one(one, event)
         self.message.number = number
-
-    def _is_again(self, call: OpenCall) -> bool:
-        if not call.whole(may_be_empty=self.context.may_be_empty(call.name)):
-            return False
-        return any(one.says(call.name, meaning_of(call)) for one in self.by_id.get(call.id, ()))
-
-    def _close_before(self, call: OpenCall, *, over: bool) -> None:
-        """The message is over, so the open call needs no arguments: it stops before `call` starts."""
-        current = self._current
-        if not over or current is None or not current.open or current.call is call or current.finished:
-            return
-        whole = current.is_call and current.whole and not self._finish.failed
-        message = "no contentBlockStop came for the call"
-        if whole and self.report(UNCLOSED_CALL, self.message.number, message, current.call):
-            self.close(current)
 
     def _is_dropped(self, one: Waited, event: ConverseEvent) -> bool:
         """Whether an event is let go that is of an earlier call again."""
@@ -259,7 +238,8 @@ class ConverseRepairer(BlockRepairer):
             if event is None or self._is_dropped(one, event):
                 continue
             if event.kind == BLOCK_START and event.tool is not None and one.call is not None:
-                self._close_before(one.call, over=over)
+                if over:
+                    self.close_before(one.call, failed=self._finish.failed)
                 self._start(one, event, one.call, decided=True)
             elif event.kind == BLOCK_DELTA:
                 self._delta(one, event)
