@@ -42,6 +42,8 @@ _EVENTS: Final = frozenset(
     }
 )
 """Types that no other protocol has; `message-start` and `message-end` count with a delta only."""
+_QUIET: Final = (b"event: content-delta\ndata: {", b"event: tool-plan-delta\ndata: {")
+"""How frames begin that bring text."""
 
 
 def quiet(raw: bytes, frames: int) -> bool:
@@ -52,8 +54,8 @@ def quiet(raw: bytes, frames: int) -> bool:
     if may_hide_letters(raw):
         return False
     said = raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"')
-    named = raw.count(b"\nevent: content-delta\n") + raw.count(b"\nevent: tool-plan-delta\n")
-    return said == frames == named + raw.startswith((b"event: content-delta\n", b"event: tool-plan-delta\n"))
+    named = sum(raw.count(b"\n" + begin) + raw.startswith(begin) for begin in _QUIET)
+    return said == frames == named
 
 
 def read(frame: Frame) -> EventContent:

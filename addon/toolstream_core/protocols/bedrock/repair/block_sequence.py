@@ -62,6 +62,8 @@ class BlockRepairer(ClientBlocks):
             repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", one.call)
             if repair and one.call.guessed and block.open:
                 self._strays.append(one)
+            elif repair and block.adopted:
+                self._fill(one.event.frame, event, block)
             else:
                 self._astray = True
                 self.pass_on(one.event.frame, event, event.body)
@@ -117,6 +119,7 @@ class BlockRepairer(ClientBlocks):
             block = self._by_call.get(id(one.call))
             if event is not None and block is not None:
                 self.because(UNKNOWN_BLOCK)
+                block.adopted = True
                 self._fill(one.event.frame, event, block)
         if strays:
             self._settle()

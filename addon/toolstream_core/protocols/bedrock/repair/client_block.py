@@ -8,7 +8,7 @@ from toolstream_core.calls.json_text import is_object, meaning, says_nothing
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
 from toolstream_core.model import ABSENT, Kind
-from toolstream_core.protocols.bedrock.converse_event import INDEX, with_input
+from toolstream_core.protocols.bedrock.converse_event import INDEX, index_of, with_input
 from toolstream_core.protocols.bedrock.repair.identity import Identity, identify
 from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.wire.write import encoded
@@ -39,6 +39,8 @@ class Block:
         self.open = True
         self.closed_early = False
         """Whether it was stopped before its own stop came."""
+        self.adopted = False
+        """Whether deltas of an index that no block has were taken for its own."""
         self.late = False
         """Whether arguments came behind its stop."""
         self.texts: list[str] = []
@@ -119,7 +121,8 @@ class Block:
 
     def at_place(self, body: Payload) -> Payload:
         """An event of it under the index that the client knows."""
-        return body if body.get(INDEX) == self.place else {**body, INDEX: self.place}
+        named = not self.moved and index_of(body) == self.index
+        return body if named or body.get(INDEX) == self.place else {**body, INDEX: self.place}
 
     def header(self, body: Payload) -> Payload:
         """The start as the client is to get it."""
