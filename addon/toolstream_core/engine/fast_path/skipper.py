@@ -36,7 +36,7 @@ class Skipper:
         self._observers = plan.observers
         self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
         self._brackets = plan.brackets
-        self._told = plan.told
+        self._resolver = plan.resolver
         self._watched = plan.watched
         self._each = any(observer.each for observer in plan.observers)
         self._changes = plan.changes
@@ -101,7 +101,8 @@ class Skipper:
         course = self._skipped_frames
         match = None if course is None else course.match(frame.raw, 0)
         if course is None or match is None or match[2] != len(frame.raw) or frame.data is None or frame.trailing:
-            self.hand_on()
+            if course is not None or self.quiet_frames.frames:
+                self.hand_on()
             return None
         new = self._goes(course, frame.raw, 0, match, frame.number)
         return frame if new is None else Frame(new, frame.number, frame.data)
@@ -157,7 +158,8 @@ class Skipper:
             return
         if not event.content.fragments or not event.content.fragments[0].arguments:
             return  # An empty fragment shows no way of others.
-        way, resolved = edit_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
+        way = edit_of(like, frame.raw, out[0].raw)
+        resolved = self._resolver.resolved if self._resolver is not None else ()
         # A frame that was written anew, and came out as it was, need not do so with other spaces in it.
         anew = way == UNCHANGED and out[0] is not frame
         if way is None or anew or len(resolved) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
@@ -231,4 +233,5 @@ def skipper_of_faults(framer: SseFramer, template_reader: TemplateReader, plan: 
     """The courses of frames through the faults that break them; `template_reader` reads the healthy stream."""
     if plan.faults is None or plan.watched:
         return None
-    return Skipper(framer, template_reader, StageSet(stages=plan.faults, told=plan.faults.told, brackets=False), never)
+    course = StageSet(stages=plan.faults, resolver=plan.faults.resolver, brackets=False)
+    return Skipper(framer, template_reader, course, never)

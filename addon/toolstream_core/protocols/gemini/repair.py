@@ -23,6 +23,7 @@ from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.stages.stage import Holds
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ MAX_TWINS = 16
 type Edits = dict[Place, tuple[Payload, ...]]
 
 
-class GeminiRepairer(Repairer):
+class GeminiRepairer(Repairer, Holds):
     """Judges and mends one Gemini stream."""
 
     def __init__(self, context: Context) -> None:

@@ -8,13 +8,14 @@ from toolstream_core.defects.leak import LEAKED_TWICE
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
 from toolstream_core.stages.promotion import Promotion
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, SkippableWhole
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event, Json, SkippedRun
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 # run twice. Only a tool that the request offers is called, and the text stays where it is.
 
 
-class LeakedCallRepairer(Repairer):
+class LeakedCallRepairer(Repairer, Holds, SkippableWhole):
     """Watches the text and the thoughts of one stream. Stands before the protocol's own mender."""
 
     def __init__(self, context: Context) -> None:
@@ -38,8 +39,9 @@ class LeakedCallRepairer(Repairer):
         self._over = False
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`: text may go on with a markup."""
+        # Text may go on with a markup.
         return self._text.open or self._thought.pending
 
     @override
@@ -47,7 +49,6 @@ class LeakedCallRepairer(Repairer):
         frame, said = event.frame, event.content
         if frame.data is None:
             return (frame,)
-        self._made.update(one.call.name for one in resolved)
         self._place(event, resolved)
         if said.text and not said.end:
             self._report_all(self._text.add(said.text), event)
@@ -57,10 +58,14 @@ class LeakedCallRepairer(Repairer):
             return self._finished(event)
         return (frame,)
 
+    @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`: arguments are no text of the answer's."""
         del call
-        return False
+        return False  # Arguments are no text of the answer's.
+
+    @override
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        del call, passed
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
@@ -101,6 +106,7 @@ class LeakedCallRepairer(Repairer):
     def _place(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         """Remember the highest place of a call, content block or output item."""
         for fragment, call in resolved:
+            self._made.add(call.name)
             self._calls.add(id(call))
             place = fragment.index if isinstance(fragment.index, int) else -1
             self._top = max(self._top, place, len(self._calls) - 1)

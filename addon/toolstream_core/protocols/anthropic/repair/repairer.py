@@ -12,6 +12,7 @@ from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
 from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
+from toolstream_core.stages.stage import HoldsBesideText, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,7 @@ MAX_WAITING = 4096
 """Events of waiting blocks, above which all are sent."""
 
 
-class AnthropicRepairer(OrderRepairer):
+class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     """Judges and repairs one Messages stream."""
 
     def __init__(self, context: Context) -> None:

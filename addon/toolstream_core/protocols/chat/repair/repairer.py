@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.framing import DATA_AFTER_END
 from toolstream_core.protocols.chat.repair.arrival import Arrivals
@@ -17,6 +17,7 @@ from toolstream_core.protocols.chat.repair.stream_id import StreamId
 from toolstream_core.protocols.chat.repair.structure import Structure
 from toolstream_core.protocols.chat.repair.waiting import Waiting
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +40,7 @@ MAX_WAITING = 64
 """Events that wait before all are let go."""
 
 
-class ChatRepairer(Repairer):
+class ChatRepairer(Repairer, Holds, SkippableWhole):
     """Judges and mends one Chat Completions stream."""
 
     def __init__(self, context: Context) -> None:
@@ -62,40 +63,40 @@ class ChatRepairer(Repairer):
         self._departures = Departures(stream, self._order, reasons, self._end, self._stream_id)
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         stream = self._stream
         return bool(self._queue) or self._stream_id.looks or (stream.any_finished and not stream.done)
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frame = event.frame
         if frame.trailing and frame.raw.strip():
             self._last = event, resolved
             return ()
         return self._taken(event, resolved)
 
+    @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`."""
         known = self._stream.calls.get(id(call))
         if known is None or self._queue or self._stream.done:
             return True
         return not (known.told and self._stream.choice_of(known).finish is None and known.spelling.inside_value)
 
+    @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Stage.on_skipped`."""
         self._seen += passed.events
         self._arrivals.skipped(self._stream.calls[id(call)], passed)
 
+    @override
     def accepts_any(self, call: OpenCall) -> bool:
-        """As `Stage.accepts_any`."""
         known = self._stream.calls.get(id(call))
         if known is None or known is not self._bare or self._queue or not self._context.judging:
             return False
         return self._stream.choice_of(known).finish is None and known.spelling.decided
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         self._stream.ending, self._stream.ending_clean = True, clean
         cut: Frame | None = None
         out: list[Frame] = []
@@ -114,8 +115,8 @@ class ChatRepairer(Repairer):
             out = [*out[:-1], *(ended(frame) for frame in out[-1:])]
         return [*out, *more, *(() if added else rest)]
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         waiting, self._queue = self._queue, deque()
         last, self._last = self._last, None
         return [*(one.frame for one in waiting), *([last[0].frame] if last else [])]

@@ -23,6 +23,7 @@ from toolstream_core.protocols.responses.repair.opening import OpeningRepair
 from toolstream_core.protocols.responses.repair.repeats import Repeats
 from toolstream_core.protocols.responses.repair.state import Mode, RepairState
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 # state <- client_item <- client_items, kept_items <- custom_tools, repeats <- item_events, opening, finish <- repairer.
 
 
-class ResponsesRepairer(Repairer):
+class ResponsesRepairer(Repairer, Holds, SkippableWhole):
     """Judges and repairs one Responses stream."""
 
     def __init__(self, context: Context) -> None:
