@@ -50,6 +50,7 @@ class Chain:
     ) -> None:
         """Each stage with what resolves the calls of the events that it sees; `None` where `reader` has done so."""
         self._stages = tuple(stages)
+        self._final = len(stages) - 1
         self._read = read
         self._reader = reader
         self.each = any(stage.each for stage, _ in stages)
@@ -91,7 +92,7 @@ class Chain:
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 return self._failed(at, error, frame)
             if len(gone) != 1 or gone[0] is not frame:
-                return self._from(at + 1, gone, event)
+                return gone if at == self._final else self._from(at + 1, gone, event)
         return [frame]
 
     def needs_every_event(self, call: OpenCall) -> bool:

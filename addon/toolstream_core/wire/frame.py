@@ -96,4 +96,4 @@ class Framer(Protocol):
 
 def joined(frames: Iterable[Frame]) -> bytes:
     """The bytes of frames, one behind the other."""
-    return b"".join(frame.raw for frame in frames)
+    return b"".join([frame.raw for frame in frames])

@@ -121,10 +121,10 @@ class FastPath:
             return None
         if self._stages.faults is not None:
             return self._feed_through_faults(skipper, chunk)
-        sent = skipper.whole(chunk)
-        if sent is None and skipper.skips_text(chunk):
-            return chunk
-        return sent
+        if skipper.skipped_frames is not None and (sent := skipper.whole(chunk)) is not None:
+            return sent
+        text = skipper.quiet_frames
+        return chunk if text.on and text.segments and skipper.skips_text(chunk) else None
 
     def take(self, frame: Frame) -> Frame | None:
         """What goes on for a frame that need not be looked at, `None` for any other."""

@@ -44,7 +44,8 @@ class Skipper:
         """Where somebody is told of each event: what was changed in the one before."""
         self._seen: tuple[Template, Edit, OpenCall, bool] | None = None
         """What became of the event before, where the next one may go the same way."""
-        self._skipped_frames: SkippedFrames | None = None
+        self.skipped_frames: SkippedFrames | None = None
+        """The way that the next frames may go unparsed, where there is one."""
         self.quiet_frames = QuietFrames(plan.may_leak)
         self._over = False
 
@@ -54,7 +55,7 @@ class Skipper:
         if framer.holding:
             return chunk
         while at < len(chunk):
-            course = self._skipped_frames
+            course = self.skipped_frames
             match = course.match(chunk, at) if course is not None else None
             if course is None or match is None:
                 begin, at = at, self._skip_quiet(chunk, at, send)
@@ -73,7 +74,7 @@ class Skipper:
 
         `number`: that of the frame, where it was taken in already.
         """
-        course = self._skipped_frames
+        course = self.skipped_frames
         if course is None:
             return None
         match = course.match(chunk, 0)
@@ -98,7 +99,7 @@ class Skipper:
 
     def takes(self, frame: Frame) -> Frame | None:
         """What goes on for a frame that goes the course, `None` where it does not."""
-        course = self._skipped_frames
+        course = self.skipped_frames
         match = None if course is None else course.match(frame.raw, 0)
         if course is None or match is None or match[2] != len(frame.raw) or frame.data is None or frame.trailing:
             if course is not None or self.quiet_frames.frames:
@@ -130,7 +131,7 @@ class Skipper:
     def hand_on(self) -> None:
         """Let everybody know of the events that went by unparsed, before anything else is looked at."""
         self.hand_on_quiet()
-        course = self._skipped_frames
+        course = self.skipped_frames
         if course is None or not course.tokens:
             return
         passed = course.passed()
@@ -150,8 +151,8 @@ class Skipper:
 
         `holding`: whether a stage holds something back now.
         """
-        course, seen = self._skipped_frames, self._seen
-        self._skipped_frames = self._seen = None
+        course, seen = self.skipped_frames, self._seen
+        self.skipped_frames = self._seen = None
         frame, like = event.frame, self._template_reader.match
         self.quiet_frames.on = not self._each and self._may_skip_text(event, out, holding=holding)
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
@@ -170,9 +171,9 @@ class Skipper:
             return
         self._seen = (like, way, call, odd)
         if course is not None and course.goes(like, way, call, frame.raw, odd=odd):
-            self._skipped_frames = course
+            self.skipped_frames = course
         elif seen == self._seen:
-            self._skipped_frames = SkippedFrames(like, way, call, frame.raw, odd=odd, brackets=self._brackets)
+            self.skipped_frames = SkippedFrames(like, way, call, frame.raw, odd=odd, brackets=self._brackets)
 
     def _takes_any(self, call: OpenCall) -> bool:
         """Whether the next event may go by, whatever it says of the call's arguments."""

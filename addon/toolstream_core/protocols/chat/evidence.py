@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.resolver import same_arguments
-from toolstream_core.model import Phase
+from toolstream_core.model import ABSENT, Phase
 
 if TYPE_CHECKING:
     from toolstream_core.calls.open_call import OpenCall
@@ -66,7 +66,7 @@ def names_another(call: OpenCall, fragment: Fragment) -> bool:
 
 def id_churned(newest: OpenCall, fragment: Fragment) -> bool:
     """Another id on a known index that still means the newest call there."""
-    name = nonblank(fragment.name)
+    name = "" if fragment.name is ABSENT else nonblank(fragment.name)
     if newest.arguments.whole:
         return not name and not _fresh(fragment)
     if not name:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.resolver import Calls, ResolvedFragment
-from toolstream_core.model import Call, Fragment, Phase
+from toolstream_core.calls.resolver import Calls
+from toolstream_core.model import ABSENT, Call, Fragment, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
@@ -63,17 +63,13 @@ class ChatCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._choices: dict[int, ChoiceCalls] = {}
-        self._ended = False
-        """Whether `[DONE]` came: no client reads what follows it."""
         self._waiting: dict[int, list[OpenCall]] = {}
         """By choice, the calls that a finish found while one of them was half."""
 
-    def resolve(self, said: EventContent, event: int) -> list[ResolvedFragment]:
-        """As `Calls.resolve`; nothing behind `[DONE]` is a part of any call."""
-        if self._ended:
-            return []
-        self._ended = said.end
-        return super().resolve(said, event)
+    @override
+    def conclude(self, said: EventContent) -> None:
+        super().conclude(said)
+        self._at_end = said.end  # Nothing behind `[DONE]` is a part of any call.
 
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
         """As `Calls.take`, with a short way for nearly every fragment: bare arguments for the only call of an index."""
@@ -103,7 +99,9 @@ class ChatCalls(Calls):
             call = self._by_id(state, fragment)
         if call is None:
             call = self._begin(state, fragment)
-        self._remember(state, fragment, call)
+        state.last = call
+        if fragment.id is not ABSENT or fragment.phase is Phase.WHOLE:
+            self._remember(state, fragment, call)
         return call
 
     def _end(self, choice: int) -> None:
@@ -136,7 +134,6 @@ class ChatCalls(Calls):
         return call
 
     def _remember(self, state: ChoiceCalls, fragment: Fragment, call: OpenCall) -> None:
-        state.last = call
         if fragment.id and not self.overflowed and (key := nonblank(fragment.id)):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
@@ -207,5 +204,5 @@ class OllamaCalls(ChatCalls):
             call.over = True
         return call
 
-    resolve = Calls.resolve
+    conclude = Calls.conclude
     """Clients read every line, whatever an earlier one said."""

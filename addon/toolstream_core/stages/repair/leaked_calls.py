@@ -37,12 +37,13 @@ class LeakedCallRepairer(Repairer, Holds, SkippableWhole):
         self._top = -1
         """The highest place that anything has, or may get where places are mended."""
         self._over = False
+        self._holding = self._text.open
+        """Whether text may go on with a markup."""
 
     @property
     @override
     def holding(self) -> bool:
-        # Text may go on with a markup.
-        return self._text.open or self._thought.pending
+        return self._holding
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -50,10 +51,8 @@ class LeakedCallRepairer(Repairer, Holds, SkippableWhole):
         if frame.data is None:
             return (frame,)
         self._place(event, resolved)
-        if said.text and not said.end:
-            self._report_all(self._text.add(said.text), event)
-        if said.thought:
-            self._report_all(self._thought.add(said.thought), event)
+        if said.text or said.thought:
+            self._look_at(event)
         if said.end or (said.finishes and any(finish.reason for finish in said.finishes)):
             return self._finished(event)
         return (frame,)
@@ -76,12 +75,22 @@ class LeakedCallRepairer(Repairer, Holds, SkippableWhole):
         del clean
         return ()
 
+    def _look_at(self, event: Event) -> None:
+        """Look at the text and the thoughts of an event."""
+        said = event.content
+        if said.text and not said.end:
+            self._report_all(self._text.add(said.text), event)
+        if said.thought:
+            self._report_all(self._thought.add(said.thought), event)
+        self._holding = self._text.open or self._thought.pending
+
     def _finished(self, event: Event) -> Iterable[Frame]:
         """The answer is over: what the whole text is, and calls to be made of it."""
         if self._over:
             return (event.frame,)
         self._over = True
         self._report_all([*self._text.end(), *self._thought.end()], event)
+        self._holding = self._text.open or self._thought.pending
         twice = [one for one in self._found if one.name in self._made]
         if twice:
             message = f"{twice[0].name} is called in text and made as a call too"

@@ -39,21 +39,23 @@ class SseRepairer(Repairer, SkippableWhole):
         """The last event, which lacks its end: whether it gets one is known when the body ends."""
         self._spoils = False
         """Whether that puts something behind the whole arguments of a call, which clients have without it."""
-        self._newline = b"\n"
+        self._latest = b"\n"
+        """The latest block of which one can see how lines end."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame = event.frame
         if frame.data is None or not self._sse:
             return [*self.release(), frame]
-        self._newline = _newline(frame.raw) or self._newline
+        if frame.raw.endswith((b"\n", b"\r")):
+            self._latest = frame.raw
         if frame.trailing:
             before = self.release()
             self._last, self._spoils = frame, any(one.call.arguments.spilled for one in resolved)
             return before
         if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.content):
             return [*self.release(), self._commented(frame)]
-        return [*self.release(), frame]
+        return (frame,) if self._last is None else [*self.release(), frame]
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
@@ -77,8 +79,9 @@ class SseRepairer(Repairer, SkippableWhole):
         message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
         if not whole or not clean or not self.report(UNTERMINATED_EVENT, last.number, message) or self._spoils:
             return [last]
-        ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + self._newline
-        changed = Frame(ended + self._newline, last.number, last.data, last.name, last.last_id)
+        newline = _newline(self._latest)
+        ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + newline
+        changed = Frame(ended + newline, last.number, last.data, last.name, last.last_id)
         self.audit(last.number, [last], [changed])
         return [changed]
 
@@ -95,7 +98,7 @@ class SseRepairer(Repairer, SkippableWhole):
             repair = self.report(EMPTY_DATA, frame.number, "the event's data is empty")
         if not repair:
             return frame
-        newline = self._newline
+        newline = _newline(self._latest)
         lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
         comment = newline.join(lines) + newline + newline
         out = Frame(newline if not self._context.reads_comments else comment, frame.number, None)
@@ -115,10 +118,8 @@ def _silent(said: EventContent) -> bool:
 
 
 def _newline(raw: bytes) -> bytes:
-    """How the lines of a block end; nothing where that cannot be seen."""
-    if raw.endswith(b"\r\n"):
-        return b"\r\n"
-    return raw[-1:] if raw.endswith((b"\r", b"\n")) else b""
+    """How the lines of a block end."""
+    return b"\r\n" if raw.endswith(b"\r\n") else raw[-1:]
 
 
 def _comment(line: bytes) -> bytes:

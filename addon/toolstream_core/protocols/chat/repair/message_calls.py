@@ -28,7 +28,6 @@ class MessageCalls:
     def unstreamed(self, waiting: Waiting) -> list[Frame]:
         """Calls that only a message says, whole or piece by piece, as deltas before it."""
         out: list[Frame] = []
-        self._stream.remember(waiting.frame)
         for part in waiting.parts:
             known = part.known
             if part.fragment.phase is not Phase.WHOLE or known.streamed or known.nothing or known.doubled:

@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.framing import DATA_AFTER_END
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.arrival import Arrivals
 from toolstream_core.protocols.chat.repair.end_of_stream import EndOfStream, ended, is_cut
 from toolstream_core.protocols.chat.repair.finish import FinishOrder
@@ -128,7 +129,7 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
         stream.skipped = stream.skipped or frame.number >= self._seen
         stream.may_have_text = stream.may_have_text or bool(content.text) or stream.skipped
         if len(resolved) == 1 and not (self._queue or content.finishes or content.error):
-            known = self._arrivals.bare_call(resolved[0])
+            known = self._arrivals.bare_call(resolved[0]) if resolved[0].fragment.id is ABSENT else None
             if known is not None and not self._stream_id.differs(frame, seen=True):
                 return self._bare_arguments(resolved[0], known, event)
         if stream.done and frame.data is not None:
@@ -136,14 +137,17 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
             if gone:
                 self.audit(frame.number, [frame], [])
             return () if gone else (frame,)
-        self._end.look(frame, content)
-        self._order.text_came(content, frame)
+        self._end.ends_open = False
+        if not content.fragments:
+            self._end.look(frame, content)
+        if content.text and stream.any_finished:
+            self._order.text_came(frame)
         plain = not (resolved or content.finishes or content.end or content.error or self._queue)
         if plain and not (self._structure.lacks_delta(frame) or self._order.is_early_total(frame)):
             return (self._passing(frame),)
         waiting = Waiting(event, self._arrivals.parts(event, resolved))
         if not (self._queue or self._early or content.finishes or content.end or content.error) and waiting.ready:
-            return self._departures.at_once(waiting)
+            return self._departures.of_one(waiting, None)
         self._arrives(waiting)
         return self._departures.of(self._queue)
 
