@@ -166,12 +166,12 @@ class JsonScanner:
         if self._escape:
             return self._escaped(text, at)
         at = STRING.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
+        if self._key and (value := TO_STRING.match(text, at)) is not None:
+            self._key = False
+            at = STRING.match(text, value.end()).end()  # type: ignore[union-attr]  # matches nothing too
         if at == len(text):
             return at
         if text[at] == '"':
-            if self._key and (value := TO_STRING.match(text, at)) is not None:
-                self._key = False
-                return value.end()
             self.in_string = False
             self._at = At.COLON if self._key else self._done()
         elif text[at] == "\\":

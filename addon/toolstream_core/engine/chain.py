@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, override
 
 from toolstream_core.model import NOTHING, Event
-from toolstream_core.stages.stage import Holds, HoldsBesideText, Skippable, SkippableWhole
+from toolstream_core.stages.stage import Holds, HoldsBesideText, Indifferent, Skippable, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,8 +58,11 @@ class Chain:
         self.holders = tuple(stage for stage, _ in stages if isinstance(stage, Holds))
         """The stages that may hold frames back."""
         self._beside_text = [(stage, stage if isinstance(stage, HoldsBesideText) else None) for stage in self.holders]
-        self._skippable = [stage for stage, _ in stages if isinstance(stage, Skippable)]
-        self._skippable_whole = [stage for stage, _ in stages if isinstance(stage, SkippableWhole)]
+        concerned = [stage for stage, _ in stages if not isinstance(stage, Indifferent)]
+        self._skippable = [stage for stage in concerned if isinstance(stage, Skippable)]
+        self._skippable_whole = [stage for stage in concerned if isinstance(stage, SkippableWhole)]
+        self._needs_all = len(self._skippable) < len(concerned)
+        """Whether there is a stage that has to be shown every event."""
         self._last: Event | None = None
         """The body's last event where it lacks its end: whatever is put behind it would be joined to it."""
         self.error: Exception | None = None
@@ -97,13 +100,13 @@ class Chain:
 
     def needs_every_event(self, call: OpenCall) -> bool:
         """As `Skippable.needs_every_event`, of any of them."""
-        if self.error is not None or len(self._skippable) < len(self._stages):
+        if self.error is not None or self._needs_all:
             return True
-        return any(stage.needs_every_event(call) for stage in self._skippable)
+        return bool([stage for stage in self._skippable if stage.needs_every_event(call)])
 
     def accepts_any(self, call: OpenCall) -> bool:
         """As `SkippableWhole.accepts_any`, of all of them."""
-        if self.error is not None or len(self._skippable_whole) < len(self._stages):
+        if self.error is not None or self._needs_all or len(self._skippable_whole) < len(self._skippable):
             return False
         return all(stage.accepts_any(call) for stage in self._skippable_whole)
 
@@ -182,7 +185,7 @@ class Breaking(Chain):
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        if self.error is not None or len(self._skippable) < len(self._stages):
+        if self.error is not None or self._needs_all or len(self._skippable) < len(self._resolvers):
             return True
         return any(
             len(resolver.resolved) != 1 or stage.needs_every_event(resolver.resolved[0].call)

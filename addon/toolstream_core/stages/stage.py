@@ -59,6 +59,10 @@ class HoldsBesideText(ABC):
         """Whether events of text like the one taken last may matter, while it holds something."""
 
 
+class Indifferent(ABC):  # noqa: B024 - a mark
+    """A stage that nothing in the middle of a call concerns."""
+
+
 class Skippable(ABC):
     """A stage that need not be shown every event in the middle of a call."""
 

@@ -166,7 +166,7 @@ class Skipper:
         if way is None or anew or len(resolved) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
             return
         call = resolved[0].call
-        odd = any(chain.needs_every_event(call) for chain in self._chains)
+        odd = bool([chain for chain in self._chains if chain.needs_every_event(call)])
         if odd and not self._takes_any(call):
             return
         self._seen = (like, way, call, odd)

@@ -15,7 +15,6 @@ from toolstream_core.protocols.chat.evidence import (
     index_came,
     index_churned,
     names_another,
-    several_open,
     told_again,
 )
 
@@ -79,7 +78,9 @@ class ChatCalls(Calls):
         here = state.by_index.get(fragment.index)  # type: ignore[arg-type] # absent and null are no key
         if here is None or len(here) > 1:
             return super().take(fragment, event)
-        call = state.last = here[0]
+        call = here[0]
+        if state.last is not call:
+            state.turn_to(call)
         call.runs.add(event)
         if isinstance(fragment.arguments, str):
             if call.over and fragment.arguments:
@@ -99,7 +100,8 @@ class ChatCalls(Calls):
             call = self._by_id(state, fragment)
         if call is None:
             call = self._begin(state, fragment)
-        state.last = call
+        if state.last is not call:
+            state.turn_to(call)
         if fragment.id is not ABSENT or fragment.phase is Phase.WHOLE:
             self._remember(state, fragment, call)
         return call
@@ -128,9 +130,7 @@ class ChatCalls(Calls):
         if fragment.phase is Phase.WHOLE:
             state.in_messages.add(id(call))
         if isinstance(fragment.index, int):
-            here = state.by_index.setdefault(fragment.index, [])
-            call.shared = bool(here)
-            here.append(call)
+            call.shared = state.found_at(fragment.index, call)
         return call
 
     def _remember(self, state: ChoiceCalls, fragment: Fragment, call: OpenCall) -> None:
@@ -165,7 +165,7 @@ class ChatCalls(Calls):
         if not key:
             if announces_next(newest, fragment):
                 return None
-            newest.guessed = newest.guessed or (len(here) > 1 and several_open(here))
+            newest.guessed = newest.guessed or (len(here) > 1 and state.several_open(index))
             return newest
         owner = state.by_id.get(key)
         if owner is not None and owner in here:
@@ -182,7 +182,7 @@ class ChatCalls(Calls):
             return None if name or last.arguments.whole else last
         if name:
             return last if self._name_goes_on(last, name) else None
-        last.guessed = last.guessed or (len(state.all) > 1 and state.unfinished() > 1)
+        last.guessed = last.guessed or (len(state.all) > 1 and state.several_open())
         return last
 
     def _name_goes_on(self, last: OpenCall, name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import SkippableWhole
+from toolstream_core.stages.stage import Indifferent
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
@@ -14,8 +14,8 @@ from toolstream_core.wire.write import SseWriter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, EventContent, SkippedRun
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, EventContent
     from toolstream_core.stages.context import Context
 
 # A keep-alive as data is no JSON, on which the clients that parse every event's data stop. As a comment it still
@@ -28,7 +28,7 @@ _FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
 """What a line of an event begins with; comments with nothing."""
 
 
-class SseRepairer(Repairer, SkippableWhole):
+class SseRepairer(Repairer, Indifferent):
     """Judges and mends the blocks of one event stream. Stands before the protocol's own mender."""
 
     def __init__(self, context: Context) -> None:
@@ -56,19 +56,6 @@ class SseRepairer(Repairer, SkippableWhole):
         if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.content):
             return [*self.release(), self._commented(frame)]
         return (frame,) if self._last is None else [*self.release(), frame]
-
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        del call
-        return self._last is not None
-
-    @override
-    def accepts_any(self, call: OpenCall) -> bool:
-        return not self.needs_every_event(call)
-
-    @override
-    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        del call, passed
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`: the last event gets its blank line; half an event stays half."""

@@ -33,9 +33,15 @@ class Arguments:
         usual = form is Form.PLAIN and known.forms.first is Form.PLAIN
         if not usual and known.is_apart(fragment, form):
             return Told("")
-        waited = known.spelling.placeholder
-        told = self._spelled(fragment, choice, known)
-        placeholders.resolved(fragment, choice, known, waited=waited)
+        waited = bool(choice.placeholders) and known.spelling.placeholder
+        if fragment.phase is Phase.WHOLE:
+            told = self._in_message(fragment, choice, known)
+        else:
+            known.streamed = True
+            said = fragment.arguments
+            told = self.bare(said, choice, known) if isinstance(said, str) else Told("")
+        if choice.placeholders or not known.told or known.may_wait:
+            placeholders.resolved(fragment, choice, known, waited=waited)
         if known.told:
             return told
         known.resolved(fragment)
@@ -61,15 +67,6 @@ class Arguments:
         for number, piece in enumerate(passed.pieces, passed.first):
             known.event = number
             known.said = bool(self.bare(piece, choice, known).text) or known.said
-
-    def _spelled(self, fragment: Fragment, choice: Choice, known: ClientCall) -> Told:
-        said = fragment.arguments
-        if fragment.phase is Phase.WHOLE:
-            return self._in_message(fragment, choice, known)
-        known.streamed = True
-        if not isinstance(said, str):
-            return Told("")
-        return self.bare(said, choice, known)
 
     def _in_message(self, fragment: Fragment, choice: Choice, known: ClientCall) -> Told:
         """What an entry of `message` adds to what those before it said; nothing where deltas say the call."""

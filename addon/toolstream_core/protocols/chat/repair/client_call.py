@@ -120,6 +120,12 @@ class ClientCall:
         return not (self.call.id or self.call.name) and self.call.arguments.empty
 
     @property
+    def may_wait(self) -> bool:
+        """Whether it may still change, or nothing has come that it could be known by."""
+        call = self.call
+        return self.spelling.waiting or self.forms.waits or not (call.id or call.name)
+
+    @property
     def half(self) -> bool:
         """Whether arguments have begun, and neither they nor what may follow the finish make them whole."""
         arguments = self.call.arguments
@@ -184,7 +190,7 @@ class ClientCall:
         """Whether the header, or a first `{}`, has to wait."""
         if self.settled:
             return False
-        if self.spelling.waiting or self.may_repeat or self.forms.waits:
+        if self.may_repeat or self.forms.waits or self.spelling.waiting:
             return True
         if self.told:
             return False

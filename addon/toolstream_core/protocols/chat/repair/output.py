@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.framing import MISSING_DELTA
+from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.repair.entries import Entries
 from toolstream_core.protocols.chat.repair.message_calls import MessageCalls
 from toolstream_core.protocols.chat.repair.payload import Payloads
@@ -78,7 +79,8 @@ class Departures:
         if (content.finishes or not waiting.parts) and self._structure.lacks_delta(frame):
             waiting.bare = self._reporter.report(MISSING_DELTA, frame.number, "a choice has no delta object")
         stream.remember(frame)
-        before = self._message_calls.unstreamed(waiting)
+        in_message = [part for part in waiting.parts if part.fragment.phase is Phase.WHOLE]
+        before = self._message_calls.unstreamed(waiting, in_message) if in_message else []
         if content.finishes or not waiting.parts:
             before += self._beforehand(waiting, following)
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]

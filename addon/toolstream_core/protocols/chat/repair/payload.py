@@ -30,7 +30,8 @@ class Payloads:
         """The payload with everything in it that was told and is to be mended."""
         payload = dict(waiting.frame.json) if isinstance(waiting.frame.json, dict) else {}
         choices: list[Json] = []
-        for place, choice in enumerate(json_access.items(payload.get("choices"))):
+        listed = payload.get("choices")
+        for place, choice in enumerate(listed if isinstance(listed, list) else json_access.items(listed)):
             number = choice_number(choice, place)
             mine = {part.place: edit for part, edit in edits if part.fragment.choice == number and part.changes}
             if not isinstance(choice, dict):
