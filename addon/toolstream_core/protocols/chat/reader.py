@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 _DONE = b"[DONE]"
-_TEXT = frozenset({str, type(None), type(ABSENT)})
-"""Types of what an id, a name or a type is most often; all else is looked at as `json_access.text` does."""
 _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
 _ERROR = re.compile(rb'"error"|^(?:event: ?)?error(?::|\r?$)', re.MULTILINE)
 """An error as a key, as a field of its own, or as the name of an event."""
@@ -125,11 +123,11 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     return Fragment(
         number,
         index,
-        identity if type(identity) in _TEXT else json_access.text(identity),
+        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
         ABSENT,
-        name if type(name) in _TEXT else json_access.text(name),
+        name if type(name) in json_access.SIMPLE else json_access.text(name),
         said,
-        type_ if type(type_) in _TEXT else json_access.text(type_),
+        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
         phase,
         Kind.FUNCTION,
         well_formed,

@@ -74,11 +74,12 @@ class ResponsesRepairer(Repairer, Holds, SkippableWhole):
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        if tail_of(event.frame) is not Tail.NONE:
+        if event.frame.trailing and tail_of(event.frame) is not Tail.NONE:
             self._cut = event.frame
             return []
         queued = self._repeats.queues(event, resolved)
-        self._unsent = self._held()
+        held = self._held_events.delta is not None or self._held_events.closing is not None
+        self._unsent = self._held() if held or queued else []
         if queued:
             sent = [frame for waiting in self._repeats.ready() for frame in self._one(*waiting)]
         else:
