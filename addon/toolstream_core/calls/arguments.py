@@ -139,7 +139,7 @@ class ArgumentText:
                 self._note_whole(piece)
             self._scan(piece)
         self._last = piece
-        if len(piece) > self._size and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
+        if len(piece) > self._size > 0 and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
             self.whole_again = piece
         self._tail = piece.rstrip()[-1:] or self._tail
         self._first = self._first or piece.lstrip()[:1]
@@ -221,7 +221,7 @@ class ArgumentText:
 
     def _is_all_so_far(self, piece: str) -> bool:
         """Whether a fragment carries what came before it too, and is whole by that."""
-        return self._size > 0 and _is_whole(piece) and piece.startswith(self.text())
+        return _is_whole(piece) and piece.startswith(self.text())
 
     def _may_restart(self, piece: str) -> bool:
         """Whether an object that begins here cannot lie inside the one that is open."""

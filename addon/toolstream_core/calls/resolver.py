@@ -140,7 +140,7 @@ class Calls:
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
             said = fragment.arguments
             if isinstance(said, str) and said and _says_more(call, said):
-                call.arguments = ArgumentText()
+                call.arguments = ArgumentText() if call.arguments.size else call.arguments
                 call.arguments.add(said)
             call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
             self._said_over(call, fragment)
@@ -167,7 +167,7 @@ class Calls:
 
 def _says_more(call: OpenCall, said: str) -> bool:
     """Whether arguments that are said once more count: those that came are not whole, and these are no mere part."""
-    if call.kind is Kind.CUSTOM:
+    if call.kind is Kind.CUSTOM or not call.arguments.size:
         return True
     if call.arguments.whole:
         return False
