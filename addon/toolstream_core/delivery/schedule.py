@@ -142,17 +142,11 @@ class Schedule:
         found = self._recogniser.find(frame)
         if found is not None:
             self._dialect = found
-<<<<<<< HEAD
             binary = isinstance(self._framing.framer, EventStreamFramer)
             # Another API's events within messages are asked for in a way of their own.
             asks = found.form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
             self._asks = self._asks and asks
-            self._resolve = resolving(found.calls(found.requests.tools(self._exchange.request)))
-=======
-            # What a second answer brings, and the comments before it, are server-sent events.
-            self._asks = self._asks and isinstance(self._framing.framer, SseFramer)
             self._resolver = OwnResolver(found.calls(found.requests.tools(self._exchange.request)))
->>>>>>> main
             for way in self._ways:
                 way.protocol, way.binary = found, binary
 
