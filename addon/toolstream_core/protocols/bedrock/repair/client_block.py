@@ -34,7 +34,7 @@ class Block:
         self.call = call
         self.index = event.index
         self.place = place
-        self.moved = place != event.body.get(INDEX)
+        self.moved = place is not event.body.get(INDEX)
         self.again = again
         self.open = True
         self.closed_early = False

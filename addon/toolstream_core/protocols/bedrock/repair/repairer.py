@@ -210,7 +210,8 @@ class ConverseRepairer(BlockRepairer, Holds):
         """Whether an event is let go that is of an earlier call again."""
         if one.call is None or id(one.call) in self._dropped:
             return one.call is not None
-        again = event.kind == BLOCK_START and self._may_be_again(event) and self._is_again(one.call)
+        new = event.kind == BLOCK_START and id(one.call) not in self._by_call
+        again = new and self._may_be_again(event) and self._is_again(one.call)
         message = f"{one.call.name} was called so before"
         if again and self.report(DOUBLED_CALL, one.event.frame.number, message, one.call):
             self._dropped.add(id(one.call))
