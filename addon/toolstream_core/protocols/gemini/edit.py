@@ -45,9 +45,33 @@ class Piece(NamedTuple):
         """Whether the call is said in several parts (`partialArgs`, `willContinue`)."""
         return "partialArgs" in self.said or "willContinue" in self.said
 
+    @property
+    def name(self) -> str:
+        """The name; `""` where the part has none."""
+        name = self.said.get("name")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def arguments(self) -> Payload | None:
+        """The arguments where the part has some."""
+        arguments = self.said.get("args")
+        return arguments if isinstance(arguments, dict) and arguments else None
+
     def with_said(self, said: Payload) -> Payload:
         """The part with another call, and the rest of it as it was."""
         return {**self.part, self.key: said}
+
+    def with_name(self, name: str) -> Payload:
+        """The part with another name."""
+        return self.with_said({**self.said, "name": name})
+
+    def with_id(self, identity: str) -> Payload:
+        """The part with another id."""
+        return self.with_said({**self.said, "id": identity})
+
+    def with_arguments(self, arguments: Json) -> Payload:
+        """The part with other arguments."""
+        return self.with_said({**self.said, "args": arguments})
 
 
 def pieces(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Piece]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Kind, Phase
-from toolstream_core.stages.inject.injector import Pick, StatelessInjector
+from toolstream_core.stages.inject.injector import EditingInjector, Pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,31 +23,16 @@ type Edit = Callable[[CallInjector, WireEvent, OpenCall], Edited]
 """What an event of a picked call becomes."""
 
 
-class CallInjector(StatelessInjector):
+class CallInjector(EditingInjector):
     """Changes the events of the calls that are picked."""
 
     def __init__(self, context: Context, pick: Pick, read: Reader, edit: Edit, *, steady: bool = False) -> None:
-        """`read` is the protocol's, `edit` is what is done to each event; `steady`: as in `StatelessInjector`."""
+        """`read` is the protocol's, `edit` is what is done to each event; `steady`: as in `EditingInjector`."""
         super().__init__(context, pick, steady=steady)
         self._read = read
         self._edit = edit
-        self.calls: list[OpenCall] = []
-        """The calls so far, in order."""
-        self.kept: dict[int, Any] = {}
-        """State of edits, by the `id()` of the call."""
         self.late: list[WireEvent] = []
         """Events that go on before the next one that is of no call."""
-
-    @property
-    def context(self) -> Context:
-        """What is known of the stream."""
-        return self._context
-
-    def first_time(self, call: OpenCall) -> bool:
-        """Whether this is asked of the call for the first time."""
-        asked = id(call) in self.kept
-        self.kept[id(call)] = True
-        return not asked
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -74,7 +59,7 @@ class CallInjector(StatelessInjector):
 
 
 def makers(read: Reader, edits: Mapping[str, Edit], *, steady: bool = False) -> dict[str, InjectorMaker]:
-    """An injector for each edit, by the same name; `steady`: as in `StatelessInjector`."""
+    """An injector for each edit, by the same name; `steady`: as in `EditingInjector`."""
 
     def maker(edit: Edit) -> InjectorMaker:
         return lambda context, pick: CallInjector(context, pick, read, edit, steady=steady)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Kind, Phase
-from toolstream_core.stages.inject.argument_text import pieces, whole_arguments, without_end
+from toolstream_core.stages.inject.argument_text import pieces, without_end
 from toolstream_core.stages.inject.injector import Injector, Pick
-from toolstream_core.stages.inject.markup import MARKUP
+from toolstream_core.stages.inject.markup import MARKUP, as_markup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,10 +37,8 @@ class MessageInjector(Injector):
         wire_event = self._read(event.frame)
         if wire_event is None or not self._pick.stream():
             return [event.frame]
-        frames = list(self.changed(event.frame, wire_event, resolved[0].call if resolved else None))
-        if len(frames) != 1 or frames[0] is not event.frame:
-            self._pick.acted()
-        return frames
+        first = resolved[0].call if resolved else None
+        return self._counted(event.frame, self.changed(event.frame, wire_event, first))
 
     def changed(self, frame: Frame, event: WireEvent, call: OpenCall | None) -> Iterable[Frame]:
         """What the frame of an event becomes; `call` is the first one that it is of."""
@@ -179,7 +177,7 @@ class LeakedCalls(MissingCalls):
     def changed(self, frame: Frame, event: WireEvent, call: OpenCall | None) -> Iterable[Frame]:
         if not event.finishes or not self.calls:
             return super().changed(frame, event, call)
-        text = "\n".join(MARKUP[self._row](one.name, whole_arguments(one) or {}) for one in self.calls)
+        text = "\n".join(as_markup(self._row, one) for one in self.calls)
         index = self.calls[0].index
         block = event.text_block(index if isinstance(index, int) else None, pieces(text))
         ending = self.rewritten(frame, event.with_reason(event.END_OF_TURN))
