@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.protocols.answer_content import finishes, whole_content
 from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -54,8 +55,7 @@ def read(frame: Frame) -> EventContent:
             model = json_access.get(payload, "message", "model")
             return EventContent(model=model if isinstance(model, str) else None)
         case "message_delta":
-            reason = json_access.get(payload, "delta", "stop_reason")
-            return EventContent(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else ())
+            return EventContent(finishes=finishes(json_access.get(payload, "delta", "stop_reason")))
         case "message_stop":
             return EventContent(end=True)
     error = exception_text(payload, frame.name) or error_text(payload, frame.name)
@@ -136,15 +136,7 @@ def answer(payload: Json) -> EventContent:
             fragments.append(_call(block, kind, place, Phase.WHOLE))
         elif isinstance(text := block.get("text"), str):
             texts.append(text)
-    reason, model = json_access.get(payload, "stop_reason"), json_access.get(payload, "model")
-    return EventContent(
-        tuple(fragments),
-        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
-        "".join(texts),
-        model if isinstance(model, str) else None,
-        error_text(payload, ""),
-        end=True,
-    )
+    return whole_content(payload, fragments, texts, json_access.get(payload, "stop_reason"))
 
 
 def recognise(name: str, payload: Json) -> bool:

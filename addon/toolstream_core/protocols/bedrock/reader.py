@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.protocols.answer_content import finishes
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -52,8 +53,7 @@ def read(frame: Frame) -> EventContent:
         case "contentBlockStop":
             return EventContent((Fragment(index=_place(event), phase=Phase.CLOSE),))
         case "messageStop":
-            reason = event.body.get("stopReason")
-            return EventContent(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else (), end=True)
+            return EventContent(finishes=finishes(event.body.get("stopReason")), end=True)
     return NOTHING
 
 
@@ -115,11 +115,11 @@ def answer(payload: Json) -> EventContent:
             fragments.append(_call(tool, place, Phase.WHOLE))
         elif isinstance(text, str):
             texts.append(text)
-    reason, error = json_access.get(payload, "stopReason"), json_access.get(payload, "message")
+    error = json_access.get(payload, "message")
     failed = isinstance(error, str) and not blocks
     return EventContent(
         tuple(fragments),
-        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        finishes(json_access.get(payload, "stopReason")),
         "".join(texts),
         error=str(error)[:MAX_ERROR] if failed else None,
         end=True,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.protocols.answer_content import finishes
 from toolstream_core.protocols.cohere.wire import (
     ARGUMENT_KEYS,
     CALL_DELTA,
@@ -124,21 +125,20 @@ def _message_end(payload: dict[str, Json]) -> EventContent:
     error = error_text(json_access.get(payload, "delta"), "") or error_text(payload, "")
     if error is None and reason == "ERROR":
         error = "finish reason ERROR"
-    return EventContent(finishes=(Finish(0, reason),) if reason else (), error=error, end=True)
+    return EventContent(finishes=finishes(reason), error=error, end=True)
 
 
 def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
     message = json_access.get(payload, "message")
     calls = json_access.items(json_access.get(message, "tool_calls"))
-    reason = json_access.get(payload, "finish_reason")
     content = json_access.get(message, "content")
     blocks = [_content(block) for block in json_access.items(content)]
     plan = json_access.get(message, "tool_plan")
     error = error_text(payload, "") or (_bare_error(payload) if isinstance(payload, dict) else None)
     return EventContent(
         tuple(_fragment(entry, place, Phase.WHOLE) for place, entry in enumerate(calls)),
-        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        finishes(json_access.get(payload, "finish_reason")),
         content if isinstance(content, str) else "".join(block.text for block in blocks),
         error=error,
         end=True,

@@ -6,24 +6,19 @@ import re
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import is_object, says_nothing
+from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.resolver import same_arguments
-from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.identity import (
-    DECORATED_NAME,
     DOUBLED_CALL,
     DUPLICATE_ID,
-    MISSING_NAME,
-    ODD_ID,
-    REUSED_ID,
 )
 from toolstream_core.protocols.gemini.edit import Payload, Piece, Place, edited, pieces
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.sse import SseRepairer
-from toolstream_core.wire import numbers
+from toolstream_core.stages.repair.whole_call import WholeCallJudge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,7 +66,7 @@ class GeminiRepairer(Repairer):
         """What came behind it."""
         self._blank: dict[int, Piece] = {}
         """The parts without arguments of the last event, by their call."""
-        self._earlier: frozenset[str] | None = None
+        self._judge = WholeCallJudge(context, self.reporter, earlier_ids)
         self._said: dict[tuple[int, str], list[tuple[str, str]]] = {}
         """Names and arguments by candidate and id."""
 
@@ -89,7 +84,7 @@ class GeminiRepairer(Repairer):
         found = pieces(frame.json, resolved)
         edits: Edits = {}
         for piece in found:
-            self._identity(piece, number)
+            self._judge.identity(piece.fragment, piece.call, number)
             self._name(piece, edits, number)
             self._arguments(piece, edits, number)
             self._again(piece, edits, number)
@@ -143,35 +138,15 @@ class GeminiRepairer(Repairer):
             if finish.reason in FAILED:
                 self.report(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
 
-    def _identity(self, piece: Piece, number: int) -> None:
-        call, identity = piece.call, nonblank(piece.fragment.id)
-        if not call.name:
-            self.report(MISSING_NAME, number, "the call has no name", call)
-        if not identity:
-            return
-        if self._earlier is None:
-            self._earlier = earlier_ids(self._context.exchange.request)
-        if identity in self._earlier:
-            self.report(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
-        if not _USUAL_ID.fullmatch(identity):
-            message = f"the id has {len(identity)} characters, or some that other APIs refuse"
-            self.report(ODD_ID, number, message, call)
-
     def _name(self, piece: Piece, edits: Edits, number: int) -> None:
-        """The name of the tool that is offered, in place of one with something around it."""
-        name = nonblank(piece.fragment.name)
-        plain = plain_name(name, self._context.schemas)
-        message = f"the name is {name!r}, the tool is {plain}"
-        if plain != name and self.report(DECORATED_NAME, number, message, piece.call):
-            _edit(edits, piece, name=plain)
+        name = self._judge.name(piece.fragment, piece.call, number)
+        if name is not None:
+            _edit(edits, piece, name=name)
 
     def _arguments(self, piece: Piece, edits: Edits, number: int) -> None:
-        """The arguments as an object, in place of its JSON text."""
-        said = piece.said.get("args")
-        text = said if isinstance(said, str) else ""
-        message = "the arguments are JSON text where an object belongs"
-        if is_object(text) and self.report(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call):
-            _edit(edits, piece, args=numbers.loads(text))
+        arguments = self._judge.arguments(piece.said.get("args"), piece.call, number)
+        if arguments is not None:
+            _edit(edits, piece, args=arguments)
 
     def _again(self, piece: Piece, edits: Edits, number: int) -> None:
         """A call under the id of an earlier one: that call again, or another, which gets an id of its own."""
