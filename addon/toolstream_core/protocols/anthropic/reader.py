@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
-from toolstream_core.protocols.answer_content import finishes, whole_content
+from toolstream_core.protocols.answer_content import finishes, text_content, whole_content
 from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -118,10 +118,7 @@ def _delta(payload: dict[str, Json]) -> EventContent:
         said, well_formed = json_access.argument_piece(delta["partial_json"])
         index = _index(payload)
         return EventContent((Fragment(index=index, arguments=said, phase=Phase.MORE, well_formed=well_formed),))
-    text, thought = delta.get("text"), delta.get("thinking")
-    if thought and isinstance(thought, str):
-        return EventContent(thought=thought)
-    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+    return text_content(delta.get("text"), delta.get("thinking"))
 
 
 def answer(payload: Json) -> EventContent:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
-from toolstream_core.protocols.answer_content import finishes
+from toolstream_core.protocols.answer_content import finishes, text_content
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -99,9 +99,7 @@ def _delta(event: ConverseEvent) -> EventContent:
         return EventContent((Fragment(index=_place(event), arguments=said, well_formed=well_formed),))
     text = json_access.get(event.body, "delta", "text")
     thought = json_access.get(event.body, "delta", "reasoningContent", "text")
-    if thought and isinstance(thought, str):
-        return EventContent(thought=thought)
-    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+    return text_content(text, thought)
 
 
 def answer(payload: Json) -> EventContent:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
-from toolstream_core.protocols.answer_content import finishes
+from toolstream_core.protocols.answer_content import finishes, text_content
 from toolstream_core.protocols.cohere.wire import (
     ARGUMENT_KEYS,
     CALL_DELTA,
@@ -113,10 +113,7 @@ def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
 
 def _content(block: Json) -> EventContent:
     """A block of text, or of what the model thinks, or a part of one."""
-    thought, text = json_access.get(block, "thinking"), json_access.get(block, "text")
-    if thought and isinstance(thought, str):
-        return EventContent(thought=thought)
-    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+    return text_content(json_access.get(block, "text"), json_access.get(block, "thinking"))
 
 
 def _message_end(payload: dict[str, Json]) -> EventContent:

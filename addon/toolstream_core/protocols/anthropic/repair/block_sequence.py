@@ -13,7 +13,7 @@ from toolstream_core.protocols.anthropic.repair.client_block import InnerText
 from toolstream_core.protocols.anthropic.repair.client_message import ClientMessage
 from toolstream_core.protocols.anthropic.repair.events import Payload, arguments_of, index_of, is_text, set_apart
 from toolstream_core.protocols.anthropic.repair.held import Placeholder, Undecided, Waiting
-from toolstream_core.protocols.anthropic.repair.output import EventRepairer
+from toolstream_core.protocols.anthropic.repair.output import NamedEventRepairer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -30,7 +30,7 @@ _OF_A_STOP: Final = frozenset({"type", "index"})
 """The keys of an event that only stops a block."""
 
 
-class BlockRepairer(EventRepairer):
+class BlockRepairer(NamedEventRepairer):
     """Judges and repairs content blocks that need not wait; its subclasses decide which have to."""
 
     def __init__(self, context: Context) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_text import is_object, meaning, says_nothing
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.model import ABSENT
 from toolstream_core.stages.repair.arguments import ArgumentRepair
+from toolstream_core.stages.repair.streamed_call import is_runnable
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -67,21 +68,11 @@ class ClientArguments:
 
     @property
     def runnable(self) -> bool:
-        """Whether they are whole, and an object; costs as much as they are long.
-
-        A `{}` behind which no stop came may stand for arguments that did not come.
-        """
+        """Whether they are whole, and an object; costs as much as they are long."""
         call = self._call
         if call is None or self.late or self._mixed or not self.whole or self._repair.spoilt:
             return False
-        if call.arguments.empty:
-            return True
-        if self._changed and self._repair.whole:
-            return call.closed or call.whole()
-        text = call.arguments.reading()[0]
-        if says_nothing(text) and not call.over:
-            return self._context.takes_none(call.name)
-        return text.lstrip().startswith("{") and is_object(text)
+        return is_runnable(call, self._context, changed=self._changed and self._repair.whole)
 
     @property
     def come(self) -> bool:

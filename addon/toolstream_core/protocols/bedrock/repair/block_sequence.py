@@ -142,7 +142,7 @@ class BlockRepairer(Repairer):
             return
         waited = bool(self._unsure)
         changed = block.delta(event.body)
-        unsure = Unsure(frame, event, block, block.told)
+        unsure = Unsure(frame, event, block, block.emitted)
         if waited and block.placeholder and len(self._unsure) < MAX_WAITING:
             self._unsure.append(unsure)
             return

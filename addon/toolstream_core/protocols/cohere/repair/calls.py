@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.protocols.cohere.repair.output import EventRepairer
+from toolstream_core.protocols.cohere.repair.output import NamedEventRepairer
 from toolstream_core.protocols.requests.tools import earlier_ids
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Unsure(NamedTuple):
     told: Told | None
 
 
-class ClientCalls(EventRepairer):
+class ClientCalls(NamedEventRepairer):
     """Knows every call that the client has been given."""
 
     def __init__(self, context: Context) -> None:

@@ -46,7 +46,7 @@ class EndRepairer(ClientCalls):
         unsure, self._unsure = self._unsure, []
         for frame, payload, changed, told in unsure:
             if frame.data is None:
-                self._go(frame)
+                self._send(frame)
             elif told is not None and arguments_in(changed) != told.text:
                 self._pass(frame, payload, with_arguments(changed, told.text))
             else:

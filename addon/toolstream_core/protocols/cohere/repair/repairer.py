@@ -116,7 +116,7 @@ class CohereRepairer(HeldRepairer):
         if not self._restarted:
             self._finish.at_end(clean=clean and cut is None)
         if cut is not None:
-            self._go(cut)
+            self._send(cut)
         self.went(tail[0].frame if tail is not None else None, self._out)
         self._unsent = []
         return self._out
@@ -137,7 +137,7 @@ class CohereRepairer(HeldRepairer):
             return
         self._let_go()
         self._settled()
-        self._go(frame)
+        self._send(frame)
 
     def _one(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         payload, self.number = event.frame.json, event.frame.number
@@ -166,11 +166,11 @@ class CohereRepairer(HeldRepairer):
     def _bare(self, frame: Frame) -> None:
         """What is not an object: `[DONE]`, or nothing that is known here."""
         if (frame.data or b"").strip() != DONE:
-            self._go(frame)
+            self._send(frame)
             return
         self._finish.put("[DONE] comes without message-end")
         self._finish.done = True
-        self._go(frame)
+        self._send(frame)
 
     def _of_kind(self, event: Event, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment]) -> None:
         frame, call = event.frame, resolved[0].call if resolved else None
