@@ -31,13 +31,13 @@ def word(kind: ErrorKind) -> str:
 def body(kind: ErrorKind, status: int) -> Json:
     """As `WireProtocol.error_body`."""
     del status
-    return _said(kind.message, word(kind), None)
+    return _error(kind.message, word(kind), None)
 
 
 def not_saved(message: str) -> Json:
     """As `WireProtocol.not_saved`."""
-    return _said(message, "not_found_error", "no_saved_answer")
+    return _error(message, "not_found_error", "no_saved_answer")
 
 
-def _said(message: str, kind: str, code: str | None) -> Json:
+def _error(message: str, kind: str, code: str | None) -> Json:
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

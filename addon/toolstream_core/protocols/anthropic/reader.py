@@ -63,7 +63,7 @@ def read(frame: Frame) -> EventContent:
 
 
 def kind_of(payload: dict[str, Json], name: str) -> str:
-    """What an event is: its type, or the event line's `name` where it has none; `""` where the type is no text."""
+    """What an event is: its type, or the event line's `name` where it has none; `""` where the type is not text."""
     kind = payload.get("type", name)
     return kind if isinstance(kind, str) else ""
 
@@ -81,29 +81,30 @@ def _start(payload: dict[str, Json]) -> EventContent:
 
 def _kind(block: dict[str, Json]) -> Kind | None:
     """Who runs the call that a block is: the client `tool_use` alone, the provider whatever else has an input."""
-    said = block.get("type")
-    if said == "tool_use":
+    block_type = block.get("type")
+    if block_type == "tool_use":
         return Kind.FUNCTION
-    return Kind.SERVER if "input" in block or (isinstance(said, str) and said.endswith("_tool_use")) else None
+    of_server = isinstance(block_type, str) and block_type.endswith("_tool_use")
+    return Kind.SERVER if of_server or "input" in block else None
 
 
 def _index(payload: dict[str, Json]) -> int | Absent:
-    """The block's place; what is no number says as little as nothing."""
+    """The block's place; `ABSENT` for anything but a number."""
     index = json_access.integer(payload.get("index"))
     return index if isinstance(index, int) else ABSENT
 
 
 def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
-    said, _ = json_access.argument_text(block.get("input", ABSENT))
-    if phase is Phase.OPEN and isinstance(said, str) and said.strip() in {"{}", ""}:
-        said = ABSENT
+    arguments, _ = json_access.argument_text(block.get("input", ABSENT))
+    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip() in {"{}", ""}:
+        arguments = ABSENT
     return Fragment(
         0,
         index,
         json_access.text(block.get("id", ABSENT)),
         ABSENT,
         json_access.text(block.get("name", ABSENT)),
-        said,
+        arguments,
         json_access.text(block.get("type", ABSENT)),
         phase,
         kind,
@@ -115,9 +116,9 @@ def _delta(payload: dict[str, Json]) -> EventContent:
     if not isinstance(delta, dict):
         return NOTHING
     if "partial_json" in delta:
-        said, well_formed = json_access.argument_piece(delta["partial_json"])
+        arguments, well_formed = json_access.argument_piece(delta["partial_json"])
         index = _index(payload)
-        return EventContent((Fragment(index=index, arguments=said, phase=Phase.MORE, well_formed=well_formed),))
+        return EventContent((Fragment(index=index, arguments=arguments, phase=Phase.MORE, well_formed=well_formed),))
     return text_content(delta.get("text"), delta.get("thinking"))
 
 

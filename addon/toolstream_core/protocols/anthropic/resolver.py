@@ -79,8 +79,10 @@ class AnthropicCalls(StartedCalls):
         if len(self._still_open) != 1 or (isinstance(index, int) and index >= NOBODYS):
             return None
         call = next(iter(self._still_open.values()))
-        said = call.arguments
-        if not self._strays.may_take(call) or said.whole or (not said.empty and said.restarted_by(fragment.arguments)):
+        arguments = call.arguments
+        if not self._strays.may_take(call) or arguments.whole:
+            return None
+        if not arguments.empty and arguments.restarted_by(fragment.arguments):
             return None
         call.guessed = True
         return call

@@ -35,8 +35,8 @@ def quiet(raw: bytes, frames: int) -> bool:
     """Deltas of text or of reasoning, each in a message that says its kind."""
     if any(raw.find(word) >= 0 for word in _SPEAKING) or may_hide_letters(raw):
         return False
-    said = raw.count(b'"delta":{"text":') + raw.count(b'"delta":{"reasoningContent":')
-    return said == frames == raw.count(BLOCK_DELTA.encode())
+    deltas = raw.count(b'"delta":{"text":') + raw.count(b'"delta":{"reasoningContent":')
+    return deltas == frames == raw.count(BLOCK_DELTA.encode())
 
 
 def read(frame: Frame) -> EventContent:
@@ -76,15 +76,15 @@ def _place(event: ConverseEvent) -> int | Absent:
 
 def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
     """A call as its start, or a whole answer, says it; Bedrock itself runs a `server_tool_use`."""
-    said, well_formed = json_access.argument_text(tool.get("input", ABSENT))
-    if phase is Phase.OPEN and isinstance(said, str) and said.strip() in {"{}", ""}:
-        said = ABSENT
+    arguments, well_formed = json_access.argument_text(tool.get("input", ABSENT))
+    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip() in {"{}", ""}:
+        arguments = ABSENT
     kind = tool.get("type")
     return Fragment(
         index=index,
         id=json_access.text(tool.get("toolUseId", ABSENT)),
         name=json_access.text(tool.get("name", ABSENT)),
-        arguments=said,
+        arguments=arguments,
         type=json_access.text(tool.get("type", ABSENT)),
         phase=phase,
         kind=Kind.SERVER if isinstance(kind, str) and kind.startswith("server_") else Kind.FUNCTION,
@@ -95,8 +95,8 @@ def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
 def _delta(event: ConverseEvent) -> EventContent:
     tool = event.tool
     if tool is not None:
-        said, well_formed = json_access.argument_piece(tool.get("input", ABSENT))
-        return EventContent((Fragment(index=_place(event), arguments=said, well_formed=well_formed),))
+        arguments, well_formed = json_access.argument_piece(tool.get("input", ABSENT))
+        return EventContent((Fragment(index=_place(event), arguments=arguments, well_formed=well_formed),))
     text = json_access.get(event.body, "delta", "text")
     thought = json_access.get(event.body, "delta", "reasoningContent", "text")
     return text_content(text, thought)

@@ -96,14 +96,14 @@ def _of_call(payload: dict[str, Json], phase: Phase) -> EventContent:
 def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
     function = function_of(entry)
     key = argument_key(function)
-    said, was_text = json_access.argument_piece(ABSENT if key is None else function[key])
+    arguments, was_text = json_access.argument_piece(ABSENT if key is None else function[key])
     return Fragment(
         0,
         index,
         json_access.text(json_access.get(entry, "id")),
         ABSENT,
         json_access.text(function.get("name", ABSENT)),
-        said,
+        arguments,
         json_access.text(json_access.get(entry, "type")),
         phase,
         Kind.FUNCTION,

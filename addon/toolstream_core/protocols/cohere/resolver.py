@@ -49,10 +49,10 @@ class CohereCalls(StartedCalls):
 
     def _continued(self, fragment: Fragment) -> OpenCall:
         """The call that a delta goes on with."""
-        known = self._newest.get(fragment.index)
-        if known is not None and not known.closed and not self._left_behind(known):
-            return known
-        return self._only_open(fragment) or known or self._open(fragment)
+        newest = self._newest.get(fragment.index)
+        if newest is not None and not newest.closed and not self._left_behind(newest):
+            return newest
+        return self._only_open(fragment) or newest or self._open(fragment)
 
     def _left_behind(self, call: OpenCall) -> bool:
         """Whether a call is whole, and the next one has started and is not."""
@@ -66,10 +66,10 @@ class CohereCalls(StartedCalls):
         return able[0] if len(able) == 1 else None
 
     def _ended(self, fragment: Fragment) -> OpenCall | None:
-        known = self._newest.get(fragment.index)
-        if known is not None and not known.closed:
-            return known
-        return None if known is not None else self._only_open(fragment)
+        newest = self._newest.get(fragment.index)
+        if newest is not None and not newest.closed:
+            return newest
+        return None if newest is not None else self._only_open(fragment)
 
     @override
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:

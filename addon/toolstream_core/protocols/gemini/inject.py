@@ -29,7 +29,7 @@ class DoubledCall(Injector):
         for piece in pieces(event.frame.json, resolved):
             if piece.partial or says_nothing(piece.fragment.arguments) or not self._pick.call(piece.call):
                 continue
-            part = piece.with_said({"id": f"call_{piece.call.position}", **piece.said})
+            part = piece.with_function_call({"id": f"call_{piece.call.position}", **piece.function_call})
             edits[piece.place] = (part, part)
             self._pick.acted()
         if not edits:
@@ -50,13 +50,13 @@ class PlaceholderArguments(Injector):
             if piece is None or piece.partial or frame.trailing or says_nothing(piece.fragment.arguments):
                 groups[-1].append(part)
                 continue
-            groups[-1].append(piece.with_said({**piece.said, "args": {}}))
-            groups += [[{piece.key: {"args": piece.said["args"]}}], []]
+            groups[-1].append(piece.with_function_call({**piece.function_call, "args": {}}))
+            groups += [[{piece.key: {"args": piece.function_call["args"]}}], []]
             self._pick.acted()
         if len(groups) == 1:
             return [frame]
-        said = split(payload, [group for group in groups if group])
-        return [writer.rewrite(frame, said[0]), *(writer.make(one, frame.number, frame.name) for one in said[1:])]
+        events = split(payload, [group for group in groups if group])
+        return [writer.rewrite(frame, events[0]), *(writer.make(one, frame.number, frame.name) for one in events[1:])]
 
 
 class _Wire(WholeCallWire[Piece]):

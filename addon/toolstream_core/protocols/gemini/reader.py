@@ -48,10 +48,10 @@ def read(frame: Frame) -> EventContent:
     payload = frame.json
     if frame.name == "error" and not isinstance(payload, dict | list):
         return EventContent(error=unread_error(frame))
-    return _said(payload, frame.name)
+    return _content(payload, frame.name)
 
 
-def _said(payload: Json, event: str) -> EventContent:
+def _content(payload: Json, event: str) -> EventContent:
     if isinstance(payload, list) and len(payload) == 1:
         payload = payload[0]
     if not isinstance(payload, dict):
@@ -110,13 +110,13 @@ def _part(part: Json, number: int) -> Iterator[Fragment]:
         if not goes_on:
             yield fragment._replace(name=ABSENT, id=ABSENT)
         return
-    said, was_text = json_access.argument_text(call.get("args", ABSENT))
-    yield fragment._replace(arguments=said, well_formed=not (was_text and said))
+    arguments, was_text = json_access.argument_text(call.get("args", ABSENT))
+    yield fragment._replace(arguments=arguments, well_formed=not (was_text and arguments))
 
 
 def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
-    return _said(payload, "")._replace(end=True)
+    return _content(payload, "")._replace(end=True)
 
 
 def recognise(name: str, payload: Json) -> bool:

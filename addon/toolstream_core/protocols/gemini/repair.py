@@ -1,4 +1,4 @@
-"""Gemini streams, judged and mended: `functionCall` parts."""
+"""Gemini streams, judged and repaired: `functionCall` parts."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ type Edits = dict[Place, tuple[Payload, ...]]
 
 
 class GeminiRepairer(Repairer):
-    """Judges and mends one Gemini stream."""
+    """Judges and repairs one Gemini stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._held: Frame | None = None
         """An event whose last call has no arguments."""
@@ -67,7 +67,7 @@ class GeminiRepairer(Repairer):
         self._blank: dict[int, Piece] = {}
         """The parts without arguments of the last event, by their call."""
         self._judge = WholeCallJudge(context, self.reporter, earlier_ids)
-        self._said: dict[tuple[int, str], list[tuple[str, str]]] = {}
+        self._earlier_calls: dict[tuple[int, str], list[tuple[str, str]]] = {}
         """Names and arguments by candidate and id."""
 
     @property
@@ -130,11 +130,11 @@ class GeminiRepairer(Repairer):
         return [*self._let_go(), frame]
 
     def _failed(self, event: Event) -> None:
-        said, number = event.content, event.frame.number
-        if said.error:
-            self.report(IN_BAND_ERROR, number, f"the provider reports an error: {said.error}")
+        content, number = event.content, event.frame.number
+        if content.error:
+            self.report(IN_BAND_ERROR, number, f"the provider reports an error: {content.error}")
             return
-        for finish in said.finishes:
+        for finish in content.finishes:
             if finish.reason in FAILED:
                 self.report(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
 
@@ -144,25 +144,25 @@ class GeminiRepairer(Repairer):
             _edit(edits, piece, name=name)
 
     def _arguments(self, piece: Piece, edits: Edits, number: int) -> None:
-        arguments = self._judge.arguments(piece.said.get("args"), piece.call, number)
+        arguments = self._judge.arguments(piece.function_call.get("args"), piece.call, number)
         if arguments is not None:
             _edit(edits, piece, args=arguments)
 
     def _again(self, piece: Piece, edits: Edits, number: int) -> None:
         """A call under the id of an earlier one: that call again, or another, which gets an id of its own."""
-        identity, said = nonblank(piece.fragment.id), piece.fragment.arguments
+        identity, arguments = nonblank(piece.fragment.id), piece.fragment.arguments
         name = nonblank(piece.fragment.name)
-        if not identity or not name or piece.partial or not isinstance(said, str) or says_nothing(said):
+        if not identity or not name or piece.partial or not isinstance(arguments, str) or says_nothing(arguments):
             return
-        before = self._said.setdefault((piece.fragment.choice, identity), [])
-        if any(one[0] == name and same_arguments(one[1], said) for one in before):
+        before = self._earlier_calls.setdefault((piece.fragment.choice, identity), [])
+        if any(one[0] == name and same_arguments(one[1], arguments) for one in before):
             if self.report(DOUBLED_CALL, number, "the call was said before", piece.call):
                 edits[piece.place] = ()
             return
         if before and self.report(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
             _edit(edits, piece, id=self._context.ids.make("call_"))
         if len(before) < MAX_TWINS:
-            before.append((name, said))
+            before.append((name, arguments))
 
     def _joined(self, found: list[Piece], edits: Edits, number: int) -> dict[int, Piece]:
         """Put arguments to the name before them; the parts that may still get some."""
@@ -193,10 +193,10 @@ def _as_edited(piece: Piece, edits: Edits) -> Piece:
     return piece._replace(part=next(iter(edits.get(piece.place, ())), piece.part))
 
 
-def _edit(edits: Edits, piece: Piece, **said: Json) -> None:
+def _edit(edits: Edits, piece: Piece, **fields: Json) -> None:
     """Change what a part says of its call, beside what was changed in it before."""
     part = _as_edited(piece, edits).part
-    edits[piece.place] = ({**part, piece.key: {**part[piece.key], **said}},)
+    edits[piece.place] = ({**part, piece.key: {**part[piece.key], **fields}},)
 
 
 def _may_be_blank(piece: Piece) -> bool:
@@ -206,9 +206,12 @@ def _may_be_blank(piece: Piece) -> bool:
 
 def _merged(opener: Piece, piece: Piece) -> Payload:
     """The part that names the call, with the arguments of the nameless one and what else only that has."""
-    said = {**opener.said, **{key: value for key, value in piece.said.items() if not opener.said.get(key)}}
+    function_call = {
+        **opener.function_call,
+        **{key: value for key, value in piece.function_call.items() if not opener.function_call.get(key)},
+    }
     rest = {key: value for key, value in piece.part.items() if key not in opener.part and key != piece.key}
-    return {**opener.with_said(said), **rest}
+    return {**opener.with_function_call(function_call), **rest}
 
 
 REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, GeminiRepairer)

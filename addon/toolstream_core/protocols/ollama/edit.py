@@ -57,7 +57,7 @@ class Entry(NamedTuple):
 
 
 def entries(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Entry]:
-    """The calls of a line; none where they are not those that were heard, or one of them is no object."""
+    """The calls of a line; none where they are not those that were resolved, or one of them is not an object."""
     found = json_access.items(json_access.get(payload, "message", "tool_calls"))
     if len(found) != len(resolved) or not all(isinstance(json_access.get(one, "function"), dict) for one in found):
         return []

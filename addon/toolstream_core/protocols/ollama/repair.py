@@ -1,4 +1,4 @@
-"""Ollama streams, judged and mended: `message.tool_calls` in JSON lines."""
+"""Ollama streams, judged and repaired: `message.tool_calls` in JSON lines."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
 class OllamaRepairer(Repairer):
-    """Judges and mends one Ollama stream."""
+    """Judges and repairs one Ollama stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._judge = WholeCallJudge(context, self.reporter, earlier_ids)
         self._last: tuple[Frame, list[Frame]] | None = None
@@ -47,7 +47,7 @@ class OllamaRepairer(Repairer):
             self.report(IN_BAND_ERROR, number, f"the provider reports an error: {event.content.error}")
         for fragment, call in resolved:
             self._judge.identity(fragment, call, number)
-        out = self._said(frame, entries(frame.json, resolved))
+        out = self._with_calls_repaired(frame, entries(frame.json, resolved))
         before = self.release()
         if frame.trailing and frame.data is not None:
             self._last = (frame, out)
@@ -78,7 +78,7 @@ class OllamaRepairer(Repairer):
         if len(out) != 1 or out[0] is not frame:
             self.audit(frame.number, [frame], out)
 
-    def _said(self, frame: Frame, found: list[Entry]) -> list[Frame]:
+    def _with_calls_repaired(self, frame: Frame, found: list[Entry]) -> list[Frame]:
         """The line with its calls as they have to be: under the tools' names, and before the line that says done."""
         calls = [self._repaired(one, frame.number) for one in found]
         changed = any(call is not one.entry for call, one in zip(calls, found, strict=True))

@@ -111,4 +111,4 @@ class WireEvent(ABC):
 
 
 type Reader = Callable[[Frame], WireEvent | None]
-"""What a protocol makes of a frame; `None` where the frame is no event of this protocol."""
+"""What a protocol makes of a frame; `None` where the frame is not an event of this protocol."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
@@ -33,8 +33,8 @@ _OF_A_STOP: Final = frozenset({"type", "index"})
 class BlockRepairer(NamedEventRepairer):
     """Judges and repairs content blocks that need not wait; its subclasses decide which have to."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self.message = ClientMessage(context)
         self._started = 0

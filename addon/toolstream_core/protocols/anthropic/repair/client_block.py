@@ -1,4 +1,4 @@
-"""One content block as the client is told it."""
+"""One content block as the client gets it."""
 
 from __future__ import annotations
 

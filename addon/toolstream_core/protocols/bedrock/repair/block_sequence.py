@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
@@ -38,8 +38,8 @@ _OF_A_STOP: Final = frozenset({INDEX, "p"})
 class BlockRepairer(Repairer):
     """Judges and repairs blocks that do not wait for others."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self.context = context
         self.calls: list[Block] = []
@@ -116,7 +116,7 @@ class BlockRepairer(Repairer):
             self._fill(one.event.frame, event, block)
 
     def _other_delta(self, one: Waited, event: ConverseEvent) -> None:
-        """A delta of text, reasoning or whatever else is no call."""
+        """A delta of text, reasoning or anything else that is not a call."""
         block = self._by_index.get(event.index)
         text = json_access.get(event.body, "delta", "text")
         foreign = block is not None and block.is_call and block.open and isinstance(text, str)
@@ -128,7 +128,7 @@ class BlockRepairer(Repairer):
         self.pass_on(one.event.frame, event, self._beside_calls(event))
 
     def _beside_calls(self, event: ConverseEvent) -> Payload:
-        """An event of a block that is no call, under an index that no moved block has."""
+        """An event of a block that is not a call, under an index that no moved block has."""
         body = event.body if event.index in self._by_index else self._indexes.of_other(event)
         if body is not event.body:
             self.because(REUSED_INDEX)
@@ -169,11 +169,11 @@ class BlockRepairer(Repairer):
 
     def _let_unsure_go(self) -> None:
         unsure, self._unsure = self._unsure, []
-        for frame, event, block, told in unsure:
+        for frame, event, block, emitted in unsure:
             body = block.at_place(event.body)
-            said = json_access.get(body, "delta", "toolUse", "input")
-            if told is not None and told.text != said:
-                body = {**body, "delta": input_delta(0, told.text)["delta"]}
+            text = json_access.get(body, "delta", "toolUse", "input")
+            if emitted is not None and emitted.text != text:
+                body = {**body, "delta": input_delta(0, emitted.text)["delta"]}
             self.pass_on(frame, event, body)
 
     def _refuse_strays(self) -> None:

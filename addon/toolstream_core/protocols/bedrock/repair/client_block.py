@@ -1,4 +1,4 @@
-"""One block with a call, as the client is told it."""
+"""One block with a call, as the client gets it."""
 
 from __future__ import annotations
 
@@ -83,25 +83,25 @@ class Block(StreamedCall):
 
     def _without_input(self, tool: Payload) -> None:
         """What a start says of the arguments comes in a delta: clients pass over members that it does not have."""
-        said = tool.get("input")
-        if said in (None, "", {}):
+        arguments = tool.get("input")
+        if arguments in (None, "", {}):
             return
         if self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
             del tool["input"]
-            self._prefilled = said if isinstance(said, str) else encoded(said).decode()
+            self._prefilled = arguments if isinstance(arguments, str) else encoded(arguments).decode()
 
     def delta(self, body: Payload) -> Payload:
         """An argument delta as the client is to get it."""
         changed = self.at_place(body)
-        said = body["delta"]["toolUse"].get("input", ABSENT)
-        if not self.is_call or said is ABSENT:
+        arguments = body["delta"]["toolUse"].get("input", ABSENT)
+        if not self.is_call or arguments is ABSENT:
             return changed
-        if not isinstance(said, str):
-            message = f"input is not text, but {type(said).__name__}"
-            if said is None or not self.judge(OBJECT_ARGUMENTS, message) or not isinstance(said, dict):
+        if not isinstance(arguments, str):
+            message = f"input is not text, but {type(arguments).__name__}"
+            if arguments is None or not self.judge(OBJECT_ARGUMENTS, message) or not isinstance(arguments, dict):
                 return changed
-        text = self.take(said if isinstance(said, str) else encoded(said).decode())
-        return changed if text == said else with_input(changed, text)
+        text = self.take(arguments if isinstance(arguments, str) else encoded(arguments).decode())
+        return changed if text == arguments else with_input(changed, text)
 
     def rest(self) -> str:
         """What is still to be said of the arguments before the stop."""

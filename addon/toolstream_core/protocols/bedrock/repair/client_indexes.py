@@ -41,7 +41,7 @@ class ClientIndexes:
         return self.next() if moved else event.body.get(INDEX)
 
     def of_other(self, event: ConverseEvent) -> Payload:
-        """An event of a block that is no call, moved where a call has its index."""
+        """An event of a block that is not a call, moved where a call has its index."""
         self._seen(event)
         index = event.index
         if index is None or index not in self._made_up:

@@ -34,28 +34,28 @@ class EntryInjector(EditingInjector):
         self.acts = False
         if found is None:
             return [event.frame]
-        said: list[tuple[int, Json]] = []
+        entries: list[tuple[int, Json]] = []
         changed = False
         for piece in found:
             if piece.opening:
                 self.calls.append(piece.call)
             edited = self._edit(piece, self) if self._pick.call(piece.call) else None
             changed = changed or edited is not None
-            said.extend((piece.choice, entry) for entry in ([piece.entry] if edited is None else edited))
+            entries.extend((piece.choice, entry) for entry in ([piece.entry] if edited is None else edited))
         if not changed:
             return [event.frame]
         self.acts = True
         self._pick.acted()
-        return list(self._frames(event, said, len(found)))
+        return list(self._frames(event, entries, len(found)))
 
-    def _frames(self, event: Event, said: list[tuple[int, Json]], before: int) -> Iterable[Frame]:
+    def _frames(self, event: Event, entries: list[tuple[int, Json]], before: int) -> Iterable[Frame]:
         """As many entries stay in one event; more of them come in events of their own, before it."""
         writer, payload, number = self._context.writer, event.frame.json, event.frame.number
-        extra = max(len(said) - before, 0)
-        for choice, entry in said[:extra]:
+        extra = max(len(entries) - before, 0)
+        for choice, entry in entries[:extra]:
             yield writer.make(entry_chunk(payload, choice, entry), number)
-        rest = with_entries(payload, said[extra:])
-        if said[extra:] or not says_nothing(rest):
+        rest = with_entries(payload, entries[extra:])
+        if entries[extra:] or not says_nothing(rest):
             yield writer.rewrite(event.frame, rest)
 
 

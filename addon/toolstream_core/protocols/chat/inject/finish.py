@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.chat.edit import Piece, chunk, says_nothing, with_entries
 from toolstream_core.protocols.chat.inject.event import EventInjector, FinishInjector, every, finishing
@@ -197,8 +197,8 @@ class Leaked(MissingCalls):
 class LeakedTwice(Leaked):
     """Calls are made, and come as text too."""
 
+    @override
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
         super().__init__(context, pick, "leaked-hermes")
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:

@@ -170,7 +170,7 @@ def _changing_index(piece: Piece, injector: EntryInjector) -> Iterable[Json] | N
 
 
 def _doubled_call(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
-    """Once the call is whole it is said again, whole, at an index of its own."""
+    """Once the call is whole it comes again, whole, at an index of its own."""
     call = piece.call
     if not call.arguments.whole or not call.id or not injector.first_time(call):
         return None

@@ -1,4 +1,4 @@
-"""One call as the client is told it."""
+"""One call as the client gets it."""
 
 from __future__ import annotations
 
@@ -91,29 +91,31 @@ class ClientCall(StreamedCall):
 
     def delta(self, payload: Payload) -> Payload:
         """A part of its arguments as the client is to get it, unless that waits."""
-        said, key = arguments_in(payload), argument_key(function_of(entry_of(payload)))
+        arguments, key = arguments_in(payload), argument_key(function_of(entry_of(payload)))
         self.emitted = None
         if key is None:
             return payload
         changed = payload
         message = f"the arguments come under {key!r}"
         if key != ARGUMENT_KEYS[0] and self.judge(MISNAMED_ARGUMENTS, message):
-            changed = with_arguments(payload, said)
-        text = self._text(said)
+            changed = with_arguments(payload, arguments)
+        text = self._text(arguments)
         if text is None:
             return changed
-        told = self.take(text)
-        return changed if told == said else with_arguments(changed, told)
+        given = self.take(text)
+        return changed if given == arguments else with_arguments(changed, given)
 
-    def _text(self, said: Json) -> str | None:
+    def _text(self, arguments: Json) -> str | None:
         """Arguments as text, `None` where they stay as they are."""
-        if isinstance(said, str):
-            return said
-        if said is None:
+        if isinstance(arguments, str):
+            return arguments
+        if arguments is None:
             return "" if self.judge(NULL_ARGUMENTS, "arguments are null") else None
-        if isinstance(said, dict) and self.judge(OBJECT_ARGUMENTS, "arguments are an object where JSON text belongs"):
+        if isinstance(arguments, dict) and self.judge(
+            OBJECT_ARGUMENTS, "arguments are an object where JSON text belongs"
+        ):
             self._changed = True
-            return encoded(said).decode()
+            return encoded(arguments).decode()
         return None
 
     @override
@@ -123,8 +125,8 @@ class ClientCall(StreamedCall):
 
     def on_skipped(self, text: str, last: str) -> None:
         """Take parts that went on as they are; as `ArgumentRepair.on_skipped`."""
-        went = self._arguments.on_skipped(text, last)
-        self.given = self.given or bool(went)
+        passed = self._arguments.on_skipped(text, last)
+        self.given = self.given or bool(passed)
 
     def rest(self) -> str:
         """What was kept back of the arguments, and has to be said before the end."""

@@ -45,16 +45,16 @@ def header(one: ClientCall, repairer: ClientCalls) -> Payload:
 
 def _identity(one: ClientCall, repairer: ClientCalls) -> dict[str, Any]:
     """What has to change in an entry so that the call has an id of its own."""
-    said = one.given_id
-    if not said:
+    given = one.given_id
+    if not given:
         repair = one.judge(MISSING_ID, "the call starts without an id")
     else:
-        repair = said in repairer.by_id and one.judge(DUPLICATE_ID, f"id {said} is that of another call")
-    judge_id(said, repairer.earlier_ids, one.judge)
+        repair = given in repairer.by_id and one.judge(DUPLICATE_ID, f"id {given} is that of another call")
+    judge_id(given, repairer.earlier_ids, one.judge)
     if not repair:
         return {}
     made = repairer.context.ids.make(ID_PREFIX)
-    repairer.context.ids.stands_for(made, said, one.name)
+    repairer.context.ids.stands_for(made, given, one.name)
     return {"id": made}
 
 
@@ -74,15 +74,15 @@ def continued(one: ClientCall, payload: Payload) -> Payload:
     return with_entry(payload, changed) if changed or kind_of(payload) != CALL_END else _without(payload, "delta")
 
 
-def _id_goes(one: ClientCall, payload: Payload, said: str) -> bool:
+def _id_goes(one: ClientCall, payload: Payload, given: str) -> bool:
     """Whether the id that an event carries is taken out."""
-    if not said:
+    if not given:
         return False
     if payload is one.identified_by:
-        return entry_of(one.start).get("id") == said
-    if said == one.given_id:
+        return entry_of(one.start).get("id") == given
+    if given == one.given_id:
         return one.judge(REPEATED_ID, "a later event carries the call's id again")
-    return one.judge(CHANGING_ID, f"the id is {said}, and was {one.given_id or 'missing'}")
+    return one.judge(CHANGING_ID, f"the id is {given}, and was {one.given_id or 'missing'}")
 
 
 def _name_goes(one: ClientCall, payload: Payload) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.protocols.cohere.wire import (
@@ -40,8 +40,8 @@ NAMED: Final = frozenset(
 class NamedEventRepairer(EventRepairer):
     """Sends each event with its event line, where the stream has them."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._named = True
         """Whether the stream's events have event lines; decided by its first one."""
@@ -58,10 +58,10 @@ class NamedEventRepairer(EventRepairer):
     def _pass(self, frame: Frame, payload: Payload, changed: Payload) -> None:
         """Send an event, as the same frame where nothing in it changes."""
         kind = payload.get("type")
-        known = isinstance(kind, str) and kind in NAMED
-        if known and not self._begun:
+        named = isinstance(kind, str) and kind in NAMED
+        if named and not self._begun:
             self._begun, self._named = True, bool(frame.name)
-        nameless = known and self._named and not frame.name and b"data:" in frame.raw
+        nameless = named and self._named and not frame.name and b"data:" in frame.raw
         if nameless and self.report(MISSING_EVENT_NAME, frame.number, "the event has no event line, others have"):
             self._send(self.context.writer.rewrite(frame, {**changed}, str(kind)))
         elif changed is payload:

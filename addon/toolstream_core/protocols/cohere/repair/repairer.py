@@ -41,8 +41,8 @@ MAX_HELD: Final = 4096
 class CohereRepairer(HeldRepairer):
     """Judges and repairs one stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._finish = FinishRepair(self)
         self._head: Payload | None = None
@@ -215,13 +215,13 @@ class CohereRepairer(HeldRepairer):
         if not found:
             self._pass(event.frame, payload, payload)
             return
-        for at, (said, call) in enumerate(found):
+        for at, (start, call) in enumerate(found):
             frame = event.frame if not at else None
-            known = self._by_call.get(id(call))
-            if known is not None:
-                self._start_again(event.frame, said, known)
+            started = self._by_call.get(id(call))
+            if started is not None:
+                self._start_again(event.frame, start, started)
                 continue
-            one = ClientCall(self, call, said, len(self.calls))
+            one = ClientCall(self, call, start, len(self.calls))
             self._overlaps(one)
             if frame is not None and len(found) == 1 and self._may_wait(one):
                 self._held = one

@@ -26,7 +26,7 @@ DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_
 COMPLETED = "response.completed"
 
 
-class Counting(EditingInjector):
+class NumberedInjector(EditingInjector):
     """Gives added events sequence numbers of their own, and shifts those behind them."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool = False) -> None:
@@ -66,7 +66,7 @@ class Counting(EditingInjector):
         return out
 
 
-class ItemInjector(Counting):
+class ItemInjector(NumberedInjector):
     """Changes the events of the calls that are picked."""
 
     def __init__(

@@ -10,7 +10,7 @@ from toolstream_core.protocols.responses.inject.base import (
     CLOSED,
     COMPLETED,
     DELTA,
-    Counting,
+    NumberedInjector,
     Payload,
     delta_text,
 )
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-class ResponseInjector(Counting):
+class ResponseInjector(NumberedInjector):
     """Changes the events around the items."""
 
     @override
