@@ -37,7 +37,7 @@ class Framing:
     """Collects what is wrong with the frames themselves, each kind reported once."""
 
     def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes, int], bool]) -> None:
-        """`found` is called with each finding. Frames that are `quiet` are mostly skipped, so nothing is found in them."""
+        """`found` gets each finding. Frames that are `quiet` are mostly skipped, so nothing is found in them."""
         self._found = found
         self._quiet = quiet
         self._over = False
