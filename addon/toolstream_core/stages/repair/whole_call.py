@@ -47,15 +47,17 @@ class WholeCallJudge:
         """The name of the tool that is offered, in place of one with something around it; `None` to leave it."""
         name = nonblank(fragment.name)
         plain = plain_name(name, self._context.schemas)
+        if plain == name:
+            return None
         message = f"the name is {name!r}, the tool is {plain}"
-        return plain if plain != name and self._report(DECORATED_NAME, event, message, call) else None
+        return plain if self._report(DECORATED_NAME, event, message, call) else None
 
     def arguments(self, value: Json, call: OpenCall, event: int) -> Json:
         """The arguments as an object, in place of its JSON text; `None` to leave them."""
+        if not isinstance(value, str) or not is_object(value):
+            return None
         message = "the arguments are JSON text where an object belongs"
-        text = value if isinstance(value, str) else ""
-        repair = is_object(text) and self._report(DOUBLE_ENCODED_ARGUMENTS, event, message, call)
-        return numbers.loads(text) if repair else None
+        return numbers.loads(value) if self._report(DOUBLE_ENCODED_ARGUMENTS, event, message, call) else None
 
     def _judge(self, event: int, call: OpenCall, row: Row, message: str) -> bool:
         return self._report(row, event, message, call)
