@@ -19,6 +19,7 @@ from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.sse import SseRepairer
 from toolstream_core.stages.repair.whole_call import WholeCallJudge
+from toolstream_core.stages.stage import Holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +53,7 @@ MAX_TWINS = 16
 type Edits = dict[Place, tuple[Payload, ...]]
 
 
-class GeminiRepairer(Repairer):
+class GeminiRepairer(Repairer, Holds):
     """Judges and repairs one Gemini stream."""
 
     @override
@@ -80,7 +81,8 @@ class GeminiRepairer(Repairer):
         frame, number = event.frame, event.frame.number
         if frame.data is None:
             return self._queued(frame)
-        self._failed(event)
+        if event.content.error or event.content.finishes:
+            self._failed(event)
         found = pieces(frame.json, resolved)
         edits: Edits = {}
         for piece in found:
@@ -89,7 +91,7 @@ class GeminiRepairer(Repairer):
             self._arguments(piece, edits, number)
             self._again(piece, edits, number)
         blank = self._joined(found, edits, number)
-        out = self._let_go()
+        out = self._let_go() if self._held is not None or self._comments else []
         self._blank = {} if event.content.finishes else blank
         if self._blank and self.on(PLACEHOLDER_ARGUMENTS):
             self._held, self._edits = frame, edits
@@ -155,7 +157,7 @@ class GeminiRepairer(Repairer):
         if not identity or not name or piece.partial or not isinstance(arguments, str) or says_nothing(arguments):
             return
         before = self._earlier_calls.setdefault((piece.fragment.choice, identity), [])
-        if any(one[0] == name and same_arguments(one[1], arguments) for one in before):
+        if [one for one in before if one[0] == name and same_arguments(one[1], arguments)]:
             if self.report(DOUBLED_CALL, number, "the call was said before", piece.call):
                 edits[piece.place] = ()
             return
@@ -190,7 +192,8 @@ class GeminiRepairer(Repairer):
 
 def _as_edited(piece: Piece, edits: Edits) -> Piece:
     """A part with what was changed in it so far."""
-    return piece._replace(part=next(iter(edits.get(piece.place, ())), piece.part))
+    changed = edits.get(piece.place)
+    return piece._replace(part=changed[0]) if changed else piece
 
 
 def _edit(edits: Edits, piece: Piece, **fields: Json) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, override
 
 from toolstream_core.stages.context import Context
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Skippable, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,7 +47,7 @@ class Injector(Stage):
         return made
 
 
-class EditingInjector(Injector):
+class EditingInjector(Injector, Skippable):
     """Does an edit to the fragments of calls."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool) -> None:
