@@ -123,7 +123,7 @@ class Watch:
                 self.failed(self._pipeline.error)
             record = self._body.record(broken=broken or self._forgiven, told=False)
             if record is not None:
-                self.ids.said(call.id for call in record.calls)
+                self.ids.note_given(call.id for call in record.calls)
                 self._note_end(record, broken)
                 self._untold = True
                 if broken is not None or not self.delivering:

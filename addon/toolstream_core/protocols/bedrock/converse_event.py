@@ -89,7 +89,7 @@ def index_of(body: Payload) -> int | None:
 
 
 def with_input(payload: Payload, text: Json) -> Payload:
-    """The data of an argument delta, said in either way, with other arguments."""
+    """The data of an argument delta, in either form, with other arguments."""
     inner = payload.get(BLOCK_DELTA)
     if isinstance(inner, dict):
         return {**payload, BLOCK_DELTA: with_input(inner, text)}
@@ -102,5 +102,5 @@ def input_delta(index: Json, text: str) -> Payload:
 
 
 def made(writer: Writer, kind: str, body: Payload, number: int, *, keyed: bool) -> Frame:
-    """The frame of a new event, told as part of event `number`."""
+    """The frame of a new event, as part of event `number`."""
     return writer.make({kind: body}, number, CHUNK) if keyed else writer.make(body, number, kind)

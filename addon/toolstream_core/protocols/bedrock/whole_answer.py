@@ -40,8 +40,8 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
         return
     yield _message(START, {"role": message.get("role", "assistant")})
     for index, block in enumerate(json_access.items(message.get("content"))):
-        for kind, said in _block(dictionary(block)):
-            yield _message(kind, {INDEX: index, **said})
+        for kind, body in _block(dictionary(block)):
+            yield _message(kind, {INDEX: index, **body})
         yield _message(BLOCK_STOP, {INDEX: index})
     ending = {key: answer[key] for key in ("stopReason", "additionalModelResponseFields") if key in answer}
     yield _message(STOP, ending)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.protocols.answer_content import finishes, text_content
 from toolstream_core.protocols.cohere.wire import (
     ARGUMENT_KEYS,
     CALL_DELTA,
@@ -99,14 +100,14 @@ def _of_call(payload: dict[str, Json], phase: Phase) -> EventContent:
 def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
     function = function_of(entry)
     key = argument_key(function)
-    said, was_text = json_access.argument_piece(ABSENT if key is None else function[key])
+    arguments, was_text = json_access.argument_piece(ABSENT if key is None else function[key])
     return Fragment(
         0,
         index,
         json_access.text(json_access.get(entry, "id")),
         ABSENT,
         json_access.text(function.get("name", ABSENT)),
-        said,
+        arguments,
         json_access.text(json_access.get(entry, "type")),
         phase,
         Kind.FUNCTION,
@@ -116,10 +117,7 @@ def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
 
 def _content(block: Json) -> EventContent:
     """A block of text, or of what the model thinks, or a part of one."""
-    thought, text = json_access.get(block, "thinking"), json_access.get(block, "text")
-    if thought and isinstance(thought, str):
-        return EventContent(thought=thought)
-    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+    return text_content(json_access.get(block, "text"), json_access.get(block, "thinking"))
 
 
 def _message_end(payload: dict[str, Json]) -> EventContent:
@@ -128,21 +126,20 @@ def _message_end(payload: dict[str, Json]) -> EventContent:
     error = error_text(json_access.get(payload, "delta"), "") or error_text(payload, "")
     if error is None and reason == "ERROR":
         error = "finish reason ERROR"
-    return EventContent(finishes=(Finish(0, reason),) if reason else (), error=error, end=True)
+    return EventContent(finishes=finishes(reason), error=error, end=True)
 
 
 def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
     message = json_access.get(payload, "message")
     calls = json_access.items(json_access.get(message, "tool_calls"))
-    reason = json_access.get(payload, "finish_reason")
     content = json_access.get(message, "content")
     blocks = [_content(block) for block in json_access.items(content)]
     plan = json_access.get(message, "tool_plan")
     error = error_text(payload, "") or (_bare_error(payload) if isinstance(payload, dict) else None)
     return EventContent(
         tuple(_fragment(entry, place, Phase.WHOLE) for place, entry in enumerate(calls)),
-        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        finishes(json_access.get(payload, "finish_reason")),
         content if isinstance(content, str) else "".join(block.text for block in blocks),
         error=error,
         end=True,

@@ -72,7 +72,7 @@ class BlockRepairer(ClientBlocks):
             self._fill(one.event.frame, event, block)
 
     def _other_delta(self, one: Waited, event: ConverseEvent) -> None:
-        """A delta of text, reasoning or whatever else is no call."""
+        """A delta of text, reasoning or anything else that is not a call."""
         stray = any(one.place == event.index for one in self._strays)
         block = self._current if stray else self._by_index.get(event.index)
         text = json_access.get(event.body, "delta", "text")
@@ -98,7 +98,7 @@ class BlockRepairer(ClientBlocks):
             return
         waited = bool(self._unsure)
         changed = block.delta(event.body)
-        unsure = Unsure(frame, event, block, block.told)
+        unsure = Unsure(frame, event, block, block.emitted)
         if waited and block.placeholder and len(self._unsure) < MAX_WAITING:
             self._unsure.append(unsure)
             return
@@ -126,11 +126,11 @@ class BlockRepairer(ClientBlocks):
 
     def _let_unsure_go(self) -> None:
         unsure, self._unsure = self._unsure, []
-        for frame, event, block, told in unsure:
+        for frame, event, block, emitted in unsure:
             body = block.at_place(event.body)
-            said = json_access.get(body, "delta", "toolUse", "input")
-            if told is not None and told.text != said:
-                body = {**body, "delta": input_delta(0, told.text)["delta"]}
+            text = json_access.get(body, "delta", "toolUse", "input")
+            if emitted is not None and emitted.text != text:
+                body = {**body, "delta": input_delta(0, emitted.text)["delta"]}
             self.pass_on(frame, event, body)
 
     def _refuse_strays(self) -> None:

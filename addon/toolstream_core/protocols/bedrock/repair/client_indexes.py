@@ -44,7 +44,7 @@ class ClientIndexes:
         return event.body.get(INDEX) if row is None else self.next(row)
 
     def of_other(self, event: ConverseEvent) -> Payload:
-        """An event of a block that is no call, moved where a call has its index."""
+        """An event of a block that is not a call, moved where a call has its index."""
         self._seen(event)
         index = event.index
         if index is None or index not in self._made_up:

@@ -34,4 +34,4 @@ class Unsure(NamedTuple):
     frame: Frame
     event: ConverseEvent
     block: Block
-    told: Told | None
+    emitted: Told | None

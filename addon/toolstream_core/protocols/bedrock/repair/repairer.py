@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 # Two things make events wait. A block that starts before the one before it has stopped waits for that: callers of
 # ConverseStream keep one open call. And a block that starts under the id of an earlier call waits for its own stop:
-# only then can be told whether it is that call again.
+# only then does it show whether it is that call again.
 
 
 class ConverseRepairer(BlockRepairer, Holds):
     """Judges and repairs one stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._finish = FinishRepair(self)
         self._head: Payload | None = None
@@ -156,10 +156,10 @@ class ConverseRepairer(BlockRepairer, Holds):
         return body
 
     def _start(self, one: Waited, event: ConverseEvent, call: OpenCall, *, decided: bool = False) -> None:
-        known, current = self._by_call.get(id(call)), self._current
-        if known is not None:
+        block, current = self._by_call.get(id(call)), self._current
+        if block is not None:
             if not self.report(REPEATED_START, self.message.number, "the block starts again", call):
-                self.pass_on(one.event.frame, event, known.at_place(event.body))
+                self.pass_on(one.event.frame, event, block.at_place(event.body))
             return
         self._settle()
         if current is not None and current.open:
