@@ -1,0 +1,263 @@
+"""How an entry finds its call: one look-up for each key that clients go by."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.calls.open_call import nonblank
+from toolstream_core.clients.model import Key, NoIndex
+from toolstream_core.model import Phase
+from toolstream_core.protocols.call_form import CallForm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from toolstream_core.clients.entries import Entry
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Entries that a client takes for one call."""
+
+    index: int | None
+    """The index that it was opened with."""
+    entries: list[Entry] = field(default_factory=list)
+    id: str = ""
+    """The first id that says something."""
+    item_id: str = ""
+    """The first item id that says something."""
+    text: str = ""
+    """Its arguments so far, where it matters whether they are whole."""
+    whole: bool = False
+
+
+class Calls:
+    """The calls that a client has opened."""
+
+    def __init__(self, form: CallForm, no_index: NoIndex) -> None:
+        """`no_index`: what it does with an entry without an index, where the index decides."""
+        self.form = form
+        self.no_index = no_index
+        self.groups: list[Group] = []
+        self.by_index: dict[int, list[Group]] = {}
+        self.by_id: dict[str, Group] = {}
+        """The newest call that has had an entry of an id."""
+        self.last: Group | None = None
+        """That of the entry before."""
+        self.entry: Entry | None = None
+        """The entry before."""
+
+    def new(self, entry: Entry) -> Group:
+        """A call opened by `entry`."""
+        index = entry.fragment.index
+        place = index if isinstance(index, int) else None
+        group = Group(place)
+        self.groups.append(group)
+        if place is None and self.form is CallForm.DELTAS:
+            place = entry.place if self.no_index is NoIndex.PLACE else 0 if self.no_index is NoIndex.ZERO else None
+        if place is not None:
+            self.by_index.setdefault(place, []).append(group)
+        return group
+
+    def touched(self, group: Group, entry: Entry) -> None:
+        """`entry` was added to `group`."""
+        group.id = group.id or nonblank(entry.fragment.id)
+        group.item_id = group.item_id or nonblank(entry.fragment.item_id)
+        if said := nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id):
+            self.by_id[said] = group
+        self.last, self.entry = group, entry
+
+    def of_index(self, entry: Entry) -> list[Group]:
+        """The calls of an entry's index; where it has none, those that the client takes it for."""
+        index = entry.fragment.index
+        if isinstance(index, int):
+            return self.by_index.get(index, [])
+        last = [] if self.last is None else [self.last]
+        match self.no_index:
+            case NoIndex.ZERO if self.form is CallForm.DELTAS:
+                return self.by_index.get(0, [])
+            case NoIndex.PLACE:
+                return self.by_index.get(entry.place, [])
+            case NoIndex.NEW:
+                return []
+            case NoIndex.ID if said := nonblank(entry.fragment.id):
+                return [self.by_id[said]] if said in self.by_id else []
+        return last
+
+
+class _New(enum.Enum):
+    NEW = "a new call"
+
+
+NEW: Final = _New.NEW
+type Found = Group | _New | None
+"""The call of an entry, a new one, or none: the client passes over the entry."""
+
+
+def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
+    """The call that an entry closes, or says whole; a new one where there is none and the entry names its tool."""
+    fragment = entry.fragment
+    found: Group | None = None
+    if key is Key.ITEM:
+        found = _of_item(calls, entry)
+    elif key in (Key.ID, Key.GIVEN_ID):
+        found = calls.by_id.get(nonblank(fragment.id) or nonblank(fragment.item_id))
+    elif key in (Key.LAST, Key.ONE) and fragment.phase is not Phase.WHOLE:
+        found = calls.last
+    elif key is not Key.ENTRY:
+        found = _stated(calls, entry)
+    return calls.new(entry) if found is None and nonblank(fragment.name) else found
+
+
+def _stated(calls: Calls, entry: Entry) -> Group | None:
+    fragment = entry.fragment
+    here = calls.by_index.get(fragment.index, []) if isinstance(fragment.index, int) else []
+    said = nonblank(fragment.id)
+    if said and said in calls.by_id and (fragment.phase is Phase.WHOLE or not here):
+        return calls.by_id[said]
+    if here:
+        return here[-1]
+    return _of_item(calls, entry) or (None if isinstance(fragment.index, int) else calls.last)
+
+
+def _of_item(calls: Calls, entry: Entry) -> Group | None:
+    item = nonblank(entry.fragment.item_id)
+    return next((group for group in reversed(calls.groups) if item and group.item_id == item), None)
+
+
+def _by_index(calls: Calls, entry: Entry) -> Found:
+    here = calls.of_index(entry)
+    if here:
+        return here[-1]
+    if calls.form is CallForm.DELTAS or nonblank(entry.fragment.name):
+        return NEW
+    return _of_item(calls, entry)
+
+
+def _by_id(calls: Calls, entry: Entry) -> Found:
+    said = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
+    if not said:
+        return calls.last or NEW
+    return calls.by_id.get(said, NEW)
+
+
+def _by_changed_id(calls: Calls, entry: Entry) -> Found:
+    said = nonblank(entry.fragment.id)
+    same = calls.last is not None and (not said or said == calls.last.id)
+    return NEW if calls.last is None or not same else calls.last
+
+
+def _by_present_id(calls: Calls, entry: Entry) -> Found:
+    return NEW if isinstance(entry.fragment.id, str) else calls.last or NEW
+
+
+def _by_given_id(calls: Calls, entry: Entry) -> Found:
+    said = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
+    return NEW if said else calls.last or NEW
+
+
+def _pair(entry: Entry) -> str:
+    said, index = entry.fragment.id, entry.fragment.index
+    return f"{said if isinstance(said, str) else ''}/{index if isinstance(index, int) else ''}"
+
+
+def _by_index_and_id(calls: Calls, entry: Entry) -> Found:
+    return NEW if calls.last is None or calls.entry is None or _pair(entry) != _pair(calls.entry) else calls.last
+
+
+def _by_longer_id(calls: Calls, entry: Entry) -> Found:
+    """As by index and id, but a key that is shorter than the open call's continues that call."""
+    if calls.last is None:
+        return NEW
+    opened = _pair(calls.last.entries[0])
+    said = _pair(entry)
+    return NEW if said != opened and len(said) >= len(opened) else calls.last
+
+
+def _same_id(calls: Calls, entry: Entry) -> Group | None:
+    said = nonblank(entry.fragment.id)
+    return next((group for group in reversed(calls.of_index(entry)) if not group.id or group.id == said), None)
+
+
+def _newest_of_index(calls: Calls, entry: Entry) -> Found:
+    if nonblank(entry.fragment.id):
+        return _same_id(calls, entry) or NEW
+    here = calls.of_index(entry)
+    return here[-1] if here else NEW
+
+
+def _first_of_index(calls: Calls, entry: Entry) -> Found:
+    if nonblank(entry.fragment.id):
+        return _same_id(calls, entry) or NEW
+    here = calls.of_index(entry)
+    return here[0] if here else NEW
+
+
+def _only_of_index(calls: Calls, entry: Entry) -> Found:
+    """By id; without one the only call of the index, or the only one where there is no index; else passed over."""
+    said = nonblank(entry.fragment.id)
+    if said:
+        return calls.by_id.get(said) or _unnamed(calls, entry) or NEW
+    index = entry.fragment.index
+    here = calls.by_index.get(index, []) if isinstance(index, int) else calls.groups
+    if not isinstance(index, int) and nonblank(entry.fragment.name):
+        return NEW
+    return NEW if not here else here[0] if len(here) == 1 else None
+
+
+def _unnamed(calls: Calls, entry: Entry) -> Group | None:
+    """The call of the entry's index that is still without an id."""
+    index = entry.fragment.index
+    here = calls.by_index.get(index, []) if isinstance(index, int) else []
+    return next((group for group in here if not group.id), None)
+
+
+def _by_changed_index(calls: Calls, entry: Entry) -> Found:
+    before = calls.entry.fragment.index if calls.entry is not None else None
+    return NEW if calls.last is None or entry.fragment.index != before else calls.last
+
+
+def _by_place(calls: Calls, entry: Entry) -> Found:
+    return calls.groups[entry.place] if entry.place < len(calls.groups) else NEW
+
+
+def _by_name(calls: Calls, entry: Entry) -> Found:
+    return NEW if nonblank(entry.fragment.name) else calls.last or NEW
+
+
+def _by_item(calls: Calls, entry: Entry) -> Found:
+    return _of_item(calls, entry)
+
+
+def _last(calls: Calls, entry: Entry) -> Found:
+    del entry
+    return calls.groups[-1] if calls.groups else NEW
+
+
+def _every(calls: Calls, entry: Entry) -> Found:
+    del calls, entry
+    return NEW
+
+
+LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
+    Key.PROTOCOL: _by_index,
+    Key.CHANGED_ID: _by_changed_id,
+    Key.PRESENT_ID: _by_present_id,
+    Key.GIVEN_ID: _by_given_id,
+    Key.ID: _by_id,
+    Key.INDEX_AND_ID: _by_index_and_id,
+    Key.LONGER_ID: _by_longer_id,
+    Key.NEWEST_OF_INDEX: _newest_of_index,
+    Key.FIRST_OF_INDEX: _first_of_index,
+    Key.ONLY_OF_INDEX: _only_of_index,
+    Key.CHANGED_INDEX: _by_changed_index,
+    Key.PLACE: _by_place,
+    Key.NAME: _by_name,
+    Key.ITEM: _by_item,
+    Key.LAST: _last,
+    Key.ENTRY: _every,
+    Key.ONE: _last,
+}
+"""The call of an entry, by the key that a client goes by."""

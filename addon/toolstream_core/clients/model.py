@@ -1,0 +1,202 @@
+"""A client model: one point of a small space of ways to put the fragments of calls together."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, fields
+from typing import Final
+
+# Of each axis the first value is the reading that the protocols mean; every other value is a deviation, and its
+# text is the deviation's name. `deviations.py` says each in words, and where it was seen.
+
+
+class Key(enum.StrEnum):
+    """Which call an entry belongs to."""
+
+    PROTOCOL = "protocol-key"
+    """By index in deltas; as announced; each entry a call where entries are whole."""
+    CHANGED_ID = "by-changed-id"
+    PRESENT_ID = "by-present-id"
+    GIVEN_ID = "by-given-id"
+    ID = "by-id"
+    INDEX_AND_ID = "by-index-and-id"
+    LONGER_ID = "by-longer-id"
+    NEWEST_OF_INDEX = "id-within-index"
+    FIRST_OF_INDEX = "first-of-index"
+    ONLY_OF_INDEX = "only-of-index"
+    CHANGED_INDEX = "by-changed-index"
+    PLACE = "by-place"
+    NAME = "by-name"
+    ITEM = "by-item-id"
+    LAST = "last-opened"
+    ENTRY = "every-entry"
+    ONE = "one-call"
+
+
+class NoIndex(enum.StrEnum):
+    """Which call an entry without an index belongs to, where the index decides."""
+
+    ZERO = "no-index-zero"
+    NEW = "no-index-new-call"
+    LAST = "no-index-last-call"
+    PLACE = "no-index-place"
+    ID = "no-index-by-id"
+
+
+class Entries(enum.StrEnum):
+    """Which entries of an event are read."""
+
+    ALL = "all-entries"
+    FIRST = "first-entry-only"
+    LAST = "last-entry-only"
+
+
+class Choices(enum.StrEnum):
+    """Which choices are read."""
+
+    FIRST = "first-choice"
+    ALL = "choices-merged"
+
+
+class When(enum.StrEnum):
+    """Until when entries are added to a call."""
+
+    END = "to-the-end"
+    WHOLE = "closed-when-whole"
+    HEADER = "header-after-whole"
+    NEXT = "next-after-whole"
+    FINISH = "until-finish"
+
+
+class Source(enum.StrEnum):
+    """Where identity and arguments are taken from."""
+
+    PROTOCOL = "protocol-source"
+    """Deltas; where the protocol says a call once more as a whole, that."""
+    MESSAGE = "or-message"
+    DELTAS = "deltas-only"
+    DONE = "arguments-done-only"
+    ITEM = "item-done-only"
+    COMPLETED = "completed-only"
+    START = "start-only"
+    START_AND_DELTAS = "start-and-deltas"
+
+
+class Name(enum.StrEnum):
+    """Which name a call gets of several."""
+
+    FIRST = "first-name"
+    LAST = "last-name"
+    JOINED = "joined-names"
+    OPENING = "opening-name"
+    OVERWRITTEN = "overwritten-name"
+
+
+class Id(enum.StrEnum):
+    """Which id a call gets of several."""
+
+    FIRST = "first-id"
+    LAST = "last-id"
+    JOINED = "joined-ids"
+    OPENING = "opening-id"
+    OVERWRITTEN = "overwritten-id"
+    OWN = "own-id"
+    UNIQUE = "repeated-id-replaced"
+
+
+class Arguments(enum.StrEnum):
+    """Which argument fragments count."""
+
+    JOINED = "joined-arguments"
+    FIRST = "first-fragment-only"
+    LAST = "last-fragment-only"
+    LAST_WHOLE = "whole-fragment-replaces"
+    AFTER_OPENING = "opening-arguments-lost"
+
+
+class Objects(enum.StrEnum):
+    """What becomes of arguments that come as an object where a string belongs."""
+
+    JSON = "object-as-json"
+    OWN_STRING = "object-as-own-string"
+    LOST = "object-lost"
+
+
+class Invalid(enum.StrEnum):
+    """What becomes of arguments that are not valid JSON."""
+
+    RAW = "invalid-kept"
+    EMPTY = "invalid-to-empty"
+    HEAD = "invalid-to-head"
+    COMPLETED = "invalid-completed"
+    SHORTENED = "invalid-shortened"
+    WRAPPED = "invalid-wrapped"
+
+
+class NoObject(enum.StrEnum):
+    """What becomes of arguments that are JSON, and no object."""
+
+    KEPT = "string-kept"
+    INVALID = "string-as-invalid"
+    DECODED = "string-decoded"
+
+
+class Kept(enum.StrEnum):
+    """Which calls are kept in the end."""
+
+    ALL = "all-calls"
+    NAMED = "nameless-dropped"
+    WITH_ID = "idless-dropped"
+    VALID = "invalid-dropped"
+    WITH_ARGUMENTS = "argumentless-dropped"
+    PADDED = "padded-to-index"
+
+
+type Deviation = (
+    Key
+    | NoIndex
+    | Entries
+    | Choices
+    | When
+    | Source
+    | Name
+    | Id
+    | Arguments
+    | Objects
+    | Invalid
+    | NoObject
+    | Kept
+)
+"""A value of one of the axes; the first of each is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientModel:
+    """One way to put the fragments of calls together; without arguments the reading that the protocols mean."""
+
+    key: Key = Key.PROTOCOL
+    no_index: NoIndex = NoIndex.ZERO
+    entries: Entries = Entries.ALL
+    choices: Choices = Choices.FIRST
+    when: When = When.END
+    source: Source = Source.PROTOCOL
+    name: Name = Name.FIRST
+    id: Id = Id.FIRST
+    arguments: Arguments = Arguments.JOINED
+    objects: Objects = Objects.JSON
+    invalid: Invalid = Invalid.RAW
+    no_object: NoObject = NoObject.KEPT
+    kept: Kept = Kept.ALL
+
+    @property
+    def deviations(self) -> tuple[Deviation, ...]:
+        """Where it departs from the reading that the protocols mean, in the order of the axes."""
+        return tuple(
+            value for one in fields(self) if (value := getattr(self, one.name)) is not getattr(STANDARD, one.name)
+        )
+
+
+STANDARD: Final = ClientModel()
+"""The reading that the protocols mean."""
+AXES: Final[dict[str, tuple[Deviation, ...]]] = {one.name: tuple(type(one.default)) for one in fields(ClientModel)}  # type: ignore[call-overload] # every default is a member of its axis
+"""Each axis of `ClientModel` with its values, the standard one first."""
