@@ -29,8 +29,8 @@ class Entry(NamedTuple):
     event: int
     place: int
     """Its place among the entries of its event."""
-    last: bool
-    """Whether it is the last entry of its event."""
+    alone: bool
+    """Whether it is the only entry of its event."""
     fragment: Fragment
     repeated: bool
     """Whether it stands in the final `message` of a stream of deltas, which says calls that were streamed again."""
@@ -46,7 +46,7 @@ def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
         ours = [one for one in content.fragments if one.kind is not Kind.SERVER]
         found += [
             Entry(
-                number, place, place == len(ours) - 1, one, one.phase is Phase.WHOLE and not content.end, finished
+                number, place, len(ours) == 1, one, one.phase is Phase.WHOLE and not content.end, finished
             )
             for place, one in enumerate(ours)
         ]
@@ -69,9 +69,8 @@ def _shortened(entries: Sequence[Entry]) -> list[Entry]:
 
 def _bare(entry: Entry) -> bool:
     fragment = entry.fragment
-    alone = entry.place == 0 and entry.last
     unnamed = not isinstance(fragment.id, str) and not isinstance(fragment.name, str)
-    return alone and unnamed and fragment.phase is Phase.MORE
+    return entry.alone and unnamed and fragment.phase is Phase.MORE
 
 
 def _alike(one: Entry, other: Entry) -> bool:

@@ -37,6 +37,8 @@ def name_of(group: Group, rule: Name) -> str:
 
 def id_of(group: Group, rule: Id) -> str:
     """The id that the client gives the call."""
+    if rule is Id.ITEM:
+        return group.item_id
     return _one([one.fragment.id for one in group.entries], rule.name)
 
 
@@ -102,9 +104,6 @@ def _put_together(entries: Sequence[Entry], rule: Arguments, objects: Objects) -
             return texts[0] if texts else ""
         case Arguments.LAST:
             return texts[-1] if texts else ""
-        case Arguments.LAST_WHOLE:
-            whole = [at for at, text in enumerate(texts) if is_object(text)]
-            return "".join(texts[whole[-1] :]) if whole else "".join(texts)
     return "".join(texts)
 
 
@@ -112,7 +111,7 @@ def _text(fragment: Fragment, objects: Objects) -> str:
     text = fragment.arguments if isinstance(fragment.arguments, str) else ""
     if objects is Objects.JSON or fragment.well_formed or fragment.kind is Kind.CUSTOM or not is_object(text):
         return text
-    return OWN_STRING if objects is Objects.OWN_STRING else ""
+    return OWN_STRING
 
 
 def named(group: Group) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.clients.fields import arguments_of, id_of, name_of
 from toolstream_core.clients.grouping import grouped
 from toolstream_core.clients.model import STANDARD, Arguments, ClientModel, Id, Invalid, Kept, Name, NoObject, Objects
-from toolstream_core.clients.outcome import fits
+from toolstream_core.clients.outcome import fits, kept_arguments
 from toolstream_core.clients.reading import kept
 from toolstream_core.clients.space import groupings, objects
 
@@ -65,6 +65,22 @@ def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCal
             if least == best:
                 found.append(replace(model, **read._asdict()))
     return found
+
+
+def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> bool:
+    """Whether the client of `model` makes `echoed` of `entries`."""
+    calls = kept(grouped(model, form, entries), form, model)
+    if not calls or len(calls) != len(echoed):
+        return False
+    texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in calls]
+    return any(
+        all(name_of(one, model.name) == two.name for one, two in zip(calls, order, strict=True))
+        and _ids_fit(model.id, list(zip(calls, order, strict=True)))
+        and all(
+            _fits(text, model.invalid, model.no_object, two.arguments) for text, two in zip(texts, order, strict=True)
+        )
+        for order in _orders(calls, echoed)
+    )
 
 
 def _cost(read: _Fields) -> int:
@@ -149,11 +165,7 @@ def _of_order(
     ids = [rule for rule in Id if _ids_fit(rule, pairs)] if names else []
     if not ids:
         return
-    outcomes = [
-        (invalid, other)
-        for invalid, other in product(Invalid, NoObject)
-        if all(_fits(text, invalid, other, two.arguments) for text, two in zip(texts, echoed, strict=True))
-    ]
+    outcomes = _outcomes(texts, [two.arguments for two in echoed])
     choices = [
         start._replace(name=name, id=its_id, invalid=invalid, no_object=other)
         for name in ([Name.FIRST] if Name.FIRST in names else names)
@@ -162,6 +174,15 @@ def _of_order(
     ]
     least = min(map(_cost, choices), default=0)
     yield from (one for one in choices if _cost(one) == least)
+
+
+def _outcomes(texts: Sequence[str], echoed: Sequence[str]) -> list[tuple[Invalid, NoObject]]:
+    """What the client may do with arguments that are not valid; of rules that do the same here, the plainest."""
+    found: dict[tuple[str, ...], tuple[Invalid, NoObject]] = {}
+    for invalid, other in product(Invalid, NoObject):
+        if all(_fits(text, invalid, other, said) for text, said in zip(texts, echoed, strict=True)):
+            found.setdefault(tuple(kept_arguments(text, invalid, other) for text in texts), (invalid, other))
+    return list(found.values())
 
 
 _fits = lru_cache(4096)(fits)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.keys import LOOKUPS, Calls, Group, stated_again
-from toolstream_core.clients.model import Choices, Entries, Key, Source, When
+from toolstream_core.clients.model import Adding, Entries, Key, NoIndex, Source
 from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm
 
@@ -23,7 +23,7 @@ def grouped(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> lis
     calls = Calls(form, model.no_index)
     first = entries[0].fragment.choice if entries else 0
     for entry in entries:
-        if _is_read(model, entry) and (model.choices is Choices.ALL or entry.fragment.choice == first):
+        if entry.fragment.choice == first and _is_read(model, entry):
             _take(model, calls, entry)
     return calls.groups
 
@@ -31,22 +31,24 @@ def grouped(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> lis
 def _is_read(model: ClientModel, entry: Entry) -> bool:
     if entry.repeated and model.source is not Source.MESSAGE:
         return False
-    if model.when is When.FINISH and entry.finished:
+    if model.adding is Adding.FINISH and entry.finished:
         return False
-    if model.entries is Entries.FIRST:
-        return entry.place == 0
-    return model.entries is Entries.ALL or entry.last
+    if model.no_index is NoIndex.DROPPED and not isinstance(entry.fragment.index, int):
+        return False
+    return model.entries is Entries.ALL or entry.place == 0
 
 
 def _take(model: ClientModel, calls: Calls, entry: Entry) -> None:
     group = _group(model, calls, entry)
     if group is None:
         return
-    if model.when is When.WHOLE and group.whole:
+    if model.adding is Adding.WHOLE and group.whole:
         return
+    if model.adding is Adding.REPLACE and _identified(entry):
+        group.entries.clear()
     group.entries.append(entry)
     calls.touched(group, entry)
-    if model.when in (When.WHOLE, When.HEADER, When.NEXT) and not group.whole:
+    if model.adding in (Adding.WHOLE, Adding.HEADER, Adding.NEXT) and not group.whole:
         group.text += entry.fragment.arguments if isinstance(entry.fragment.arguments, str) else ""
         group.whole = group.text.rstrip().endswith("}") and is_object(group.text)
 
@@ -69,9 +71,13 @@ def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:
     return group
 
 
+def _identified(entry: Entry) -> bool:
+    return bool(nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id))
+
+
 def _begins_anew(model: ClientModel, entry: Entry) -> bool:
     """Whether an entry behind whole arguments opens another call."""
     fragment = entry.fragment
-    if model.when is When.HEADER:
+    if model.adding is Adding.HEADER:
         return bool(nonblank(fragment.name))
-    return model.when is When.NEXT and bool(fragment.arguments or fragment.name)
+    return model.adding is Adding.NEXT and bool(fragment.arguments or fragment.name)

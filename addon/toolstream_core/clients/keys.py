@@ -223,10 +223,6 @@ def _by_place(calls: Calls, entry: Entry) -> Found:
     return calls.groups[entry.place] if entry.place < len(calls.groups) else NEW
 
 
-def _by_name(calls: Calls, entry: Entry) -> Found:
-    return NEW if nonblank(entry.fragment.name) else calls.last or NEW
-
-
 def _by_item(calls: Calls, entry: Entry) -> Found:
     return _of_item(calls, entry)
 
@@ -254,7 +250,6 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
     Key.ONLY_OF_INDEX: _only_of_index,
     Key.CHANGED_INDEX: _by_changed_index,
     Key.PLACE: _by_place,
-    Key.NAME: _by_name,
     Key.ITEM: _by_item,
     Key.LAST: _last,
     Key.ENTRY: _every,

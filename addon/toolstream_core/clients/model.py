@@ -26,7 +26,6 @@ class Key(enum.StrEnum):
     ONLY_OF_INDEX = "only-of-index"
     CHANGED_INDEX = "by-changed-index"
     PLACE = "by-place"
-    NAME = "by-name"
     ITEM = "by-item-id"
     LAST = "last-opened"
     ENTRY = "every-entry"
@@ -41,6 +40,7 @@ class NoIndex(enum.StrEnum):
     LAST = "no-index-last-call"
     PLACE = "no-index-place"
     ID = "no-index-by-id"
+    DROPPED = "no-index-passed-over"
 
 
 class Entries(enum.StrEnum):
@@ -48,24 +48,17 @@ class Entries(enum.StrEnum):
 
     ALL = "all-entries"
     FIRST = "first-entry-only"
-    LAST = "last-entry-only"
 
 
-class Choices(enum.StrEnum):
-    """Which choices are read."""
-
-    FIRST = "first-choice"
-    ALL = "choices-merged"
-
-
-class When(enum.StrEnum):
-    """Until when entries are added to a call."""
+class Adding(enum.StrEnum):
+    """How an entry is added to its call."""
 
     END = "to-the-end"
     WHOLE = "closed-when-whole"
     HEADER = "header-after-whole"
     NEXT = "next-after-whole"
     FINISH = "until-finish"
+    REPLACE = "entry-replaces"
 
 
 class Source(enum.StrEnum):
@@ -100,6 +93,7 @@ class Id(enum.StrEnum):
     JOINED = "joined-ids"
     OPENING = "opening-id"
     OVERWRITTEN = "overwritten-id"
+    ITEM = "item-id"
     OWN = "own-id"
     UNIQUE = "repeated-id-replaced"
 
@@ -110,7 +104,6 @@ class Arguments(enum.StrEnum):
     JOINED = "joined-arguments"
     FIRST = "first-fragment-only"
     LAST = "last-fragment-only"
-    LAST_WHOLE = "whole-fragment-replaces"
     AFTER_OPENING = "opening-arguments-lost"
 
 
@@ -119,7 +112,6 @@ class Objects(enum.StrEnum):
 
     JSON = "object-as-json"
     OWN_STRING = "object-as-own-string"
-    LOST = "object-lost"
 
 
 class Invalid(enum.StrEnum):
@@ -138,7 +130,6 @@ class NoObject(enum.StrEnum):
 
     KEPT = "string-kept"
     INVALID = "string-as-invalid"
-    DECODED = "string-decoded"
 
 
 class Kept(enum.StrEnum):
@@ -148,7 +139,7 @@ class Kept(enum.StrEnum):
     NAMED = "nameless-dropped"
     WITH_ID = "idless-dropped"
     VALID = "invalid-dropped"
-    WITH_ARGUMENTS = "argumentless-dropped"
+    FIRST = "first-call-only"
     PADDED = "padded-to-index"
 
 
@@ -156,8 +147,7 @@ type Deviation = (
     Key
     | NoIndex
     | Entries
-    | Choices
-    | When
+    | Adding
     | Source
     | Name
     | Id
@@ -177,8 +167,7 @@ class ClientModel:
     key: Key = Key.PROTOCOL
     no_index: NoIndex = NoIndex.ZERO
     entries: Entries = Entries.ALL
-    choices: Choices = Choices.FIRST
-    when: When = When.END
+    adding: Adding = Adding.END
     source: Source = Source.PROTOCOL
     name: Name = Name.FIRST
     id: Id = Id.FIRST

@@ -50,13 +50,7 @@ def kept_arguments(text: str, invalid: Invalid, no_object: NoObject) -> str:
         return text
     if not is_json(text):
         return _RULES[invalid](text)
-    match no_object:
-        case NoObject.INVALID:
-            return _RULES[invalid](text)
-        case NoObject.DECODED:
-            inner = value_of(text)
-            return inner if isinstance(inner, str) else text
-    return text
+    return _RULES[invalid](text) if no_object is NoObject.INVALID else text
 
 
 def fits(text: str, invalid: Invalid, no_object: NoObject, echoed: str) -> bool:

@@ -59,9 +59,10 @@ def kept(groups: Sequence[Group], form: CallForm, model: ClientModel) -> list[Gr
             return [one for one in known if named(one)]
         case Kept.WITH_ID:
             return [one for one in known if one.id]
+        case Kept.FIRST:
+            return known[:1]
     texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in known]
-    wanted = [is_valid(text) if model.kept is Kept.VALID else bool(text.strip()) for text in texts]
-    return [one for one, is_wanted in zip(known, wanted, strict=True) if is_wanted]
+    return [one for one, text in zip(known, texts, strict=True) if is_valid(text)]
 
 
 MAX_PADDED = 64

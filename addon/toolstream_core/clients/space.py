@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.clients.model import (
     STANDARD,
-    Choices,
+    Adding,
     Entries,
     Key,
     NoIndex,
     Objects,
     Source,
-    When,
 )
 from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
 
 _OF_DELTAS: Final = (
     *(Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.INDEX_AND_ID, Key.LONGER_ID, Key.NEWEST_OF_INDEX),
-    *(Key.FIRST_OF_INDEX, Key.ONLY_OF_INDEX, Key.CHANGED_INDEX, Key.PLACE, Key.NAME, Key.ENTRY, Key.ONE),
+    *(Key.FIRST_OF_INDEX, Key.ONLY_OF_INDEX, Key.CHANGED_INDEX, Key.PLACE, Key.ENTRY, Key.ONE),
 )
 KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     CallForm.DELTAS: _OF_DELTAS,
     CallForm.ANNOUNCED: (Key.ITEM, Key.ID, Key.GIVEN_ID, Key.LAST, Key.ENTRY, Key.ONE),
-    CallForm.WHOLE: (Key.ID, Key.NAME, Key.PLACE, Key.ONE),
+    CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ONE),
 }
 """The keys, beside the protocol's own, that clients go by."""
 
@@ -52,14 +51,12 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     fragments = [one.fragment for one in entries]
     several = any(one.place for one in entries)
     without = form is CallForm.DELTAS and any(not isinstance(one.index, int) for one in fragments)
-    choices = {one.choice for one in fragments}
-    when = (When.WHOLE, When.HEADER, When.NEXT) if form is CallForm.DELTAS else ()
+    adding = (Adding.WHOLE, Adding.HEADER, Adding.NEXT, Adding.REPLACE) if form is CallForm.DELTAS else (Adding.REPLACE,)
     return {
         "key": KEYS[form],
         "no_index": tuple(NoIndex)[1:] if without else (),
-        "entries": (Entries.FIRST, Entries.LAST) if several else (),
-        "choices": (Choices.ALL,) if len(choices) > 1 else (),
-        "when": (*when, When.FINISH) if any(one.finished for one in entries) else when,
+        "entries": (Entries.FIRST,) if several else (),
+        "adding": (*adding, Adding.FINISH) if any(one.finished for one in entries) else adding,
         "source": tuple(_sources(form, entries)),
     }
 
