@@ -136,7 +136,9 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     ),
     Arguments.LAST: Row("reads the last fragment of the arguments alone", ("ruby_llm",)),
     Arguments.AFTER_OPENING: Row("loses the arguments of the entry that opens the call"),
-    Objects.OWN_STRING: Row("makes `[object Object]` of arguments that are an object", ("openai-node", "openai-agents-js")),
+    Objects.OWN_STRING: Row(
+        "makes `[object Object]` of arguments that are an object", ("openai-node", "openai-agents-js")
+    ),
     Invalid.EMPTY: Row("makes `{}` of arguments that are not valid JSON", ("strands", "AI SDK", "openrouter-ai-sdk")),
     Invalid.HEAD: Row(
         "keeps the valid head of arguments that are not valid JSON", ("AI SDK", "openrouter-ai-sdk", "pi-ai")

@@ -45,9 +45,7 @@ def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
     for number, content in events:
         ours = [one for one in content.fragments if one.kind is not Kind.SERVER]
         found += [
-            Entry(
-                number, place, len(ours) == 1, one, one.phase is Phase.WHOLE and not content.end, finished
-            )
+            Entry(number, place, len(ours) == 1, one, one.phase is Phase.WHOLE and not content.end, finished)
             for place, one in enumerate(ours)
         ]
         finished = finished or any(one.reason for one in content.finishes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.clients.entries import Entry, ReceivedEvent
-    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.model import ClientModel
     from toolstream_core.protocols.call_form import CallForm
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
@@ -51,7 +51,13 @@ class Explanation:
     def text(self) -> str:
         """What the client does, and where it shows first."""
         words = "; ".join(ROWS[one].words for one in self.model.deviations) or BY_THE_LETTER
-        where = "" if self.event is None else f": {self.seen} at event {self.event}" if self.seen else f": event {self.event}"
+        where = (
+            ""
+            if self.event is None
+            else f": {self.seen} at event {self.event}"
+            if self.seen
+            else f": event {self.event}"
+        )
         return f"{words}{where}"
 
 
@@ -68,15 +74,21 @@ class Explainer:
         """The model of fewest deviations that makes the calls `echoed` of `events`; `None` where no small set does.
 
         `events` are those of one answer as the client got them; events that say nothing of calls, a finish or an end
-        may be left out. `echoed` are the calls of its next request that the request before did not have. `client`
-        tells clients apart (its address, or its user agent); `""` is nobody in particular.
+        may be left out. `echoed` are the calls of its next request that the request before did not have: none, where
+        it lost them all. `client` tells clients apart (by address, or user agent); `""` is nobody in particular.
         """
-        entries = entries_of(events)
         known = self._known.get(client, STANDARD)
-        remembered = known is not STANDARD and gives(known, form, entries, echoed)
-        models = [_needed(known, form, entries, echoed)] if remembered else fitting(form, entries, echoed)
-        if not models:
-            return None
+        for entries in _alternatives(entries_of(events)):
+            remembered = known is not STANDARD and gives(known, form, entries, echoed)
+            models = [_needed(known, form, entries, echoed)] if remembered else fitting(form, entries, echoed)
+            if models:
+                return self._explained(form, entries, models, client)
+        return None
+
+    def _explained(
+        self, form: CallForm, entries: Sequence[Entry], models: Sequence[ClientModel], client: str
+    ) -> Explanation:
+        known = self._known.get(client, STANDARD)
         model = min(models, key=lambda one: _unlikely(one, known))
         if client:
             self._remember(client, model)
@@ -91,7 +103,7 @@ class Explainer:
     def _remember(self, client: str, model: ClientModel) -> None:
         """Add a model's deviations to those known of a client; of two on one axis the new one counts."""
         known = self._known.pop(client, STANDARD)
-        self._known[client] = replace(known, **_by_axis(model.deviations))
+        self._known[client] = known.having(model.deviations)
         if len(self._known) > MAX_CLIENTS:
             self._known.popitem(last=False)
 
@@ -101,15 +113,16 @@ def explain(form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[Ec
     return Explainer().explain(form, events, echoed)
 
 
-def _by_axis(deviations: Iterable[Deviation]) -> dict[str, Deviation]:
-    axes = {type(values[0]): axis for axis, values in AXES.items()}
-    return {axes[type(one)]: one for one in deviations}
+def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """The entries of each choice: a client goes on with one of them."""
+    choices = dict.fromkeys(one.fragment.choice for one in entries) or {0: None}
+    return [[one for one in entries if one.fragment.choice == choice] for choice in choices]
 
 
 def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> ClientModel:
     """The model without the deviations that this answer does without."""
-    for axis in _by_axis(model.deviations):
-        without = replace(model, **{axis: getattr(STANDARD, axis)})
+    for one in model.deviations:
+        without = model.without(one)
         if gives(without, form, entries, echoed):
             model = without
     return model

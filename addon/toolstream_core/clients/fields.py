@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.clients.entries import Entry
-    from toolstream_core.clients.keys import Group
+    from toolstream_core.clients.opened import Group
     from toolstream_core.model import Fragment, Seen
 
 OWN_STRING: Final = "[object Object]"
@@ -60,7 +60,7 @@ def _one(seen: Sequence[Seen[str]], rule: str) -> str:
 
 def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, objects: Objects) -> str:
     """The text that the client takes for the call's arguments, before it looks whether that is JSON."""
-    entries = group.entries
+    entries: Sequence[Entry] = group.entries
     if form is not CallForm.DELTAS or source is not Source.PROTOCOL:
         again = _said_again(entries, source)
         if again is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.clients.entries import Entry
-    from toolstream_core.clients.keys import Group
+    from toolstream_core.clients.opened import Group
     from toolstream_core.protocols.call_form import CallForm
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
@@ -56,7 +56,7 @@ def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCal
             break
         groups = grouped(model, form, entries)
         partition = (model.source, tuple(tuple(map(id, one.entries)) for one in groups))
-        if not groups or seen.setdefault(partition, cost) < cost:
+        if seen.setdefault(partition, cost) < cost:
             continue
         for read in _Fit(form, model, groups, echoed, odd).fields(best - cost):
             least = cost + _cost(read)
@@ -70,7 +70,7 @@ def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCal
 def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> bool:
     """Whether the client of `model` makes `echoed` of `entries`."""
     calls = kept(grouped(model, form, entries), form, model)
-    if not calls or len(calls) != len(echoed):
+    if len(calls) != len(echoed):
         return False
     texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in calls]
     return any(
@@ -105,7 +105,7 @@ class _Fit:
     def fields(self, most: int) -> Iterator[_Fields]:
         """Those with `most` deviations at most."""
         if len(self._groups) < len(self._echoed) and all(one.index is None for one in self._groups):
-            return
+            return  # nor does filling places make as many
         for start in sorted(self._starts(), key=_cost):
             if _cost(start) <= most:
                 yield from self._of(start, most)
@@ -117,7 +117,10 @@ class _Fit:
     def _of(self, start: _Fields, most: int) -> Iterator[_Fields]:
         model = replace(self._model, arguments=start.arguments, objects=start.objects, kept=start.kept)
         calls = kept(self._groups, self._form, model)
-        if not calls or len(calls) != len(self._echoed):
+        if len(calls) != len(self._echoed):
+            return
+        if not calls:
+            yield start
             return
         texts = [arguments_of(one, self._form, model.source, start.arguments, start.objects) for one in calls]
         tried = (tuple(texts), *map(id, calls))
@@ -196,13 +199,8 @@ def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, EchoedCall]]) -> bool:
             continue
         made = id_of(group, rule)
         own = bool(echoed.id) and all(one.fragment.id != echoed.id for one in group.entries)
-        if rule is Id.OWN:
-            fitting_id = own
-        elif rule is Id.UNIQUE and made in taken:
-            fitting_id = own
-        else:
-            fitting_id = made == echoed.id or not made
-        if not fitting_id:
+        replaced = rule is Id.OWN or (rule is Id.UNIQUE and made in taken)
+        if not (own if replaced else made in (echoed.id, "")):
             return False
         taken.add(made)
     return True

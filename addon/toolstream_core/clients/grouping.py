@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.clients.keys import LOOKUPS, Calls, Group, stated_again
+from toolstream_core.clients.keys import LOOKUPS, stated_again
 from toolstream_core.clients.model import Adding, Entries, Key, NoIndex, Source
+from toolstream_core.clients.opened import Calls, Group
 from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm
 

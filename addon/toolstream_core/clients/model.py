@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, fields
-from typing import Final
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Of each axis the first value is the reading that the protocols mean; every other value is a deviation, and its
 # text is the deviation's name. `deviations.py` says each in words, and where it was seen.
@@ -143,20 +146,7 @@ class Kept(enum.StrEnum):
     PADDED = "padded-to-index"
 
 
-type Deviation = (
-    Key
-    | NoIndex
-    | Entries
-    | Adding
-    | Source
-    | Name
-    | Id
-    | Arguments
-    | Objects
-    | Invalid
-    | NoObject
-    | Kept
-)
+type Deviation = Key | NoIndex | Entries | Adding | Source | Name | Id | Arguments | Objects | Invalid | NoObject | Kept
 """A value of one of the axes; the first of each is none."""
 
 
@@ -180,12 +170,24 @@ class ClientModel:
     @property
     def deviations(self) -> tuple[Deviation, ...]:
         """Where it departs from the reading that the protocols mean, in the order of the axes."""
-        return tuple(
-            value for one in fields(self) if (value := getattr(self, one.name)) is not getattr(STANDARD, one.name)
-        )
+        return tuple(value for axis in AXES if (value := getattr(self, axis)) is not getattr(STANDARD, axis))
+
+    def having(self, deviations: Iterable[Deviation]) -> ClientModel:
+        """This model with these deviations too."""
+        changes: dict[str, Any] = {_FIELDS[type(one)]: one for one in deviations}
+        return replace(self, **changes)
+
+    def without(self, deviation: Deviation) -> ClientModel:
+        """This model with the standard reading on that axis."""
+        standard: Deviation = getattr(STANDARD, _FIELDS[type(deviation)])
+        return self.having([standard])
 
 
+_AXES: Final = (Key, NoIndex, Entries, Adding, Source, Name, Id, Arguments, Objects, Invalid, NoObject, Kept)
+AXES: Final[dict[str, tuple[Deviation, ...]]] = {
+    one.name: tuple(axis) for one, axis in zip(fields(ClientModel), _AXES, strict=True)
+}
+"""Each axis of `ClientModel` with its values, the standard one first."""
+_FIELDS: Final[dict[type[Deviation], str]] = {type(values[0]): axis for axis, values in AXES.items()}
 STANDARD: Final = ClientModel()
 """The reading that the protocols mean."""
-AXES: Final[dict[str, tuple[Deviation, ...]]] = {one.name: tuple(type(one.default)) for one in fields(ClientModel)}  # type: ignore[call-overload] # every default is a member of its axis
-"""Each axis of `ClientModel` with its values, the standard one first."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.clients.fields import arguments_of, id_of, name_of
 from toolstream_core.clients.grouping import grouped
-from toolstream_core.clients.keys import Group
 from toolstream_core.clients.model import STANDARD, Adding, Key, NoIndex
 from toolstream_core.clients.outcome import kept_arguments
 from toolstream_core.clients.reading import kept
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.opened import Group
     from toolstream_core.model import Json
     from toolstream_core.protocols.call_form import CallForm
 

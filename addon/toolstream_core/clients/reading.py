@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.clients.entries import entries_of
 from toolstream_core.clients.fields import arguments_of, id_of, name_of, named, readable
 from toolstream_core.clients.grouping import grouped
-from toolstream_core.clients.keys import Group
 from toolstream_core.clients.model import Id, Kept
+from toolstream_core.clients.opened import Group
 from toolstream_core.clients.outcome import is_valid, kept_arguments
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
@@ -43,7 +42,7 @@ def groupings(form: CallForm, entries: Sequence[Entry], most: int) -> Iterator[C
     for count in range(most + 1):
         for names in combinations(axes, count):
             for values in product(*(axes[name] for name in names)):
-                yield replace(STANDARD, **dict(zip(names, values, strict=True)))  # type: ignore[arg-type] # its own axis
+                yield STANDARD.having(values)
 
 
 def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation, ...]]:
@@ -51,7 +50,9 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     fragments = [one.fragment for one in entries]
     several = any(one.place for one in entries)
     without = form is CallForm.DELTAS and any(not isinstance(one.index, int) for one in fragments)
-    adding = (Adding.WHOLE, Adding.HEADER, Adding.NEXT, Adding.REPLACE) if form is CallForm.DELTAS else (Adding.REPLACE,)
+    adding = (
+        (Adding.WHOLE, Adding.HEADER, Adding.NEXT, Adding.REPLACE) if form is CallForm.DELTAS else (Adding.REPLACE,)
+    )
     return {
         "key": KEYS[form],
         "no_index": tuple(NoIndex)[1:] if without else (),
