@@ -32,14 +32,20 @@ def readable(group: Group, source: Source) -> bool:
 
 def name_of(group: Group, rule: Name) -> str:
     """The name that the client gives the call."""
-    return _one([one.fragment.name for one in group.entries], rule.name)
+    return _one([one.fragment.name for one in _saying(group, joined=rule is Name.JOINED)], rule.name)
 
 
 def id_of(group: Group, rule: Id) -> str:
     """The id that the client gives the call."""
     if rule is Id.ITEM:
         return group.item_id
-    return _one([one.fragment.id for one in group.entries], rule.name)
+    return _one([one.fragment.id for one in _saying(group, joined=rule is Id.JOINED)], rule.name)
+
+
+def _saying(group: Group, *, joined: bool) -> list[Entry]:
+    """The entries whose identity counts: nobody joins to the deltas what says the call once more."""
+    deltas = [one for one in group.entries if joined and one.fragment.phase in _DELTAS]
+    return deltas or group.entries
 
 
 def _one(seen: Sequence[Seen[str]], rule: str) -> str:
@@ -61,7 +67,7 @@ def _one(seen: Sequence[Seen[str]], rule: str) -> str:
 def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, objects: Objects) -> str:
     """The text that the client takes for the call's arguments, before it looks whether that is JSON."""
     entries: Sequence[Entry] = group.entries
-    if form is not CallForm.DELTAS or source is not Source.PROTOCOL:
+    if form is CallForm.ANNOUNCED:
         again = _said_again(entries, source)
         if again is not None:
             return _text(again, objects)

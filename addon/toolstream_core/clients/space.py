@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.clients.model import (
+    AXES,
     STANDARD,
     Adding,
+    Arguments,
     Entries,
+    Id,
+    Kept,
     Key,
     NoIndex,
     Objects,
@@ -34,6 +38,11 @@ KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ONE),
 }
 """The keys, beside the protocol's own, that clients go by."""
+_ADDINGS: Final[Mapping[CallForm, tuple[Adding, ...]]] = {
+    CallForm.DELTAS: (Adding.WHOLE, Adding.HEADER, Adding.NEXT, Adding.REPLACE),
+    CallForm.ANNOUNCED: (Adding.REPLACE,),
+    CallForm.WHOLE: (),
+}
 
 
 def groupings(form: CallForm, entries: Sequence[Entry], most: int) -> Iterator[ClientModel]:
@@ -45,19 +54,28 @@ def groupings(form: CallForm, entries: Sequence[Entry], most: int) -> Iterator[C
                 yield STANDARD.having(values)
 
 
+def concerning(form: CallForm, entries: Sequence[Entry]) -> list[Deviation]:
+    """The deviations that can show in a stream, of all axes."""
+    others = (values[1:] for axis, values in AXES.items() if axis in ("name", "invalid", "no_object"))
+    arguments = () if form is CallForm.WHOLE else tuple(Arguments)[1:]
+    named = any(one.fragment.item_id for one in entries)
+    ids = (one for one in tuple(Id)[1:] if named or one is not Id.ITEM)
+    left_out = [one for one in tuple(Kept)[1:] if form is CallForm.DELTAS or one not in (Kept.PADDED, Kept.WITH_ID)]
+    grouping = chain.from_iterable(_axes(form, entries).values())
+    return [*grouping, *chain.from_iterable(others), *ids, *arguments, *objects(entries)[1:], *left_out]
+
+
 def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation, ...]]:
     """The axes that concern which entries make a call, with the deviations that can show in this stream."""
-    fragments = [one.fragment for one in entries]
     several = any(one.place for one in entries)
-    without = form is CallForm.DELTAS and any(not isinstance(one.index, int) for one in fragments)
-    adding = (
-        (Adding.WHOLE, Adding.HEADER, Adding.NEXT, Adding.REPLACE) if form is CallForm.DELTAS else (Adding.REPLACE,)
-    )
+    without = form is CallForm.DELTAS and any(not isinstance(one.fragment.index, int) for one in entries)
+    finish = (Adding.FINISH,) if any(one.finished for one in entries) else ()
+    named = any(one.fragment.item_id for one in entries)
     return {
-        "key": KEYS[form],
+        "key": tuple(one for one in KEYS[form] if named or one is not Key.ITEM),
         "no_index": tuple(NoIndex)[1:] if without else (),
         "entries": (Entries.FIRST,) if several else (),
-        "adding": (*adding, Adding.FINISH) if any(one.finished for one in entries) else adding,
+        "adding": (*_ADDINGS[form], *finish),
         "source": tuple(_sources(form, entries)),
     }
 
