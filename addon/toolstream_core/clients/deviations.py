@@ -150,7 +150,7 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     Invalid.SHORTENED: Row("drops the last member of arguments that were cut off, and closes the brackets"),
     Invalid.WRAPPED: Row("wraps arguments that are not valid JSON into an object", ("pydantic-ai",)),
     NoObject.INVALID: Row("treats arguments that are a string as not valid", ("AI SDK", "pydantic-ai")),
-    Kept.NAMED: Row("drops calls without a name", ("opencode", "cline")),
+    Kept.NAMED: Row("drops calls without a name", ("aichat", "opencode", "cline")),
     Kept.WITH_ID: Row("drops calls without an id", ("litellm",)),
     Kept.VALID: Row("drops calls whose arguments are not valid JSON", ("haystack", "smolagents")),
     Kept.FIRST: Row("keeps the first call only", ("Continue",)),

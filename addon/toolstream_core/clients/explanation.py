@@ -13,10 +13,10 @@ from toolstream_core.clients.model import AXES, STANDARD, Arguments, Kept, Key
 from toolstream_core.clients.parting import parting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from toolstream_core.clients.entries import Entry, ReceivedEvent
-    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.model import ClientModel, Deviation
     from toolstream_core.protocols.call_form import CallForm
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
@@ -34,8 +34,8 @@ class Explanation:
     """The event where its reading parts from the one that the protocol means; `None` where it never does."""
     seen: str = ""
     """What the client went by in that event, where that is one value."""
-    others: int = 0
-    """How many other sets of as few deviations give the same."""
+    others: tuple[ClientModel, ...] = ()
+    """The other models of as few deviations that give the same."""
 
     @property
     def names(self) -> list[str]:
@@ -78,23 +78,17 @@ class Explainer:
         it lost them all. `client` tells clients apart (by address, or user agent); `""` is nobody in particular.
         """
         known = self._known.get(client, STANDARD)
-        for entries in _alternatives(entries_of(events)):
-            remembered = known is not STANDARD and gives(known, form, entries, echoed)
-            models = [_needed(known, form, entries, echoed)] if remembered else fitting(form, entries, echoed)
-            if models:
-                return self._explained(form, entries, models, client)
-        return None
-
-    def _explained(
-        self, form: CallForm, entries: Sequence[Entry], models: Sequence[ClientModel], client: str
-    ) -> Explanation:
-        known = self._known.get(client, STANDARD)
+        found = ((entries, _fitting(form, entries, echoed, known)) for entries in _alternatives(entries_of(events)))
+        fit = [(entries, models) for entries, models in found if models]
+        if not fit:
+            return None
+        entries, models = min(fit, key=lambda one: len(one[1][0].deviations))
         model = min(models, key=lambda one: _unlikely(one, known))
         if client:
             self._remember(client, model)
         parted = parting(model, form, entries)
         event, seen = parted if parted is not None else (None, "")
-        return Explanation(model, event, seen, len(models) - 1)
+        return Explanation(model, event, seen, tuple(one for one in models if one is not model))
 
     def known(self, client: str) -> ClientModel:
         """What was learned of a client: all deviations that explained it so far, together."""
@@ -113,6 +107,15 @@ def explain(form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[Ec
     return Explainer().explain(form, events, echoed)
 
 
+def _fitting(
+    form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall], known: ClientModel
+) -> list[ClientModel]:
+    """The models that give what came back; the known one alone where that is one of them."""
+    if known is not STANDARD and gives(known, form, entries, echoed):
+        return [_needed(known, form, entries, echoed)]
+    return fitting(form, entries, echoed)
+
+
 def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:
     """The entries of each choice: a client goes on with one of them."""
     choices = dict.fromkeys(one.fragment.choice for one in entries) or {0: None}
@@ -128,7 +131,10 @@ def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed
     return model
 
 
-_BLUNT: Final = frozenset({Key.ENTRY, Key.ONE, *Arguments, *Kept})
+_BLUNT: Final[Mapping[Deviation, int]] = {
+    **dict.fromkeys((Key.ENTRY, Key.ONE, *Kept), 1),
+    **dict.fromkeys(Arguments, 2),
+}
 """Deviations that leave so little of a call that they go with nearly everything that became of it."""
 
 
@@ -138,5 +144,5 @@ def _unlikely(model: ClientModel, known: ClientModel) -> tuple[int, int, int, in
     new = sum(one not in known.deviations for one in deviations)
     seen = [name for one in deviations for name in ROWS[one].projects]
     together = max(map(seen.count, seen), default=0)
-    blunt = sum(one in _BLUNT for one in deviations)
+    blunt = sum(_BLUNT.get(one, 0) for one in deviations)
     return new, blunt, -together, -len(seen), [_ORDER[one] for one in deviations]

@@ -71,7 +71,7 @@ def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, 
         again = _said_again(entries, source)
         if again is not None:
             return _text(again, objects)
-    entries = [one for one in entries if one.fragment.phase in _DELTAS or form is CallForm.WHOLE or one.repeated]
+    entries = [one for one in entries if form is CallForm.WHOLE or one.fragment.phase in (*_DELTAS, Phase.WHOLE)]
     if form is CallForm.ANNOUNCED:
         entries = _announced(entries, source)
     return _put_together(entries, rule, objects)
