@@ -97,6 +97,7 @@ UNMIRRORED = {
     "fixtures/matching/": "tests/fixtures/test_matching.py",
     "pytest_plugin/": "tests/pytest_plugin/test_clients.py",
     "verdict/": "tests/verdict/test_judge.py",
+    "clients/": "tests/clients/test_deviations.py",
     "sources/rewrite.py": "tests/cli/test_rewriting.py",
     "redaction/": "tests/redaction/test_body.py",
     "secret_shapes.py": "tests/redaction/test_body.py",

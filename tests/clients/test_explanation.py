@@ -179,6 +179,11 @@ def test_responses_deltas_that_each_replace_their_call() -> None:
     assert {Adding.REPLACE, Arguments.LAST} & set(found.model.deviations)
 
 
+def test_bytes_that_are_no_answer_of_an_llm_are_not_explained() -> None:
+    """Nothing is known of their protocol."""
+    assert Explainer().explain_answer(Answer(Exchange(content_type="text/html"), b"<p>"), []) is None
+
+
 PATHS = {"openai-chat": "/v1/chat/completions", "openai-responses": "/v1/responses", "anthropic": "/v1/messages"}
 TOOLS = [
     {"type": "function", "name": name, "function": {"name": name, "parameters": {"required": ["x"]}}}
@@ -204,8 +209,8 @@ def test_what_real_clients_sent_is_explained(shared: Path) -> None:
     """At least 95 of 100 conversations exactly, and few of them in several ways."""
     explainer = Explainer()
     count: Counter[str] = Counter()
-    for cell, _, got, sent in misunderstood(recorded(shared)):
-        found = explainer.explain(named(cell["dialect"]).call_form, got.events, sent, cell["client"])
+    for cell, answer, _, sent in misunderstood(recorded(shared)):
+        found = explainer.explain_answer(answer, sent, cell["client"])
         count["all"] += 1
         if found is not None:
             count["explained"] += 1

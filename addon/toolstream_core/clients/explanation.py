@@ -11,12 +11,14 @@ from toolstream_core.clients.entries import entries_of
 from toolstream_core.clients.fit import fitting, gives
 from toolstream_core.clients.model import AXES, STANDARD, Arguments, Kept, Key
 from toolstream_core.clients.parting import parting
+from toolstream_core.clients.received import Received
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from toolstream_core.clients.entries import Entry, ReceivedEvent
     from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.received import Answer
     from toolstream_core.protocols.call_form import CallForm
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
@@ -89,6 +91,11 @@ class Explainer:
         parted = parting(model, form, entries)
         event, seen = parted if parted is not None else (None, "")
         return Explanation(model, event, seen, tuple(one for one in models if one is not model))
+
+    def explain_answer(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explanation | None:
+        """As `explain`, of an answer's bytes as the client got them; `None` too where they are no LLM's."""
+        got = Received(answer)
+        return None if got.protocol is None else self.explain(got.protocol.call_form, got.events, echoed, client)
 
     def known(self, client: str) -> ClientModel:
         """What was learned of a client: all deviations that explained it so far, together."""
