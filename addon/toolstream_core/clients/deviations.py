@@ -91,6 +91,9 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     ),
     Key.ONLY_OF_INDEX: Row("passes over what has no id where several calls fit it", ("AI SDK",)),
     Key.CHANGED_INDEX: Row("takes every change of the index for a new call", ("llama-index", "LangChain4j")),
+    Key.POSITION: Row(
+        "takes the index for a position in its list of calls, and appends where there is none", ("openai-python",)
+    ),
     Key.PLACE: Row("goes by the entry's place in its event"),
     Key.ITEM: Row("goes by the item id alone", ("pydantic-ai",)),
     Key.LAST: Row(
@@ -125,7 +128,7 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     Name.OPENING: Row("takes the name from the entry that opens the call, and from no other", ("strands",)),
     Name.OVERWRITTEN: Row("overwrites the name, with an empty one too", ("semantic-kernel", "dshcode")),
     Id.LAST: Row("takes the last id of a call", ("agno", "openai-node", "pydantic-ai")),
-    Id.JOINED: Row("joins the ids of a call", ("LangChain4j", "llama-index", "autogen")),
+    Id.JOINED: Row("joins the ids of a call", ("LangChain4j", "llama-index", "autogen", "openai-python")),
     Id.OPENING: Row("takes the id from the entry that opens the call, and from no other", ("strands",)),
     Id.OVERWRITTEN: Row("overwrites the id, with an empty one too", ("langchain",)),
     Id.ITEM: Row("takes the item id for the call's", ("pydantic-ai",)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -29,6 +28,10 @@ MANY: Final = 2000
 """From so many entries on, one at most."""
 
 
+MAX_REORDERED: Final = 100
+"""Calls that are looked for in another order, at most."""
+
+
 class _Fields(NamedTuple):
     """How the fields of calls are read, and which calls are kept."""
 
@@ -49,7 +52,7 @@ def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCal
     best = MAX_DEVIATIONS
     found: list[ClientModel] = []
     seen: dict[object, int] = {}
-    odd = objects(entries)
+    search = _Search(form, echoed, objects(entries))
     for model in groupings(form, entries, 1 if len(entries) > MANY else MAX_OF_GROUPING):
         cost = len(model.deviations)
         if cost > best:
@@ -58,7 +61,7 @@ def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCal
         partition = (model.source, tuple(tuple(map(id, one.entries)) for one in groups))
         if seen.setdefault(partition, cost) < cost:
             continue
-        for read in _Fit(form, model, groups, echoed, odd).fields(best - cost):
+        for read in search.fields(model, groups, best - cost):
             least = cost + _cost(read)
             if least < best:
                 best, found = least, []
@@ -77,7 +80,7 @@ def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: 
         all(name_of(one, model.name) == two.name for one, two in zip(calls, order, strict=True))
         and _ids_fit(model.id, list(zip(calls, order, strict=True)))
         and all(
-            _fits(text, model.invalid, model.no_object, two.arguments) for text, two in zip(texts, order, strict=True)
+            fits(text, model.invalid, model.no_object, two.arguments) for text, two in zip(texts, order, strict=True)
         )
         for order in _orders(calls, echoed)
     )
@@ -87,57 +90,79 @@ def _cost(read: _Fields) -> int:
     return sum(value is not standard for value, standard in zip(read, _STANDARD, strict=True))
 
 
-class _Fit:
+class _Search:
     """How the fields of the calls that a client makes may be read, so that they are what came back."""
 
-    def __init__(
-        self,
-        form: CallForm,
-        model: ClientModel,
-        groups: Sequence[Group],
-        echoed: Sequence[EchoedCall],
-        odd: Sequence[Objects],
-    ) -> None:
+    def __init__(self, form: CallForm, echoed: Sequence[EchoedCall], odd: Sequence[Objects]) -> None:
         """`odd`: what may become of objects."""
-        self._form, self._model, self._groups, self._echoed, self._odd = form, model, groups, echoed, odd
-        self._tried: set[object] = set()
+        self._form, self._echoed, self._odd = form, echoed, odd
+        self._fitting: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
+        """What the client may do with arguments that are not valid, by the arguments as it has them and as it said."""
 
-    def fields(self, most: int) -> Iterator[_Fields]:
-        """Those with `most` deviations at most."""
-        if len(self._groups) < len(self._echoed) and all(one.index is None for one in self._groups):
-            return  # nor does filling places make as many
-        for start in sorted(self._starts(), key=_cost):
-            if _cost(start) <= most:
-                yield from self._of(start, most)
-
-    def _starts(self) -> Iterator[_Fields]:
+    def fields(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[_Fields]:
+        """Those with `most` deviations at most, for the calls that `model` makes."""
+        tried: set[object] = set()
         for put, odd, keeping in product(Arguments, self._odd, Kept):
-            yield _STANDARD._replace(arguments=put, objects=odd, kept=keeping)
+            start = _STANDARD._replace(arguments=put, objects=odd, kept=keeping)
+            if _cost(start) > most:
+                continue
+            calls = kept(groups, self._form, replace(model, arguments=put, objects=odd, kept=keeping))
+            if len(calls) != len(self._echoed):
+                continue
+            texts = [arguments_of(one, self._form, model.source, put, odd) for one in calls]
+            key = (tuple(texts), *map(id, calls))
+            if key not in tried:
+                tried.add(key)
+                yield from self._of(start, calls, texts, most)
 
-    def _of(self, start: _Fields, most: int) -> Iterator[_Fields]:
-        model = replace(self._model, arguments=start.arguments, objects=start.objects, kept=start.kept)
-        calls = kept(self._groups, self._form, model)
-        if len(calls) != len(self._echoed):
-            return
+    def _of(self, start: _Fields, calls: Sequence[Group], texts: Sequence[str], most: int) -> Iterator[_Fields]:
+        """Those of one order of what came back, the first in which it fits."""
         if not calls:
             yield start
             return
-        texts = [arguments_of(one, self._form, model.source, start.arguments, start.objects) for one in calls]
-        tried = (tuple(texts), *map(id, calls))
-        if tried in self._tried:
-            return
-        self._tried.add(tried)
         for order in _orders(calls, self._echoed):
-            found = [one for one in _of_order(start, calls, texts, order) if _cost(one) <= most]
+            found = [one for one in self._of_order(start, calls, texts, order) if _cost(one) <= most]
             yield from found
             if found:
                 return
+
+    def _of_order(
+        self, start: _Fields, calls: Sequence[Group], texts: Sequence[str], echoed: Sequence[EchoedCall]
+    ) -> Iterator[_Fields]:
+        """The cheapest ways to read the fields of `calls` so that each is the one of `echoed` in its place."""
+        pairs = list(zip(calls, echoed, strict=True))
+        names = [rule for rule in Name if all(name_of(one, rule) == two.name for one, two in pairs)]
+        ids = [rule for rule in Id if _ids_fit(rule, pairs)] if names else []
+        if not ids:
+            return
+        outcomes = self._outcomes(texts, [two.arguments for two in echoed])
+        choices = [
+            start._replace(name=name, id=its_id, invalid=invalid, no_object=other)
+            for name in ([Name.FIRST] if Name.FIRST in names else names)
+            for its_id in ([Id.FIRST] if Id.FIRST in ids else ids)
+            for invalid, other in outcomes
+        ]
+        least = min(map(_cost, choices), default=0)
+        yield from (one for one in choices if _cost(one) == least)
+
+    def _outcomes(self, texts: Sequence[str], echoed: Sequence[str]) -> list[tuple[Invalid, NoObject]]:
+        """What the client may do with arguments that are not valid; of rules that do the same here, the plainest."""
+        pairs = list(zip(texts, echoed, strict=True))
+        rules = [rule for rule in product(Invalid, NoObject) if all(rule in self._rules(*pair) for pair in pairs)]
+        found = {tuple(kept_arguments(text, *rule) for text in texts): rule for rule in reversed(rules)}
+        return list(reversed(found.values()))
+
+    def _rules(self, text: str, said: str) -> list[tuple[Invalid, NoObject]]:
+        if (text, said) not in self._fitting:
+            fit = [rule for rule in product(Invalid, NoObject) if fits(text, *rule, said)]
+            self._fitting[text, said] = fit
+        return self._fitting[text, said]
 
 
 def _orders(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> Iterator[list[EchoedCall]]:
     """The calls that came back in orders in which they may belong to `calls`: as they came, by index, by id."""
     yield list(echoed)
-    if len(calls) < 2:  # noqa: PLR2004
+    if not 1 < len(calls) <= MAX_REORDERED:
         return
     places = sorted(range(len(calls)), key=lambda at: (calls[at].index or 0, at))
     by_index = [echoed[places.index(at)] for at in range(len(calls))]
@@ -157,38 +182,6 @@ def _by_id(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> list[EchoedC
         left.remove(found)
         matched.append(found)
     return matched
-
-
-def _of_order(
-    start: _Fields, calls: Sequence[Group], texts: Sequence[str], echoed: Sequence[EchoedCall]
-) -> Iterator[_Fields]:
-    """The cheapest ways to read the fields of `calls` so that each is the one of `echoed` in its place."""
-    pairs = list(zip(calls, echoed, strict=True))
-    names = [rule for rule in Name if all(name_of(one, rule) == two.name for one, two in pairs)]
-    ids = [rule for rule in Id if _ids_fit(rule, pairs)] if names else []
-    if not ids:
-        return
-    outcomes = _outcomes(texts, [two.arguments for two in echoed])
-    choices = [
-        start._replace(name=name, id=its_id, invalid=invalid, no_object=other)
-        for name in ([Name.FIRST] if Name.FIRST in names else names)
-        for its_id in ([Id.FIRST] if Id.FIRST in ids else ids)
-        for invalid, other in outcomes
-    ]
-    least = min(map(_cost, choices), default=0)
-    yield from (one for one in choices if _cost(one) == least)
-
-
-def _outcomes(texts: Sequence[str], echoed: Sequence[str]) -> list[tuple[Invalid, NoObject]]:
-    """What the client may do with arguments that are not valid; of rules that do the same here, the plainest."""
-    found: dict[tuple[str, ...], tuple[Invalid, NoObject]] = {}
-    for invalid, other in product(Invalid, NoObject):
-        if all(_fits(text, invalid, other, said) for text, said in zip(texts, echoed, strict=True)):
-            found.setdefault(tuple(kept_arguments(text, invalid, other) for text in texts), (invalid, other))
-    return list(found.values())
-
-
-_fits = lru_cache(4096)(fits)
 
 
 def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, EchoedCall]]) -> bool:

@@ -150,6 +150,12 @@ def _by_changed_index(calls: Calls, entry: Entry) -> Found:
     return NEW if calls.last is None or entry.fragment.index != before else calls.last
 
 
+def _by_position(calls: Calls, entry: Entry) -> Found:
+    index = entry.fragment.index
+    fits = isinstance(index, int) and -len(calls.groups) <= index < len(calls.groups)
+    return calls.groups[index] if isinstance(index, int) and fits else NEW
+
+
 def _by_place(calls: Calls, entry: Entry) -> Found:
     return calls.groups[entry.place] if entry.place < len(calls.groups) else NEW
 
@@ -180,6 +186,7 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
     Key.FIRST_OF_INDEX: _first_of_index,
     Key.ONLY_OF_INDEX: _only_of_index,
     Key.CHANGED_INDEX: _by_changed_index,
+    Key.POSITION: _by_position,
     Key.PLACE: _by_place,
     Key.ITEM: _by_item,
     Key.LAST: _last,

@@ -28,6 +28,7 @@ class Key(enum.StrEnum):
     FIRST_OF_INDEX = "first-of-index"
     ONLY_OF_INDEX = "only-of-index"
     CHANGED_INDEX = "by-changed-index"
+    POSITION = "index-as-position"
     PLACE = "by-place"
     ITEM = "by-item-id"
     LAST = "last-opened"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _OF_DELTAS: Final = (
     *(Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.INDEX_AND_ID, Key.LONGER_ID, Key.NEWEST_OF_INDEX),
-    *(Key.FIRST_OF_INDEX, Key.ONLY_OF_INDEX, Key.CHANGED_INDEX, Key.PLACE, Key.ENTRY, Key.ONE),
+    *(Key.FIRST_OF_INDEX, Key.ONLY_OF_INDEX, Key.CHANGED_INDEX, Key.POSITION, Key.PLACE, Key.ENTRY, Key.ONE),
 )
 KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     CallForm.DELTAS: _OF_DELTAS,
