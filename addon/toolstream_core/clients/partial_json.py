@@ -10,12 +10,14 @@ from toolstream_core.calls.json_text import is_json
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MAX_TEXT: Final = 1 << 18
+MAX_TEXT: Final = 1 << 15
 """Characters of a text that is looked through; of a longer one nothing is made."""
 _TAKEN_BACK: Final = 24
 """Characters that are taken back one by one, at most: an unfinished number or word."""
 _MEMBERS: Final = 8
 """Members that are taken back, at most."""
+_MAX_DEPTH: Final = 100
+"""Brackets within each other; of what is deeper nothing is made."""
 _DECODER: Final = json.JSONDecoder()
 _CLOSING: Final = {"{": "}", "[": "]"}
 
@@ -57,6 +59,10 @@ class _Cuts:
         self._quoted = self._escaped = False
         ends: list[int] = []
         for at, letter in enumerate(text):
+            if len(self._open) > _MAX_DEPTH:
+                ends.clear()
+                self._closings.clear()
+                break
             ends += self._step(at, letter)
             if at + 1 > len(text) - _TAKEN_BACK:
                 self._note(at + 1)
@@ -65,7 +71,7 @@ class _Cuts:
 
     def first_whole(self, cuts: Iterable[int]) -> str:
         """The text up to the first of these places where closing it makes it JSON; `""` where there is none."""
-        closed = (self._text[:cut] + self._closings[cut] for cut in cuts)
+        closed = (self._text[:cut] + self._closings[cut] for cut in cuts if cut in self._closings)
         return next(filter(is_json, closed), "")
 
     def _step(self, at: int, letter: str) -> list[int]:
