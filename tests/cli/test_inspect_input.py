@@ -90,6 +90,7 @@ def test_standard_input_is_told_as_it_comes() -> None:
         assert process.stdout is not None
         process.stdin.write(first)
         process.stdin.flush()
+        assert process.stdout.readline() == b"#1 - z-ai/glm-5-20260211 openai-chat\n"
         assert b"event 0" in process.stdout.readline()
         process.stdin.write(b"".join(others))
         process.stdin.close()
