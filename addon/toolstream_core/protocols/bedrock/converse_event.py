@@ -84,7 +84,9 @@ def read_event(name: str, payload: Payload) -> ConverseEvent | None:
 
 def index_of(body: Payload) -> int | None:
     """As `ConverseEvent.index`."""
-    index = json_access.integer(body.get(INDEX))
+    index = body.get(INDEX)
+    if type(index) is not int:
+        index = json_access.integer(index)
     return index if isinstance(index, int) else None
 
 

@@ -71,7 +71,8 @@ def _error(frame: Frame) -> str | None:
 
 
 def _place(event: ConverseEvent) -> int | Absent:
-    return ABSENT if event.index is None else event.index
+    index = event.index
+    return ABSENT if index is None else index
 
 
 def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:

@@ -91,24 +91,30 @@ def _bare_error(payload: dict[str, Json]) -> str | None:
 
 def _of_call(payload: dict[str, Json], phase: Phase) -> EventContent:
     """A call's events; without an entry they say an index alone."""
-    at = json_access.integer(payload.get("index", ABSENT))
+    at = payload.get("index", ABSENT)
+    if type(at) is not int:
+        at = json_access.integer(at)
     index = at if isinstance(at, int) else ABSENT
     found = entries(payload) or [{}]
-    return EventContent(tuple(_fragment(entry, index, phase) for entry in found))
+    return EventContent(tuple([_fragment(entry, index, phase) for entry in found]))
 
 
 def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
     function = function_of(entry)
     key = argument_key(function)
-    arguments, was_text = json_access.argument_piece(ABSENT if key is None else function[key])
+    arguments, was_text = ABSENT if key is None else function[key], True
+    if type(arguments) is not str:
+        arguments, was_text = json_access.argument_piece(arguments)
+    head = entry if isinstance(entry, dict) else {}
+    identity, type_, name = head.get("id", ABSENT), head.get("type", ABSENT), function.get("name", ABSENT)
     return Fragment(
         0,
         index,
-        json_access.text(json_access.get(entry, "id")),
+        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
         ABSENT,
-        json_access.text(function.get("name", ABSENT)),
+        name if type(name) in json_access.SIMPLE else json_access.text(name),
         arguments,
-        json_access.text(json_access.get(entry, "type")),
+        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
         phase,
         Kind.FUNCTION,
         was_text and key in (None, ARGUMENT_KEYS[0]),

@@ -35,7 +35,9 @@ def kind_of(payload: Json, name: str = "") -> str:
 
 def entries(payload: Json) -> list[Json]:
     """The entries of calls: one object in this protocol, a list where a server takes it for Chat Completions."""
-    found = json_access.get(payload, "delta", "message", "tool_calls")
+    found = payload
+    for key in ("delta", "message", "tool_calls"):
+        found = found.get(key) if isinstance(found, dict) else None
     return [found] if isinstance(found, dict) else list(found) if isinstance(found, list) else []
 
 
@@ -47,15 +49,20 @@ def entry_of(payload: Json) -> Payload:
 
 def function_of(entry: Json) -> Payload:
     """What an entry says of the function: under `function`, or beside the id."""
-    function = json_access.get(entry, "function")
+    if not isinstance(entry, dict):
+        return {}
+    function = entry.get("function")
     if isinstance(function, dict):
         return function
-    return entry if isinstance(entry, dict) and {"name", *ARGUMENT_KEYS} & entry.keys() else {}
+    return entry if {"name", *ARGUMENT_KEYS} & entry.keys() else {}
 
 
 def argument_key(function: Payload) -> str | None:
     """The key that has the arguments, or `None`."""
-    return next((key for key in ARGUMENT_KEYS if key in function), None)
+    for key in ARGUMENT_KEYS:
+        if key in function:
+            return key
+    return None
 
 
 def index_of(payload: Json) -> int | None:

@@ -54,7 +54,7 @@ class ConverseRepairer(BlockRepairer, Holds):
 
     def _held(self) -> list[Frame]:
         waited = [*self._strays, *self._again, *self._queue]
-        frames = [*(one.event.frame for one in waited), *(one.frame for one in self._unsure)]
+        frames = [*[one.event.frame for one in waited], *[one.frame for one in self._unsure]]
         return sorted(frames, key=lambda frame: frame.number)
 
     @override

@@ -95,7 +95,7 @@ class HeldRepairer(CallRepairer):
         return self.report(DOUBLED_CALL, self.number, "the call was said before", one.call)
 
     def _waiting_frames(self) -> list[Frame]:
-        return [*(one.frame for one in self._unsure), *(event.frame for event, _ in self._queue)]
+        return [*[one.frame for one in self._unsure], *[event.frame for event, _ in self._queue]]
 
     def _late_identity(self, one: ClientCall, payload: Payload) -> bool:
         """Take from a call's first delta what its start lacks; whether there was any of it."""
