@@ -67,7 +67,7 @@ def test_calls_are_text_too(dialect: str) -> None:
 def test_a_call_has_the_id_of_an_earlier_turn(dialect: str) -> None:
     """If the request says one."""
     healthy = ONE[dialect]
-    request = {**healthy.exchange.request, "messages": [EARLIER[dialect]]}  # type: ignore[dict-item] # an object
+    request = {**healthy.exchange.request, "messages": [EARLIER[dialect]]}
     _, record = broken(healthy, "reused-id", request=request)
     assert [call.id for call in record.calls] == ["old_1"]
     assert [finding.name for finding in record.findings] == ["reused-id"]
