@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.redact import redacted
-from toolstream_core.verdict import Outcome, Verdict, judge, to_run
-from toolstream_core.verdict.compare import added
+from toolstream_core.verdict import Outcome, Verdict, added, history_of, judge, to_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,10 +52,10 @@ def half_calls(exchanges: Sequence[Exchange]) -> list[str]:
     lines: list[str] = []
     for at, one in enumerate(asked):
         for after in _until_whole(one, asked[at + 1 :]):
-            verdict = judge(one.calls, one.request.history, after.request.history)
-            problems = tuple(problem for problem in verdict.problems if problem.outcome is Outcome.HALF_CALL)
+            verdict = judge(one.calls, added(history_of(one.request.history), after.request.history))
+            problems = tuple(problem for problem in verdict.problems if problem.outcome is Outcome.EXECUTED_HALF_CALL)
             if problems:
-                lines += _lines(Judged(one, after.request, Verdict(Outcome.HALF_CALL, problems)))
+                lines += _lines(Judged(one, after.request, Verdict(Outcome.EXECUTED_HALF_CALL, problems)))
                 break
     return lines
 
@@ -75,8 +74,8 @@ def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
         if after is None and one.source not in told:
             after = next(iter(same), None)
         if after is not None or one.source not in told:
-            before, said = one.request.history, None if after is None else after.history
-            yield Judged(one, after, judge(one.calls, before, said, ids_kept=not one.changes))
+            new = None if after is None else added(history_of(one.request.history), after.history)
+            yield Judged(one, after, judge(one.calls, new, ids_kept=not one.changes))
         told.update([one.source] if one.source else [])
 
 
@@ -84,7 +83,7 @@ def _going_on(one: Exchange, later: Sequence[SentRequest]) -> SentRequest | None
     """The request that goes on from an answer: it knows its calls, or says what was said before and more."""
     ids = {call.id for call in one.calls if call.id}
     before = one.request.history
-    new = [(request, added(before, request.history)) for request in later]
+    new = [(request, added(history_of(before), request.history)) for request in later]
     for request, more in new:
         if ids & {*(said.id for said in more.calls), *(said.id for said in more.results)}:
             return request
