@@ -10,8 +10,8 @@ from mitmproxy.io import FlowReader
 
 import make_flows
 from toolstream_core.fixtures import load
+from toolstream_core.fixtures.chunks import chunks_of
 from toolstream_core.fixtures.expectation import differences, expect_path, expectation_of, read_expectation
-from toolstream_core.fixtures.read import chunks_of
 
 FLOWS = Path(__file__).resolve().parents[1] / "flows"
 FILES = sorted(FLOWS.glob("*.flow"))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.report.told import BODY, HEAD, TAIL, report
 from toolstream_core.model import Call, Finding, Kind, Severity
 from toolstream_core.report.paint import colour
-from toolstream_core.report.text import MAX_FRAGMENT, EndLines, Lines, call_line, finding_line
+from toolstream_core.report.summary import call_line, finding_line
+from toolstream_core.report.text import MAX_FRAGMENT, EndLines, Lines
 
 
 def test_lines() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
-from toolstream_core.proxy.gate import AGAIN
 from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.proxy.resend import RESENT
 from toolstream_core.redact import HIDDEN, is_secret_header
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.text import EndLines
@@ -55,7 +55,7 @@ class Ledger:
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Keep it, but for its credentials."""
-        if AGAIN in flow.metadata:
+        if RESENT in flow.metadata:
             return
         headers = [
             [name, HIDDEN if is_secret_header(name) else value]
