@@ -9,6 +9,7 @@ import pytest
 from toolstream_core.model import Call, Kind
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.answer import SentAnswer
 from toolstream_core.verdict.conversations import Conversations, Judged
 
 PLACE = "openai-chat api m"
@@ -37,12 +38,16 @@ class Run:
 
     def __init__(self, **bounds: Any) -> None:
         """`bounds` are those of `Conversations`."""
-        self.told: list[Judged] = []
-        self.seen = Conversations(self.told.append, **bounds)
+        self.told: list[Judged[SentAnswer]] = []
+        self.seen = Conversations[SentAnswer](self.told.append, **bounds)
 
     def ask(self, token: str, *messages: Any, place: str = PLACE) -> None:
         """A request for Chat Completions."""
         self.seen.asked(token, place, conversation({"messages": list(messages)}))
+
+    def answer(self, token: str, *calls: Call, left: bool = False, **more: Any) -> None:
+        """An answer with these calls is over."""
+        self.seen.answered(token, SentAnswer(calls=calls, **more), left=left)
 
     @property
     def lines(self) -> list[tuple[str, str, str | None, int]]:
@@ -61,10 +66,10 @@ def test_many_turns(run: Run) -> None:
     history: list[Any] = [SYSTEM, user("go")]
     for number in range(4):
         run.ask(f"r{number}", *history)
-        run.seen.answered(f"r{number}", [call(f"c{number}")])
+        run.answer(f"r{number}", call(f"c{number}"))
         history += turn(f"c{number}", "{}" if number == 2 else '{"p":1}')
     run.ask("r4", *history)
-    run.seen.answered("r4", [])
+    run.answer("r4")
     assert run.lines == [
         ("r0", "ok", "r1", 0),
         ("r1", "ok", "r2", 0),
@@ -80,7 +85,7 @@ def test_the_same_id_in_every_turn(run: Run) -> None:
     history: list[Any] = [user("go")]
     for number in range(3):
         run.ask(f"r{number}", *history)
-        run.seen.answered(f"r{number}", [call("call_0")])
+        run.answer(f"r{number}", call("call_0"))
         history += turn("call_0", "{}" if number == 1 else '{"p":1}')
     run.ask("r3", *history)
     assert [line[:2] for line in run.lines] == [("r0", "ok"), ("r1", "lost-arguments"), ("r2", "ok")]
@@ -91,7 +96,7 @@ def test_parallel_conversations_of_the_same_prompt(run: Run) -> None:
     for token in "abc":
         run.ask(token, user("go"))
     for token in "cab":
-        run.seen.answered(token, [call(f"id-{token}")])
+        run.answer(token, call(f"id-{token}"))
     for token, arguments in (("b", "{}"), ("a", '{"p":1}'), ("c", '{"p":2}')):
         run.ask(f"{token}2", user("go"), *turn(f"id-{token}", arguments))
     assert sorted(run.lines) == [
@@ -105,7 +110,7 @@ def test_parallel_conversations_without_ids(run: Run) -> None:
     """What the person said tells them apart."""
     for token in "ab":
         run.ask(token, SYSTEM, user(token))
-        run.seen.answered(token, [call("")])
+        run.answer(token, call(""))
     run.ask("b2", SYSTEM, user("b"), *turn("mine", "{}"))
     run.ask("a2", SYSTEM, user("a"), *turn("mine"))
     assert run.lines == [("b", "lost-arguments", "b2", 0), ("a", "ok", "a2", 0)]
@@ -115,7 +120,7 @@ def test_a_loop_is_counted(run: Run) -> None:
     """The same again and again; then it goes on, and the next answer starts anew."""
     for number in range(3):
         run.ask(f"r{number}", user("go"))
-        run.seen.answered(f"r{number}", [call(f"c{number}")])
+        run.answer(f"r{number}", call(f"c{number}"))
     run.ask("r3", user("go"), *turn("c2"))
     assert run.lines == [("r0", "retried", "r1", 1), ("r1", "retried", "r2", 2), ("r2", "ok", "r3", 0)]
 
@@ -123,7 +128,7 @@ def test_a_loop_is_counted(run: Run) -> None:
 def test_the_same_asked_of_two_models_is_no_retry(run: Run) -> None:
     """A client that compares models."""
     run.ask("a", user("go"))
-    run.seen.answered("a", [call("c1")])
+    run.answer("a", call("c1"))
     run.ask("b", user("go"), place="openai-chat api other")
     assert run.lines == []
 
@@ -131,7 +136,7 @@ def test_the_same_asked_of_two_models_is_no_retry(run: Run) -> None:
 def test_a_failed_request_is_no_answer(run: Run) -> None:
     """Its repetition goes on from the answer before it, which is judged once."""
     run.ask("r0", user("go"))
-    run.seen.answered("r0", [call("c0")])
+    run.answer("r0", call("c0"))
     run.ask("r1", user("go"), *turn("c0"))
     run.seen.unanswered("r1")
     run.ask("r2", user("go"), *turn("c0"))
@@ -145,7 +150,7 @@ def test_a_client_that_does_not_wait_for_the_end(run: Run) -> None:
     run.ask("r0", user("go"))
     run.ask("r1", user("go"), *turn("c0", "{}"))
     assert run.lines == []
-    run.seen.answered("r0", [call("c0")], left=True)
+    run.answer("r0", call("c0"), left=True)
     assert run.lines == [("r0", "lost-arguments", "r1", 0)]
 
 
@@ -153,7 +158,7 @@ def test_nothing_comes(run: Run) -> None:
     """Told after a while, at the end, or when the client left; and once more where it was not so after all."""
     for token in "abcd":
         run.ask(token, user(token))
-        run.seen.answered(token, [] if token == "d" else [call(f"id-{token}")], left=token == "b")
+        run.answer(token, *([] if token == "d" else [call(f"id-{token}")]), left=token == "b")
     run.seen.silent("a")
     assert [(one.token, one.verdict.outcome) for one in run.seen.missing()] == [("c", Outcome.SILENT)]
     run.seen.close()
@@ -163,13 +168,13 @@ def test_nothing_comes(run: Run) -> None:
 def test_a_request_after_all(run: Run) -> None:
     """It is judged by that; but a retry after the client left is told once."""
     run.ask("a", user("a"))
-    run.seen.answered("a", [call("c1")])
+    run.answer("a", call("c1"))
     run.seen.silent("a")
     run.ask("a2", user("a"), *turn("c1"))
     run.ask("b", user("b"))
-    run.seen.answered("b", [call("c2", '{"p', complete=False)], left=True)
+    run.answer("b", call("c2", '{"p', complete=False), left=True)
     run.ask("b2", user("b"))
-    run.seen.answered("b2", [], left=True)
+    run.answer("b2", left=True)
     assert run.lines == [
         ("a", "silent", None, 0),
         ("a", "ok", "a2", 0),
@@ -183,7 +188,7 @@ def test_the_name_of_the_answer(run: Run) -> None:
     output = {"type": "function_call_output", "call_id": "c0", "output": "r"}
     for name in ("one", "two"):
         run.seen.asked(name, PLACE, conversation({"input": f"go {name}"}))
-        run.seen.answered(name, [call("c0")], response=f"resp_{name}")
+        run.answer(name, call("c0"), response=f"resp_{name}")
     for name in ("one", "two"):
         after = {"previous_response_id": f"resp_{name}", "input": [output]}
         run.seen.asked(f"{name}2", PLACE, conversation(after))
@@ -194,7 +199,7 @@ def test_rewritten_history(run: Run) -> None:
     """The time in the system prompt, and old results that were shortened, are no new calls and no other one."""
     first, long = {**SYSTEM, "content": "10:01"}, "x" * 1000
     run.ask("r0", first, user("go"), *turn("c0", result=long))
-    run.seen.answered("r0", [call("c1")])
+    run.answer("r0", call("c1"))
     again = {**SYSTEM, "content": "10:02"}
     run.ask("r1", again, user("go"), *turn("c0", result="[cleared]"), *turn("c1"))
     [judged] = run.told
@@ -205,7 +210,7 @@ def test_rewritten_history(run: Run) -> None:
 def test_a_summary_in_the_place_of_the_history(run: Run) -> None:
     """The ids are enough."""
     run.ask("r0", SYSTEM, user("go"), user("more"))
-    run.seen.answered("r0", [call("c1")])
+    run.answer("r0", call("c1"))
     run.ask("r1", user("summary"), *turn("c1"))
     assert run.lines == [("r0", "ok", "r1", 0)]
 
@@ -213,7 +218,7 @@ def test_a_summary_in_the_place_of_the_history(run: Run) -> None:
 def test_one_of_several_choices(run: Run) -> None:
     """The client goes on with one; the other's calls are not lost."""
     run.ask("r0", user("go"))
-    run.seen.answered("r0", [call("c0"), call("c1", '{"p":2}', choice=1)])
+    run.answer("r0", call("c0"), call("c1", '{"p":2}', choice=1))
     run.ask("r1", user("go"), *turn("c1", '{"p":2}'))
     assert run.lines == [("r0", "ok", "r1", 0)]
 
@@ -221,9 +226,9 @@ def test_one_of_several_choices(run: Run) -> None:
 def test_a_call_out_of_nothing(run: Run) -> None:
     """An answer without calls is told of only where one comes back."""
     run.ask("r0", user("go"))
-    run.seen.answered("r0", [])
+    run.answer("r0")
     run.ask("r1", user("go"), *turn("c0"))
-    run.seen.answered("r1", [])
+    run.answer("r1")
     run.ask("r2", user("go"), *turn("c0"), user("thanks"))
     assert run.lines == [("r0", "phantom-call", "r1", 0)]
 
@@ -231,7 +236,7 @@ def test_a_call_out_of_nothing(run: Run) -> None:
 def test_what_may_be_dropped(run: Run) -> None:
     """The row of a defect says that a correct client does not run the call."""
     run.ask("r0", user("go"))
-    run.seen.answered("r0", [call("c0")], dropped=frozenset({0}))
+    run.answer("r0", call("c0"), dropped=frozenset({0}))
     run.ask("r1", user("go"), user("again, please"))
     [judged] = run.told
     assert judged.verdict.understood
@@ -242,13 +247,13 @@ def test_memory_is_bounded() -> None:
     few = Run(max_answers=3)
     for number in range(5):
         few.ask(f"r{number}", user(str(number)))
-        few.seen.answered(f"r{number}", [call(f"c{number}")])
+        few.answer(f"r{number}", call(f"c{number}"))
     assert len(few.seen) == 3
     assert few.lines == [("r0", "silent", None, 0), ("r1", "silent", None, 0)]
     small = Run(max_bytes=5000)
     for number in range(5):
         small.ask(f"r{number}", user(str(number)))
-        small.seen.answered(f"r{number}", [call(f"c{number}", '{"p":"%s"}' % ("x" * 2000))])
+        small.answer(f"r{number}", call(f"c{number}", '{"p":"%s"}' % ("x" * 2000)))
     assert len(small.seen) == 2
     small.seen.close()
     assert len(small.seen) == 0

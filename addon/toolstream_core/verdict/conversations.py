@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.verdict.answer import SentAnswer
 from toolstream_core.verdict.history import added, history_of
 from toolstream_core.verdict.judge import judge, to_run, without_request
 from toolstream_core.verdict.outcome import Outcome
 from toolstream_core.verdict.slots import Asked, Slot, State, fit, goes_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from toolstream_core.protocols.requests.conversation import Conversation
-    from toolstream_core.verdict.outcome import Meant, Verdict
+    from toolstream_core.verdict.outcome import Verdict
 
 MAX_ANSWERS: Final = 512
 """Answers that are kept, because a request may follow; the oldest go first."""
@@ -22,17 +23,18 @@ MAX_BYTES: Final = 32 * 1024 * 1024
 """What all of them may take in memory, about."""
 
 
-class Judged(NamedTuple):
+class Judged[A: SentAnswer](NamedTuple):
     """The verdict on an answer."""
 
     token: str
     """Names the request that was answered."""
+    answer: A
     verdict: Verdict
     request: str | None
     """Names the request that followed, if one did."""
 
 
-class Conversations:
+class Conversations[A: SentAnswer]:
     """Takes requests and answers as they come, and tells the verdict on each answer that had calls to run.
 
     An answer has one verdict; a second one follows where the first was that nothing came, or that the client left,
@@ -41,7 +43,7 @@ class Conversations:
 
     def __init__(
         self,
-        tell: Callable[[Judged], None],
+        tell: Callable[[Judged[A]], None],
         *,
         ids_kept: bool = False,
         max_answers: int = MAX_ANSWERS,
@@ -51,7 +53,7 @@ class Conversations:
         self._tell = tell
         self._ids_kept = ids_kept
         self._max_answers, self._max_bytes = max_answers, max_bytes
-        self._slots: dict[str, Slot] = {}
+        self._slots: dict[str, Slot[A]] = {}
         self._size = 0
 
     def __len__(self) -> int:
@@ -63,36 +65,25 @@ class Conversations:
         history = history_of(said)
         ids = frozenset(filter(None, [*(one.id for one in said.calls), *(one.id for one in said.results)]))
         asked = Asked(token, place, said, history, ids)
-        slot = self._followed(asked)
-        count = 0
-        if slot is not None:
-            count = self._judged(slot, asked)
-        else:
+        followed = self._followed(asked)
+        count = 0 if followed is None else self._judged(*followed, asked)
+        if followed is None:
             self._notice_early(asked)
         self._slots[token] = Slot(token, place, history, count)
         self._size += history.size
         self._shrink()
 
-    def answered(
-        self,
-        token: str,
-        calls: Sequence[Meant],
-        *,
-        response: str = "",
-        dropped: frozenset[int] = frozenset(),
-        left: bool = False,
-    ) -> None:
-        """An answer is over; `calls` are as the client got them, `left`: whether the client left in mid-stream."""
+    def answered(self, token: str, answer: A, *, left: bool = False) -> None:
+        """An answer is over; `left`: whether the client left in mid-stream."""
         slot = self._slots.get(token)
         if slot is None or slot.state is not State.OPEN:
             return
-        self._size -= slot.size
-        slot.calls, slot.response, slot.dropped, slot.state = calls, response, dropped, State.WAITING
-        self._size += slot.size
+        slot.answer, slot.state = answer, State.WAITING
+        self._size += answer.size
         if slot.early:
-            self._judged(slot, slot.early[0])
+            self._judged(slot, answer, slot.early[0])
         elif left:
-            self._tell_missing(slot, Outcome.ABORTED)
+            self._tell_missing(slot, answer, Outcome.ABORTED)
         self._shrink()
 
     def unanswered(self, token: str) -> None:
@@ -104,27 +95,29 @@ class Conversations:
     def silent(self, token: str) -> None:
         """No request has followed an answer for a long time."""
         slot = self._slots.get(token)
-        if slot is not None and slot.state is State.WAITING:
-            self._tell_missing(slot, Outcome.SILENT)
+        if slot is not None and slot.answer is not None and slot.state is State.WAITING:
+            self._tell_missing(slot, slot.answer, Outcome.SILENT)
 
-    def missing(self) -> Iterator[Judged]:
+    def missing(self) -> Iterator[Judged[A]]:
         """The verdicts on answers that no request has followed so far."""
         for slot in self._slots.values():
-            if slot.state is State.WAITING and to_run(slot.calls):
-                yield self._without(slot, Outcome.SILENT)
+            if slot.answer is not None and slot.state is State.WAITING and to_run(slot.answer.calls):
+                yield _without(slot, slot.answer, Outcome.SILENT)
 
     def close(self) -> None:
         """No more requests will come."""
         for slot in list(self._slots.values()):
             self._expire(slot)
 
-    def _followed(self, asked: Asked) -> Slot | None:
-        """The answer that a request follows."""
+    def _followed(self, asked: Asked) -> tuple[Slot[A], A] | None:
+        """The answer that a request follows; of several that fit alike the last."""
         best, best_fit = None, None
         for slot in self._slots.values():
-            found = fit(slot, asked) if slot.state is not State.OPEN else None
+            if slot.answer is None:
+                continue
+            found = fit(slot, slot.answer, asked)
             if found is not None and (best_fit is None or found >= best_fit):
-                best, best_fit = slot, found
+                best, best_fit = (slot, slot.answer), found
         return best
 
     def _notice_early(self, asked: Asked) -> None:
@@ -134,38 +127,39 @@ class Conversations:
                 slot.early.append(asked)
                 return
 
-    def _judged(self, slot: Slot, asked: Asked) -> int:
+    def _judged(self, slot: Slot[A], answer: A, asked: Asked) -> int:
         """Tell the verdict on an answer by the request that follows; how often the same has been asked now."""
-        new = added(slot.history, asked.said, slot.ids)
-        verdict = judge(slot.calls, new, ids_kept=self._ids_kept, dropped=slot.dropped)
+        new = added(slot.history, asked.said, answer.ids)
+        verdict = judge(answer.calls, new, ids_kept=self._ids_kept, dropped=answer.dropped)
         again = not (new.calls or new.results or new.texts)
         count = slot.count + 1 if again else 0
         if verdict.outcome is Outcome.RETRIED:
             verdict = replace(verdict, count=count or 1)
         told = slot.state is State.TOLD and again
-        if not told and (to_run(slot.calls) or verdict.problems):
-            self._tell(Judged(slot.asked, verdict, asked.token))
+        if not told and (to_run(answer.calls) or verdict.problems):
+            self._tell(Judged(slot.asked, answer, verdict, asked.token))
         self._drop(slot)
         return count
 
-    def _tell_missing(self, slot: Slot, outcome: Outcome) -> None:
+    def _tell_missing(self, slot: Slot[A], answer: A, outcome: Outcome) -> None:
         slot.state = State.TOLD
-        if to_run(slot.calls) or outcome is Outcome.ABORTED:
-            self._tell(self._without(slot, outcome))
+        if to_run(answer.calls) or outcome is Outcome.ABORTED:
+            self._tell(_without(slot, answer, outcome))
 
-    def _without(self, slot: Slot, outcome: Outcome) -> Judged:
-        verdict = without_request(outcome, slot.calls, slot.dropped)
-        return Judged(slot.asked, replace(verdict, count=slot.count), None)
-
-    def _expire(self, slot: Slot) -> None:
-        if slot.state is State.WAITING:
-            self._tell_missing(slot, Outcome.SILENT)
+    def _expire(self, slot: Slot[A]) -> None:
+        if slot.answer is not None and slot.state is State.WAITING:
+            self._tell_missing(slot, slot.answer, Outcome.SILENT)
         self._drop(slot)
 
-    def _drop(self, slot: Slot) -> None:
+    def _drop(self, slot: Slot[A]) -> None:
         del self._slots[slot.asked]
         self._size -= slot.size
 
     def _shrink(self) -> None:
         while len(self._slots) > self._max_answers or (self._size > self._max_bytes and len(self._slots) > 1):
             self._expire(next(iter(self._slots.values())))
+
+
+def _without[A: SentAnswer](slot: Slot[A], answer: A, outcome: Outcome) -> Judged[A]:
+    verdict = without_request(outcome, answer.calls, answer.dropped)
+    return Judged(slot.asked, answer, replace(verdict, count=slot.count), None)

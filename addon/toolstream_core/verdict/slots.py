@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolstream_core.verdict.history import History, added
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from toolstream_core.protocols.requests.conversation import Conversation
-    from toolstream_core.verdict.outcome import Meant
-
-_CALL = 300
-"""Bytes that a call takes in memory beside its texts, about."""
+    from toolstream_core.verdict.answer import SentAnswer
 
 
 class State(enum.Enum):
@@ -44,7 +39,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(slots=True)
-class Slot:
+class Slot[A: SentAnswer]:
     """One answer, and the request that it answers."""
 
     asked: str
@@ -54,24 +49,15 @@ class Slot:
     count: int = 0
     """How often the same was asked before."""
     state: State = State.OPEN
-    calls: Sequence[Meant] = ()
-    dropped: frozenset[int] = frozenset()
-    """Places of calls that a correct client may leave out."""
-    response: str = ""
-    """The id by which later requests may name the answer."""
+    answer: A | None = None
+    """What the client got, once it is over."""
     early: list[Asked] = field(default_factory=list)
     """A request that came before the answer was over and can only follow it."""
 
     @property
     def size(self) -> int:
         """Bytes that it takes in memory, about."""
-        calls = sum(_CALL + len(call.id) + len(call.name) + len(call.arguments) for call in self.calls)
-        return self.history.size + calls
-
-    @property
-    def ids(self) -> frozenset[str]:
-        """The ids of the calls, as the client got them."""
-        return frozenset(call.id for call in self.calls if call.id)
+        return self.history.size + (0 if self.answer is None else self.answer.size)
 
 
 class Fit(NamedTuple):
@@ -90,19 +76,19 @@ class Fit(NamedTuple):
     same_place: bool
 
 
-def fit(slot: Slot, asked: Asked) -> Fit | None:
+def fit(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> Fit | None:
     """How well a request fits behind an answer; `None` where it does not follow it."""
-    named = bool(slot.response) and slot.response == asked.said.previous
-    if asked.said.previous and slot.response and not named:
+    named = bool(answer.response) and answer.response == asked.said.previous
+    if asked.said.previous and answer.response and not named:
         return None
     prefix = _prefix(slot.history, asked.history)
-    ids = _new_ids(slot, asked)
+    ids = _new_ids(slot.history, answer.ids & asked.ids, asked.said)
     if not (named or ids or (prefix and (slot.place == asked.place or _size(asked.history) > _size(slot.history)))):
         return None  # the same may be asked of several models
     return Fit(named, bool(prefix and ids), prefix, ids, _size(slot.history), slot.place == asked.place)
 
 
-def goes_on(slot: Slot, asked: Asked) -> bool:
+def goes_on(slot: Slot[Any], asked: Asked) -> bool:
     """Whether a request has the whole conversation of an answer that is still on its way, and calls or results more."""
     if not _prefix(slot.history, asked.history):
         return False
@@ -114,11 +100,11 @@ def _size(history: History) -> int:
     return len(history.texts) + len(history.calls) + len(history.results)
 
 
-def _new_ids(slot: Slot, asked: Asked) -> int:
-    ids = slot.ids & asked.ids
+def _new_ids(before: History, ids: frozenset[str], said: Conversation) -> int:
+    """How many of these ids a request says beyond an earlier one."""
     if not ids:
         return 0
-    new = added(slot.history, asked.said, ids)
+    new = added(before, said, ids)
     return len(ids & {*(one.id for one in new.calls), *(one.id for one in new.results)})
 
 
