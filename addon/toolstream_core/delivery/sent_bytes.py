@@ -1,0 +1,98 @@
+"""What the client gets of one answer, to be read again where that is not what came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.engine.decoder import BodyDecoder
+from toolstream_core.engine.framing import BodyFraming
+from toolstream_core.engine.session import Session, read_body
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.model import Exchange, Json, Record
+
+MAX_BYTES: Final = 1024 * 1024
+"""Bytes of an answer that are kept; a longer one is read as it goes, and not kept."""
+_HEAD: Final = 16 * 1024
+"""Bytes in which an answer's id is looked for."""
+
+
+class SentBytes:
+    """Keeps the bytes of one answer as they go to the client."""
+
+    def __init__(self, exchange: Exchange, *, max_bytes: int = MAX_BYTES) -> None:
+        """`exchange` describes the bytes as they go: with `content_encoding` only where they are still encoded."""
+        self.exchange = exchange
+        self._max_bytes = max_bytes
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._session: Session | None = None
+        self._response = ""
+
+    def take(self, piece: bytes) -> None:
+        """Keep the next piece."""
+        if self._session is not None:
+            self._session.feed(piece)
+            return
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > self._max_bytes:
+            self._response = self.response
+            self._session = Session(self.exchange)
+            self._session.feed(b"".join(self._pieces))
+            self._pieces.clear()
+
+    def keeping(self, rewritten: Callable[[bytes], list[bytes]]) -> Callable[[bytes], list[bytes]]:
+        """`rewritten`, whose results are kept on the way."""
+
+        def kept(chunk: bytes) -> list[bytes]:
+            pieces = rewritten(chunk)
+            for piece in pieces:
+                self.take(piece)
+            return pieces
+
+        return kept
+
+    @property
+    def body(self) -> bytes | None:
+        """All of the bytes; `None` where they were too many to keep."""
+        return b"".join(self._pieces) if self._session is None else None
+
+    @property
+    def response(self) -> str:
+        """The id by which later requests may name the answer (`previous_response_id`), where it has one."""
+        return self._response or _response_id(self._pieces, self.exchange)
+
+    def record(self, *, broken: str | None) -> Record | None:
+        """The answer as the client got it; asked for once, when it is over."""
+        if self._session is None:
+            return read_body(self._pieces, self.exchange, broken=broken)
+        self._session.end(broken=broken)
+        return self._session.record(broken=broken)
+
+
+def _response_id(pieces: Sequence[bytes], exchange: Exchange) -> str:
+    """The id of the response that the first events, or a whole answer, belong to."""
+    decoder, framing = BodyDecoder(exchange.content_encoding), BodyFraming(exchange.content_type)
+    size = 0
+    for piece in [*pieces, b""]:
+        data = decoder.decode(piece)
+        if framing.framer is None:
+            data = framing.open(data, ended=not piece)
+        if framing.framer is not None:
+            for frame in framing.framer.feed(data):
+                if found := _id_in(frame.json):
+                    return found
+        size += len(piece)
+        if size > _HEAD:
+            break
+    return ""
+
+
+def _id_in(payload: Json) -> str:
+    whole = payload if json_access.get(payload, "object") == "response" else json_access.get(payload, "response")
+    found = json_access.get(whole, "id")
+    return found if isinstance(found, str) else ""
