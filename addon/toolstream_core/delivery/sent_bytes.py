@@ -10,7 +10,7 @@ from toolstream_core.engine.session import Session, read_body
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from toolstream_core.model import Exchange, Json, Record
 
@@ -45,17 +45,6 @@ class SentBytes:
             self._session.feed(b"".join(self._pieces))
             self._pieces.clear()
 
-    def keeping(self, rewritten: Callable[[bytes], list[bytes]]) -> Callable[[bytes], list[bytes]]:
-        """`rewritten`, whose results are kept on the way."""
-
-        def kept(chunk: bytes) -> list[bytes]:
-            pieces = rewritten(chunk)
-            for piece in pieces:
-                self.take(piece)
-            return pieces
-
-        return kept
-
     @property
     def body(self) -> bytes | None:
         """All of the bytes; `None` where they were too many to keep."""
@@ -63,8 +52,8 @@ class SentBytes:
 
     @property
     def response(self) -> str:
-        """The id by which later requests may name the answer (`previous_response_id`), where it has one."""
-        return self._response or _response_id(self._pieces, self.exchange)
+        """The id by which later requests may name the answer (`previousresponse_id`), where it has one."""
+        return self._response or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Record | None:
         """The answer as the client got it; asked for once, when it is over."""
@@ -74,7 +63,7 @@ class SentBytes:
         return self._session.record(broken=broken)
 
 
-def _response_id(pieces: Sequence[bytes], exchange: Exchange) -> str:
+def response_id(pieces: Sequence[bytes], exchange: Exchange) -> str:
     """The id of the response that the first events, or a whole answer, belong to."""
     decoder, framing = BodyDecoder(exchange.content_encoding), BodyFraming(exchange.content_type)
     size = 0

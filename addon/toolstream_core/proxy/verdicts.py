@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
@@ -161,7 +162,8 @@ class Verdicts:
             self._timers.pop(flow, None)
             self._conversations.silent(flow)
 
-        self._timers[flow] = asyncio.get_running_loop().call_later(SILENT_AFTER, expired)
+        with contextlib.suppress(RuntimeError):  # no loop runs: nobody waits
+            self._timers[flow] = asyncio.get_running_loop().call_later(SILENT_AFTER, expired)
 
     def _tell(self, judged: Judged[LiveAnswer]) -> None:
         timer = self._timers.pop(judged.token, None)

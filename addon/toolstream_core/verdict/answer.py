@@ -26,6 +26,8 @@ class SentAnswer:
     """Places of calls that a correct client does not run, or need not."""
     response: str = ""
     """The id by which later requests may name the answer (`previous_response_id`)."""
+    ended: float = 0.0
+    """When it was over, in seconds since 1970; 0 where that is not known."""
 
     @property
     def ids(self) -> frozenset[str]:

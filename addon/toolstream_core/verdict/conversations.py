@@ -60,16 +60,16 @@ class Conversations[A: SentAnswer]:
         """How many answers are kept."""
         return len(self._slots)
 
-    def asked(self, token: str, place: str, said: Conversation) -> None:
-        """A request came; `token` names it and the answer to come, `place` is as in `Asked`."""
+    def asked(self, token: str, place: str, said: Conversation, *, source: str = "", began: float = 0.0) -> None:
+        """A request came; `token` names it and the answer to come, the rest is as in `Asked`."""
         history = history_of(said)
         ids = frozenset(filter(None, [*(one.id for one in said.calls), *(one.id for one in said.results)]))
-        asked = Asked(token, place, said, history, ids)
+        asked = Asked(token, place, said, history, ids, source, began)
         followed = self._followed(asked)
         count = 0 if followed is None else self._judged(*followed, asked)
         if followed is None:
             self._notice_early(asked)
-        self._slots[token] = Slot(token, place, history, count)
+        self._slots[token] = Slot(token, place, history, source, count)
         self._size += history.size
         self._shrink()
 

@@ -36,6 +36,10 @@ class Asked(NamedTuple):
     """The digests of `said`."""
     ids: frozenset[str]
     """Of all calls and results in it."""
+    source: str = ""
+    """The file that has it; `""` for what passes now."""
+    began: float = 0.0
+    """When it came, in seconds since 1970; 0 where that is not known."""
 
 
 @dataclass(slots=True)
@@ -46,6 +50,7 @@ class Slot[A: SentAnswer]:
     """The request's token."""
     place: str
     history: History
+    source: str = ""
     count: int = 0
     """How often the same was asked before."""
     state: State = State.OPEN
@@ -85,6 +90,10 @@ def fit(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> Fit | None:
     ids = _new_ids(slot.history, answer.ids & asked.ids, asked.said)
     if not (named or ids or (prefix and (slot.place == asked.place or _size(asked.history) > _size(slot.history)))):
         return None  # the same may be asked of several models
+    if not named and not ids and 0 < asked.began < answer.ended:
+        return None
+    if slot.source != asked.source and not named and not (prefix and ids):
+        return None
     return Fit(named, bool(prefix and ids), prefix, ids, _size(slot.history), slot.place == asked.place)
 
 
