@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.model import Exchange, Json, Record
+    from toolstream_core.wire.frame import Frame
 
 MAX_BYTES: Final = 1024 * 1024
 """Bytes of an answer that are kept; a longer one is read as it goes, and not kept."""
@@ -67,18 +68,24 @@ def response_id(pieces: Sequence[bytes], exchange: Exchange) -> str:
     """The id of the response that the first events, or a whole answer, belong to."""
     decoder, framing = BodyDecoder(exchange.content_encoding), BodyFraming(exchange.content_type)
     size = 0
-    for piece in [*pieces, b""]:
+    for piece in pieces:
         data = decoder.decode(piece)
-        if framing.framer is None:
-            data = framing.open(data, ended=not piece)
-        if framing.framer is not None:
-            for frame in framing.framer.feed(data):
-                if found := _id_in(frame.json):
-                    return found
+        if data and (found := _id_among(_frames(framing, data))):
+            return found
         size += len(piece)
         if size > _HEAD:
-            break
-    return ""
+            return ""
+    return _id_among([*_frames(framing, decoder.decode(b""), ended=True), *_frames(framing, b"")])
+
+
+def _frames(framing: BodyFraming, data: bytes, *, ended: bool = False) -> list[Frame]:
+    if framing.framer is None:
+        data = framing.open(data, ended=ended)
+    return [] if framing.framer is None else list(framing.framer.feed(data))
+
+
+def _id_among(frames: Sequence[Frame]) -> str:
+    return next(filter(None, (_id_in(frame.json) for frame in frames)), "")
 
 
 def _id_in(payload: Json) -> str:
