@@ -12,6 +12,8 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Call, Exchange, Kind
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
+from toolstream_core.verdict.answer import SentAnswer, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,7 +174,7 @@ def test_real_clients_are_judged_as_they_were_seen(shared: Path) -> None:
 
 
 def judged(cell: dict[str, Any], stream: bytes) -> Verdict:
-    """The verdict on one recorded conversation."""
+    """The verdict on one recorded conversation, its requests and its answer one after the other."""
     key = "input" if cell["dialect"] == "openai-responses" else "messages"
     tools = [
         {"type": "function", "name": name, "function": {"name": name, "parameters": {"required": ["x"]}}}
@@ -181,7 +183,14 @@ def judged(cell: dict[str, Any], stream: bytes) -> Verdict:
     exchange = Exchange(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": tools})
     record = read_body([stream], exchange)
     assert record is not None
-    return judge(record.calls, None if cell["next"] is None else new({key: cell["asked"]}, {key: cell["next"]}))
+    told: list[Judged[SentAnswer]] = []
+    seen = Conversations[SentAnswer](told.append)
+    seen.asked("first", cell["dialect"], conversation({key: cell["asked"]}))
+    seen.answered("first", SentAnswer(calls=record.calls, dropped=dropped(record)))
+    if cell["next"] is not None:
+        seen.asked("next", cell["dialect"], conversation({key: cell["next"]}))
+    [judged] = [*told, *seen.missing()]
+    return judged.verdict
 
 
 def came_back(verdict: Verdict) -> tuple[list[dict[str, Any]], list[Any]]:

@@ -24,32 +24,42 @@ _HEAD: Final = 16 * 1024
 class SentBytes:
     """Keeps the bytes of one answer as they go to the client."""
 
-    def __init__(self, exchange: Exchange, *, max_bytes: int = MAX_BYTES) -> None:
-        """`exchange` describes the bytes as they go: with `content_encoding` only where they are still encoded."""
+    def __init__(self, exchange: Exchange, *, reads_long: bool = True, max_bytes: int = MAX_BYTES) -> None:
+        """`exchange` describes the bytes as they go: with `content_encoding` only where they are still encoded.
+
+        `reads_long`: whether an answer that is too long to be kept is read as it goes; `record` has none of it else.
+        """
         self.exchange = exchange
+        self.reads_long = reads_long
         self._max_bytes = max_bytes
         self._pieces: list[bytes] = []
         self._size = 0
         self._session: Session | None = None
         self._response = ""
+        self._too_long = False
 
     def take(self, piece: bytes) -> None:
         """Keep the next piece."""
+        self._size += len(piece)
         if self._session is not None:
             self._session.feed(piece)
-            return
-        self._pieces.append(piece)
-        self._size += len(piece)
-        if self._size > self._max_bytes:
-            self._response = self.response
+        elif not self._too_long:
+            self._pieces.append(piece)
+            if self._size > self._max_bytes:
+                self._keep_no_more()
+
+    def _keep_no_more(self) -> None:
+        self._too_long = True
+        self._response = self.response
+        if self.reads_long:
             self._session = Session(self.exchange)
             self._session.feed(b"".join(self._pieces))
-            self._pieces.clear()
+        self._pieces.clear()
 
     @property
     def body(self) -> bytes | None:
         """All of the bytes; `None` where they were too many to keep."""
-        return b"".join(self._pieces) if self._session is None else None
+        return None if self._too_long else b"".join(self._pieces)
 
     @property
     def response(self) -> str:
@@ -57,9 +67,11 @@ class SentBytes:
         return self._response or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Record | None:
-        """The answer as the client got it; asked for once, when it is over."""
-        if self._session is None:
+        """The answer as the client got it, where it was kept or read; asked for once, when it is over."""
+        if not self._too_long:
             return read_body(self._pieces, self.exchange, broken=broken)
+        if self._session is None:
+            return None
         self._session.end(broken=broken)
         return self._session.record(broken=broken)
 

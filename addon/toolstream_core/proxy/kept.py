@@ -29,8 +29,8 @@ class KeptWatch(Watch):
 
     def keep_sent(self) -> None:
         """Keep what the client gets, from the answer's begin on."""
-        exchange = self.exchange
-        self.sent = SentBytes(replace(exchange, content_encoding="") if self.rewrites else exchange)
+        exchange = replace(self.exchange, content_encoding="") if self.rewrites else self.exchange
+        self.sent = SentBytes(exchange, reads_long=self.rewrites)
 
     @property
     def differs(self) -> bool:
@@ -47,7 +47,10 @@ class KeptWatch(Watch):
     @override
     def told_by_delivery(self) -> Callable[[bytes], None] | None:
         self._delivered = True
-        return None if self.sent is None else self.sent.take
+        if self.sent is None:
+            return None
+        self.sent.reads_long = True
+        return self.sent.take
 
     @override
     def _rewritten(self, chunk: bytes) -> list[bytes]:
