@@ -10,9 +10,10 @@ import pytest
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
-from toolstream_core.engine.chain import Chain
+from toolstream_core.engine.chain import Chain, OwnResolver
 from toolstream_core.engine.session import Session
 from toolstream_core.model import NOTHING, Event, EventContent, Exchange
+from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.reporter import Reporter
@@ -66,7 +67,7 @@ def silent(frame: Frame) -> EventContent:
 
 def through(*stages: Stage) -> tuple[list[bytes], Chain]:
     """What goes on of five frames."""
-    chain = Chain([(stage, lambda event: ()) for stage in stages], silent)  # noqa: ARG005
+    chain = Chain([(stage, OwnResolver(ChatCalls())) for stage in stages], silent, OwnResolver(ChatCalls()))
     out = [
         frame.raw for raw in (b"1", b"2", b"3", b"4", b"5") for frame in chain.take(Event(Frame(raw, 0, raw), silent))
     ]

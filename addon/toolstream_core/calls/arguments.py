@@ -20,24 +20,23 @@ if TYPE_CHECKING:
 #               providers that send the arguments so far in each delta (hermes-agent#35718) or the whole call
 #               again at the end (eliza#16973).
 #
-# Joined wins whenever it is one JSON value. "Cannot be a part" is what keeps a call that was cut off inside
-# `{"a":{}` from being read as the whole call `{}`.
-#
-# Whole by itself is a JSON object only (also one within a JSON string): `2` may be the begin of `25`, and arguments are
-# an object with every provider. Of anything else only the protocol can say that it is over.
+# Joined wins whenever it is one JSON value. "Cannot be a part" keeps a call that was cut off inside `{"a":{}` from
+# being read as the whole call `{}`. Whole by itself is a JSON object only (also one within a JSON string): arguments
+# are an object with every provider, and `2` may be the begin of `25`.
 
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of one call's arguments that are kept; what is over makes the call incomplete."""
 
 _PLACEHOLDER = re.compile(r'(?:\s*(?:\{\s*\}|"\{\s*\}"|null))+\s*(?=\S)')
 _WHITE = " \t\n\r"
+_BEFORE_OBJECT = frozenset("{ \t\n\r")
 
 
 class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
     __slots__ = (
-        "_end", "_first", "_joined", "_last", "_limit", "_meant", "_object", "_scanner", "_size", "_tail", "spilled",
+        "_end", "_first", "_joined", "_last", "_limit", "_meant", "_object", "_size", "_tail", "scanner", "spilled",
         "whole_again",
     )  # fmt: skip
 
@@ -46,7 +45,7 @@ class ArgumentText:
         self._limit = MAX_TEXT if limit is None else limit
         self._joined = JoinedText()
         self._size = 0
-        self._scanner = NOTHING
+        self.scanner = NOTHING
         self._object: bool | None = None
         """Whether what has ended is an object, or a string that holds one; `None` where nobody asked."""
         self._first = ""
@@ -69,27 +68,27 @@ class ArgumentText:
     @property
     def ended(self) -> bool:
         """Whether one JSON object, array or string has been opened and closed, be it valid or not."""
-        return self._scanner.ended
+        return self.scanner.ended
 
     @property
     def viable(self) -> bool:
         """Whether the joined text is JSON, or can be the begin of it."""
-        return self._scanner.viable and not self.spilled
+        return self.scanner.viable and not self.spilled
 
     @property
     def is_json(self) -> bool:
         """Whether the joined text is one JSON value."""
-        return self._scanner.whole and not self.spilled
+        return self.scanner.whole and not self.spilled
 
     @property
     def whole(self) -> bool:
         """Whether what came is a whole object, whatever else may still come."""
-        return self.whole_again is not None or (self.is_json and self._holds_object())
+        return self.whole_again is not None or (self.scanner.ended and self.is_json and self._holds_object())
 
     @property
     def inside_value(self) -> bool:
         """Whether an object or array is open."""
-        return self._scanner.depth > 0 and not self._scanner.ended
+        return self.scanner.depth > 0 and not self.scanner.ended
 
     @property
     def half(self) -> bool:
@@ -99,17 +98,17 @@ class ArgumentText:
     @property
     def quoted(self) -> bool:
         """Whether they are a string that is open: perhaps one that holds an object."""
-        return self._scanner.text_value and self._scanner.in_string
+        return self.scanner.text_value and self.scanner.in_string
 
     @property
     def in_escape(self) -> bool:
         """Whether they stop within an escape."""
-        return self._scanner.in_escape
+        return self.scanner.in_escape
 
     @property
     def in_string(self) -> bool:
         """Whether a string is open."""
-        return self._scanner.in_string
+        return self.scanner.in_string
 
     @property
     def size(self) -> int:
@@ -125,7 +124,7 @@ class ArgumentText:
 
     def ended_object(self) -> str | None:
         """The object that has ended, without what followed it; `None` where it is none, or was too long to keep."""
-        if not (self._scanner.whole and self._first == "{") or self._size > self._limit:
+        if not (self.scanner.whole and self._first == "{") or self._size > self._limit:
             return None
         return self.text()[: self._end]
 
@@ -133,13 +132,14 @@ class ArgumentText:
         """Take the next fragment."""
         if not piece:
             return
-        if self._size:
-            self._note_whole(piece)
-            self._scan(piece)
-        else:
+        if not self._size:
             self._begin(piece)
+        else:
+            if piece[0] in _BEFORE_OBJECT:
+                self._note_whole(piece)
+            self._scan(piece)
         self._last = piece
-        if len(piece) > self._size and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
+        if len(piece) > self._size > 0 and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
             self.whole_again = piece
         self._tail = piece.rstrip()[-1:] or self._tail
         self._first = self._first or piece.lstrip()[:1]
@@ -186,7 +186,7 @@ class ArgumentText:
         rest = joined[placeholder.end() :] if placeholder else ""
         if rest.startswith("{"):
             return rest, False
-        if not (self.spilled and self._scanner.whole and self._holds_object()):
+        if not (self.spilled and self.scanner.whole and self._holds_object()):
             return joined, False
         return repeated(joined[: self._end], joined[self._end :])
 
@@ -196,23 +196,23 @@ class ArgumentText:
 
     def _holds_object(self) -> bool:
         if self._object is None:
-            held = unwrapped(self.text()[: self._end]) if self._scanner.text_value else ""
+            held = unwrapped(self.text()[: self._end]) if self.scanner.text_value else ""
             self._object = self._first == "{" or is_object(held)
         return self._object
 
     def _begin(self, piece: str) -> None:
         self._end = end_at_once(piece)
         if self._end:
-            self._scanner = AN_OBJECT
+            self.scanner = AN_OBJECT
             self.spilled = self._end < len(piece) and bool(piece[self._end :].strip(_WHITE))
         else:
-            self._scanner = JsonScanner()
+            self.scanner = JsonScanner()
             self._scan(piece)
         if piece[-1] in "} \t\r\n" and self.is_json and piece.lstrip(_WHITE).startswith("{"):
             self.whole_again = piece
 
     def _note_whole(self, piece: str) -> None:
-        if piece[0] not in "{ \t\r\n" or not piece.lstrip().startswith("{"):
+        if not piece.lstrip().startswith("{"):
             return
         if self._may_restart(piece) and (piece == self.whole_again or _is_whole(piece)):
             self.whole_again = piece
@@ -221,21 +221,21 @@ class ArgumentText:
 
     def _is_all_so_far(self, piece: str) -> bool:
         """Whether a fragment carries what came before it too, and is whole by that."""
-        return self._size > 0 and _is_whole(piece) and piece.startswith(self.text())
+        return _is_whole(piece) and piece.startswith(self.text())
 
     def _may_restart(self, piece: str) -> bool:
         """Whether an object that begins here cannot lie inside the one that is open."""
         if not self._tail or piece.startswith(self._last):
             return True
-        return not self._scanner.in_string and self._tail not in ":[,"
+        return not self.scanner.in_string and self._tail not in ":[,"
 
     def _scan(self, piece: str) -> None:
-        before = self._scanner.ended
-        end = self._scanner.feed(piece)
-        if self._scanner.ended and not before:
+        before = self.scanner.ended
+        end = self.scanner.feed(piece)
+        if self.scanner.ended and not before:
             self._end = self._size + end
         if not self.spilled:
-            self.spilled = self._scanner.depth < 0 or bool(piece[end:].strip(_WHITE))
+            self.spilled = self.scanner.depth < 0 or bool(piece[end:].strip(_WHITE))
 
 
 def _read(text: str) -> str:

@@ -12,6 +12,8 @@ _NUMERAL: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
 _SCALAR: Final = rf'(?:"{_INSIDE}"|{_NUMERAL}|true|false|null)'
 SPACE: Final = re.compile(_WS)
 STRING: Final = re.compile(_INSIDE)
+TO_STRING: Final = re.compile(rf'"{_WS}:{_WS}"')
+"""From the end of a key to the beginning of its value, where that is a string."""
 MEMBERS: Final = re.compile(rf'(?:{_WS}"{_INSIDE}"{_WS}:{_WS}{_SCALAR}{_WS},)*+')
 """Members of an object that are whole and followed by others."""
 ITEMS: Final = re.compile(rf"(?:{_WS}{_SCALAR}{_WS},)*+")

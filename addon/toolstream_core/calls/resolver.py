@@ -8,7 +8,7 @@ from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.model import Call, Fragment, Kind, Phase, Runs
+from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,8 @@ class Calls:
         """Choices that the protocol said to be cut off."""
         self._failed = False
         """Whether the provider reported an error."""
+        self._at_end = False
+        """Whether the stream's end came, behind which nobody reads."""
         self._beyond: OpenCall | None = None
         """What stands for all calls beyond those that are kept apart; nobody hears of it."""
         self.overflowed = False
@@ -62,7 +64,9 @@ class Calls:
 
     def resolve(self, said: EventContent, event: int) -> list[ResolvedFragment]:
         """All fragments of an event, each with the call that it was put into; then what it says to be over is over."""
-        resolved = []
+        resolved: list[ResolvedFragment] = []
+        if self._at_end:
+            return resolved
         for fragment in said.fragments:
             call = self.take(fragment, event)
             if call is not None:
@@ -119,16 +123,16 @@ class Calls:
         self._not_over.setdefault(call.choice, {})[id(call)] = call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
-        if fragment.name:
+        if fragment.name is not ABSENT and fragment.name:
             call.name = _joined_name(call, nonblank(fragment.name))
         if fragment.phase is Phase.MORE:
             if isinstance(fragment.arguments, str):
                 call.arguments.add(fragment.arguments)
         else:
             self._fill_phase(call, fragment)
-        if not call.id:
+        if not call.id and fragment.id is not ABSENT:
             call.id = nonblank(fragment.id)
-        if not call.item_id:
+        if not call.item_id and fragment.item_id is not ABSENT:
             call.item_id = nonblank(fragment.item_id)
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
@@ -136,7 +140,7 @@ class Calls:
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
             said = fragment.arguments
             if isinstance(said, str) and said and _says_more(call, said):
-                call.arguments = ArgumentText()
+                call.arguments = ArgumentText() if call.arguments.size else call.arguments
                 call.arguments.add(said)
             call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
             self._said_over(call, fragment)
@@ -163,7 +167,7 @@ class Calls:
 
 def _says_more(call: OpenCall, said: str) -> bool:
     """Whether arguments that are said once more count: those that came are not whole, and these are no mere part."""
-    if call.kind is Kind.CUSTOM:
+    if call.kind is Kind.CUSTOM or not call.arguments.size:
         return True
     if call.arguments.whole:
         return False

@@ -13,6 +13,7 @@ from toolstream_core.calls.json_grammar import (
     SPACE,
     STRING,
     STRINGS,
+    TO_STRING,
     WHOLE_NUMBER,
     At,
     escape_with,
@@ -102,8 +103,10 @@ class JsonScanner:
         match self._at:
             case At.COLON:
                 following = At.VALUE if character == ":" else None
+            case At.BEHIND if character == ",":
+                following = At.KEY if self._open[-1] == "{" else At.VALUE
             case At.BEHIND:
-                following = self._behind(character)
+                following = self._closed(character)
             case At.KEY | At.FIRST_KEY:
                 following = self._key_begins(character)
             case _:
@@ -120,11 +123,6 @@ class JsonScanner:
         if end > at:
             self._at = behind
         return end
-
-    def _behind(self, character: str) -> At | None:
-        if character == ",":
-            return At.KEY if self._open[-1] == "{" else At.VALUE
-        return self._closed(character)
 
     def _closed(self, character: str) -> At | None:
         if character != ("}" if self._open[-1] == "{" else "]"):
@@ -168,6 +166,9 @@ class JsonScanner:
         if self._escape:
             return self._escaped(text, at)
         at = STRING.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
+        if self._key and (value := TO_STRING.match(text, at)) is not None:
+            self._key = False
+            at = STRING.match(text, value.end()).end()  # type: ignore[union-attr]  # matches nothing too
         if at == len(text):
             return at
         if text[at] == '"':

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.chain import resolving
+from toolstream_core.engine.chain import OwnResolver
 from toolstream_core.engine.decoder import BodyDecoder
 from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.recogniser import Recogniser
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.chain import Resolve
     from toolstream_core.model import Exchange
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
@@ -59,7 +58,7 @@ class Schedule:
         makes = [fault.row.make for fault, _ in faults]
         self._stages: list[Stage] = [make(way) for make, way in zip(makes, self._ways, strict=True) if make is not None]
         self._dialect: WireProtocol | None = None
-        self._resolve: Resolve | None = None
+        self._resolver: OwnResolver | None = None
         self._calls: dict[int, OpenCall] = {}
         self._bytes = 0
         self._out: list[Action] = []
@@ -135,18 +134,18 @@ class Schedule:
             self._dialect = found
             # What a second answer brings, and the comments before it, are server-sent events.
             self._asks = self._asks and isinstance(self._framing.framer, SseFramer)
-            self._resolve = resolving(found.calls(found.requests.tools(self._exchange.request)))
+            self._resolver = OwnResolver(found.calls(found.requests.tools(self._exchange.request)))
             for way in self._ways:
                 way.protocol, way.binary = found, isinstance(self._framing.framer, EventStreamFramer)
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> EventPlace:
         start, self._bytes = self._bytes, self._bytes + len(raw)
-        if frame is None or self._dialect is None or self._resolve is None or frame.data is None:
+        if frame is None or self._dialect is None or self._resolver is None or frame.data is None:
             return EventPlace(0 if frame is None else frame.number, start, has_data=False)
         before = [call for call in self._calls.values() if _is_within_arguments(call)]
         told = {key for key, call in self._calls.items() if not call.arguments.empty}
         event = self._event = Event(frame, self._dialect.read)
-        resolved = self._resolve(event)
+        resolved = self._resolver.resolve(event)
         opened = [one.call for one in resolved if id(one.call) not in self._calls]
         self._calls.update((id(call), call) for call in opened)
         touched = {id(one.call): one.call for one in resolved}

@@ -2,38 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, override
 
 from toolstream_core.model import NOTHING, Event
+from toolstream_core.stages.stage import Holds, HoldsBesideText, Indifferent, Skippable, SkippableWhole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import Calls, OpenCall, ResolvedFragment
     from toolstream_core.model import EventContent, SkippedRun
     from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.frame import Frame
 
-type Resolve = Callable[[Event], Sequence[ResolvedFragment]]
-"""Gives the fragments of an event with their calls."""
+
+class Resolver(Protocol):
+    """Puts the fragments of events into calls."""
+
+    resolved: Sequence[ResolvedFragment]
+    """The fragments of the event that was looked at last, with their calls."""
 
 
-def resolving(calls: Calls) -> Resolve:
-    """Puts each event's fragments into `calls`, and what it says of their end."""
-    return lambda event: calls.resolve(event.content, event.frame.number) if event.content is not NOTHING else ()
+class OwnResolver:
+    """Resolves the calls of the stream that one stage sees."""
+
+    def __init__(self, calls: Calls) -> None:
+        """`calls` has seen nothing yet."""
+        self._calls = calls
+        self.resolved: Sequence[ResolvedFragment] = ()
+
+    def resolve(self, event: Event) -> Sequence[ResolvedFragment]:
+        """The fragments of `event` with their calls; what it says of the calls' end is taken too."""
+        content, frame = event.content, event.frame
+        nothing = frame.data is None or content is NOTHING
+        self.resolved = () if nothing else self._calls.resolve(content, frame.number)
+        return self.resolved
 
 
 class Chain:
     """The stages of one stream. A stage that raises ends the rewriting; nothing that was held is lost."""
 
-    def __init__(self, stages: Sequence[tuple[Stage, Resolve]], read: Callable[[Frame], EventContent]) -> None:
-        """Each stage with what tells it the calls of the events that it sees."""
+    def __init__(
+        self,
+        stages: Sequence[tuple[Stage, OwnResolver | None]],
+        read: Callable[[Frame], EventContent],
+        reader: Resolver,
+    ) -> None:
+        """Each stage with what resolves the calls of the events that it sees; `None` where `reader` has done so."""
         self._stages = tuple(stages)
+        self._final = len(stages) - 1
         self._read = read
-        self._resolved: list[Sequence[ResolvedFragment]] = [() for _ in stages]
-        """The fragments of the event that each stage was given last, with their calls."""
+        self._reader = reader
         self.each = any(stage.each for stage, _ in stages)
         """Whether a stage wants to see events that say nothing too."""
+        self.holders = tuple(stage for stage, _ in stages if isinstance(stage, Holds))
+        """The stages that may hold frames back."""
+        self._beside_text = [(stage, stage if isinstance(stage, HoldsBesideText) else None) for stage in self.holders]
+        concerned = [stage for stage, _ in stages if not isinstance(stage, Indifferent)]
+        self._skippable = [stage for stage in concerned if isinstance(stage, Skippable)]
+        self._skippable_whole = [stage for stage in concerned if isinstance(stage, SkippableWhole)]
+        self._needs_all = len(self._skippable) < len(concerned)
+        """Whether there is a stage that has to be shown every event."""
         self._last: Event | None = None
         """The body's last event where it lacks its end: whatever is put behind it would be joined to it."""
         self.error: Exception | None = None
@@ -42,37 +71,48 @@ class Chain:
     @property
     def holding(self) -> bool:
         """Whether any stage holds frames back."""
-        if self.error is None:
-            for stage, _ in self._stages:
-                if stage.holding:
-                    return True
-        return False
-
-    def take(self, event: Event) -> list[Frame]:
-        """What goes on for `event`."""
-        if self.error is not None:
-            return [event.frame]
-        if event.frame.trailing and event.frame.raw.strip():
-            self._last = event
-            return []
-        return self._through(event)
-
-    def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`, of any of them."""
-        return self.error is not None or any(stage.needs_every_event(call) for stage, _ in self._stages)
-
-    def accepts_any(self, call: OpenCall) -> bool:
-        """As `Stage.accepts_any`, of all of them."""
-        return self.error is None and all(stage.accepts_any(call) for stage, _ in self._stages)
+        return self.error is None and any(stage.holding for stage in self.holders)
 
     @property
     def needs_text(self) -> bool:
-        """As `Stage.needs_text`, of those that hold something."""
-        return self.error is not None or any(stage.holding and stage.needs_text for stage, _ in self._stages)
+        """As `HoldsBesideText.needs_text`, of those that hold something."""
+        if self.error is not None:
+            return True
+        return any(stage.holding and (asked is None or asked.needs_text) for stage, asked in self._beside_text)
+
+    def take(self, event: Event) -> Sequence[Frame]:
+        """What goes on for `event`."""
+        frame = event.frame
+        if self.error is not None:
+            return [frame]
+        if frame.trailing and frame.raw.strip():
+            self._last = event
+            return []
+        as_read = () if frame.data is None else self._reader.resolved
+        for at, (stage, resolver) in enumerate(self._stages):
+            try:
+                gone = list(stage.take(event, as_read if resolver is None else resolver.resolve(event)))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                return self._failed(at, error, frame)
+            if len(gone) != 1 or gone[0] is not frame:
+                return gone if at == self._final else self._from(at + 1, gone, event)
+        return [frame]
+
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """As `Skippable.needs_every_event`, of any of them."""
+        if self.error is not None or self._needs_all:
+            return True
+        return bool([stage for stage in self._skippable if stage.needs_every_event(call)])
+
+    def accepts_any(self, call: OpenCall) -> bool:
+        """As `SkippableWhole.accepts_any`, of all of them."""
+        if self.error is not None or self._needs_all or len(self._skippable_whole) < len(self._skippable):
+            return False
+        return all(stage.accepts_any(call) for stage in self._skippable_whole)
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Stage.on_skipped`."""
-        for stage, _ in self._stages:
+        """As `Skippable.on_skipped`."""
+        for stage in self._skippable:
             stage.on_skipped(call, passed)
 
     def end(self, *, clean: bool) -> list[Frame]:
@@ -95,33 +135,20 @@ class Chain:
         event, self._last = self._last, None
         return [*self._held(0, len(self._stages)), *([] if event is None else [event.frame])]
 
-    def _through(self, event: Event) -> list[Frame]:
-        """As `_from` the first stage on, without more ado as long as the frame goes on as it is."""
-        frame = event.frame
-        for at, (stage, resolve) in enumerate(self._stages):
-            try:
-                resolved = self._resolved[at] = resolve(event) if frame.data is not None else ()
-                gone = list(stage.take(event, resolved))
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-                return self._failed(at, error, frame)
-            if len(gone) != 1 or gone[0] is not frame:
-                return self._from(at + 1, gone, event)
-        return [frame]
-
-    def _from(self, at: int, frames: Iterable[Frame], event: Event | None) -> list[Frame]:
+    def _from(self, at: int, frames: list[Frame], event: Event | None) -> list[Frame]:
         """Let frames go through the stages from number `at` on."""
         if at == len(self._stages):
-            return list(frames)
+            return frames
         out: list[Frame] = []
-        stage, resolve = self._stages[at]
+        stage, resolver = self._stages[at]
         for frame in frames:
             if self.error is not None:
                 out.append(frame)
                 continue
-            one = event if event is not None and event.frame is frame else Event(frame, self._read)
             try:
-                resolved = self._resolved[at] = resolve(one) if frame.data is not None else ()
-                gone = list(stage.take(one, resolved))
+                one = event if event is not None and event.frame is frame else Event(frame, self._read)
+                as_read = () if frame.data is None else self._reader.resolved
+                gone = list(stage.take(one, as_read if resolver is None else resolver.resolve(one)))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 out.extend(self._failed(at, error, frame))
                 continue
@@ -149,23 +176,26 @@ def _behind(frames: list[Frame], more: list[Frame]) -> list[Frame]:
 class Breaking(Chain):
     """The stages that break a stream: each resolves the calls of what it sees for itself."""
 
-    def told(self) -> Sequence[ResolvedFragment]:
-        """The fragments of the event that came last, with their calls."""
-        return self._resolved[0]
+    def __init__(self, stages: Sequence[tuple[Stage, OwnResolver]], read: Callable[[Frame], EventContent]) -> None:
+        """As `Chain`."""
+        super().__init__(stages, read, stages[0][1])
+        self.resolver = stages[0][1]
+        """Resolves the calls of the stream as it comes."""
+        self._resolvers = [resolver for _, resolver in stages]
 
+    @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`, of any of them; `call` is the first one's."""
-        del call
-        return self.error is not None or any(
-            len(resolved) != 1 or stage.needs_every_event(resolved[0].call)
-            for (stage, _), resolved in zip(self._stages, self._resolved, strict=True)
+        if self.error is not None or self._needs_all or len(self._skippable) < len(self._resolvers):
+            return True
+        return any(
+            len(resolver.resolved) != 1 or stage.needs_every_event(resolver.resolved[0].call)
+            for stage, resolver in zip(self._skippable, self._resolvers, strict=True)
         )
 
+    @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Stage.on_skipped`, each with its own call."""
-        del call
-        for (stage, _), resolved in zip(self._stages, self._resolved, strict=True):
-            own = resolved[0].call
+        for stage, resolver in zip(self._skippable, self._resolvers, strict=True):
+            own = resolver.resolved[0].call
             own.runs.extend(passed.first, passed.events)
             own.arguments.add_skipped(passed)
             stage.on_skipped(own, passed)

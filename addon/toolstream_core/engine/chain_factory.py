@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.leak import LEAK
-from toolstream_core.engine.chain import Breaking, Chain, resolving
+from toolstream_core.engine.chain import Breaking, Chain, OwnResolver
 from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.faults.picker import Picker
 from toolstream_core.protocols.requests import asked
@@ -22,7 +22,6 @@ from toolstream_core.wire.write import SseWriter, Unwritten
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.engine.chain import Resolve
     from toolstream_core.engine.record_builder import RecordBuilder
     from toolstream_core.model import Change, Exchange, Finding
     from toolstream_core.protocols.protocol import WireProtocol
@@ -69,7 +68,7 @@ class ChainFactory:
             self._breaking(faults),
             self._chain(judges, len(judges)),
             self._chain(stages, told),
-            (lambda: self.reader.told) if alike else None,
+            self.reader if alike else None,
             may_leak,
             watched=self.reader.wanted,
             changes=lambda: self.reader.changes,
@@ -143,25 +142,20 @@ class ChainFactory:
 
     def _chain(self, stages: Sequence[Stage], share: int) -> Chain | None:
         """The stages in a row; the first `share` of them see the calls of the stream as it came."""
-        resolvers = [_told_by(self.reader)] * min(share, len(stages)) + self._resolvers(len(stages) - share)
-        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read) if stages else None
+        resolvers = [None] * min(share, len(stages)) + self._resolvers(len(stages) - share)
+        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read, self.reader) if stages else None
 
     def _breaking(self, stages: Sequence[Stage]) -> Breaking | None:
         resolvers = self._resolvers(len(stages))
         return Breaking(list(zip(stages, resolvers, strict=True)), self.dialect.read) if stages else None
 
-    def _resolvers(self, count: int) -> list[Resolve]:
+    def _resolvers(self, count: int) -> list[OwnResolver]:
         """Resolvers for so many stages that each see another stream."""
         tools = self.dialect.requests.tools(self.exchange.request)
-        return [resolving(self.dialect.calls(tools)) for _ in range(count)]
+        return [OwnResolver(self.dialect.calls(tools)) for _ in range(count)]
 
 
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:
     """A shape within a fault is counted by its changes: it knows nothing of faults."""
     pick.acted()
     changed(change)
-
-
-def _told_by(reader: RecordBuilder) -> Resolve:
-    """The calls that the reader has resolved already."""
-    return lambda event: reader.told if event.frame.data is not None else ()

@@ -71,20 +71,21 @@ class Dispatcher:
                 del taken[: len(frame.raw)]
             self._pass_one(frame)
 
-    def tell(self, event: Event) -> None:
-        """Let everybody see an event, and let go on what becomes of it.
+    def tell(self, frame: Frame) -> None:
+        """Let everybody see the event of a frame, and let go on what becomes of it.
 
         An event may be told after reading has ended with another one of its frame.
         """
         if self.state is State.PASSING:
-            self._output.send([event.frame])
+            self._output.send([frame])
             return
         try:
+            event = Event(frame, self._read)
             out = self._stages.take(event)
             if event.content.end:
                 self.state = State.OVER
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-            self.fail(error, [event.frame])
+            self.fail(error, [frame])
             return
         self._output.send(out)
         if self.fast is not None:
@@ -102,7 +103,7 @@ class Dispatcher:
         faults, judge, stages = self._stages.faults, self._stages.judge, self._stages.stages
         if faults is not None and self.state is not State.PASSING:
             for frame in faults.end(clean=clean):
-                self.tell(Event(frame, self._read))
+                self.tell(frame)
         if judge is not None and self.state is not State.PASSING:
             judge.end(clean=clean)
         if stages is not None and self.state is not State.PASSING:
@@ -139,7 +140,7 @@ class Dispatcher:
             elif self._stages.faults is not None:
                 self._break(self._stages.faults, frame)
             else:
-                self.tell(Event(frame, self._read))
+                self.tell(frame)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self.fail(error, [frame])
 
@@ -152,7 +153,7 @@ class Dispatcher:
         for one in broken:
             sent = fast.take_broken(one) if fast is not None else None
             if sent is None:
-                self.tell(Event(one if one is not known else reread(one), self._read))
+                self.tell(one if one is not known else reread(one))
             else:
                 self._output.send([sent])
         if known is None and fast is not None:

@@ -57,12 +57,11 @@ class PassThrough:
     def pass_whole(self) -> None:
         """The body is one JSON document."""
 
-    def let_out(self, chunk: bytes, *, reading: bool) -> list[bytes]:
-        """What goes on for `chunk`, after it was read; `reading`: whether the next one will be read too.
+    def flush(self) -> None:
+        """Nothing more is read: bytes that are in no frame yet go on as they are."""
 
-        Never an empty `bytes`: mitmproxy ends the body on it.
-        """
-        del reading
+    def let_out(self, chunk: bytes) -> list[bytes]:
+        """What goes on for `chunk`, after it was read. Never an empty `bytes`: mitmproxy ends the body on it."""
         return [chunk] if chunk else []
 
     def unread(self, chunk: bytes, decoder: BodyDecoder) -> list[bytes]:
@@ -118,14 +117,13 @@ class Collected(PassThrough):
     @override
     def pass_whole(self) -> None:
         self.mode = Mode.WHOLE
-        self._flush()
+        self.flush()
 
     @override
-    def let_out(self, chunk: bytes, *, reading: bool) -> list[bytes]:
+    def let_out(self, chunk: bytes) -> list[bytes]:
         del chunk
-        if self.taken and not reading:
-            self._flush()
-        joined = self.joined()
+        joined = b"".join(self._out)
+        self._out.clear()
         return [joined] if joined else []
 
     @override
@@ -134,7 +132,8 @@ class Collected(PassThrough):
         joined = self.joined()
         return [joined] if joined else []
 
-    def _flush(self) -> None:
+    @override
+    def flush(self) -> None:
         self._out.append(bytes(self.taken))
         self.taken.clear()
 

@@ -67,18 +67,18 @@ class Pipeline:
         output, frames = self._output, self._frames
         if frames.state is State.PASSING:
             return output.unread(chunk, self._decoder)
-        if output.collects and self._passes_whole(chunk):
-            return [chunk]
         fast = frames.fast
         try:
             if chunk and fast is not None and fast.direct:
                 output.take(chunk)
                 fast.feed(chunk)
-            elif self.reading:
+            else:
                 self._look(chunk)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             frames.fail(error)
-        return output.let_out(chunk, reading=self.reading)
+        if output.taken and not self.reading:
+            output.flush()
+        return output.let_out(chunk)
 
     def feed_fast(self, chunk: bytes) -> bytes | None:
         """What goes on for a chunk, perhaps nothing, where that is seen at once; `None` where it has to be fed."""
@@ -90,18 +90,6 @@ class Pipeline:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self._frames.fail(error)
             return None
-
-    def _passes_whole(self, chunk: bytes) -> bool:
-        """Whether a chunk goes on as the object that it is."""
-        fast = self._frames.fast
-        if fast is None:
-            return False
-        try:
-            return fast.passes_whole(chunk)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-            self._frames.fail(error)
-            self._output.take(chunk)
-            return False
 
     def _look(self, chunk: bytes) -> None:
         """Take the next bytes as they came; `b""` is the end."""

@@ -39,7 +39,7 @@ class RecordBuilder:
         self.faults: Sequence[Picker] = ()
         """The faults that were aimed at this answer."""
         self._found: set[tuple[str, int, int | None]] = set()
-        self.told: Sequence[ResolvedFragment] = ()
+        self.resolved: Sequence[ResolvedFragment] = ()
         """The fragments of the event that was read last, with their calls."""
         self.changes: list[Change] = []
         """What was changed in that event."""
@@ -85,13 +85,21 @@ class RecordBuilder:
         """Take the next event."""
         record, frame = self._record, event.frame
         record.bytes += len(frame.raw)
-        self.told = ()
+        self.resolved = ()
         self.changes = []
         if frame.data is None:
             self._framing.without_data(frame)
             return
+        content = event.content
         record.events += 1
-        self._resolved(event, event.content)
+        self.resolved = self._calls.resolve(content, frame.number)
+        if self._model is None:
+            self._model = content.model or None
+        if content.finishes or content.end or content.error:
+            self._note_end(content)
+        for sink in self._live:
+            sink.resolved(event, content, self.resolved)
+        self._framing.with_data(frame, content)
 
     def quiet(self, first: int, frames: int, size: int) -> None:
         """Count frames that say nothing of tool calls."""
@@ -133,17 +141,11 @@ class RecordBuilder:
         for sink in self._sinks:
             sink.ended(record)
 
-    def _resolved(self, event: Event, said: EventContent) -> None:
-        record, number = self._record, event.frame.number
-        told = self.told = self._calls.resolve(said, number)
-        if said.model and self._model is None:
-            self._model = said.model
-        reasons = [finish.reason for finish in said.finishes if finish.reason]
-        if reasons or said.end:
+    def _note_end(self, content: EventContent) -> None:
+        record = self._record
+        reasons = [finish.reason for finish in content.finishes if finish.reason]
+        if reasons or content.end:
             record.finish.extend(reasons)
             record.ended = True
-        if said.error and record.error is None:
-            record.error = said.error
-        for sink in self._live:
-            sink.resolved(event, said, told)
-        self._framing.with_data(event.frame, said)
+        if content.error and record.error is None:
+            record.error = content.error

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.engine.chain import Breaking, Chain
+    from toolstream_core.engine.chain import Breaking, Chain, Resolver
     from toolstream_core.engine.observer import Observer
     from toolstream_core.model import Change, Event
     from toolstream_core.protocols.protocol import WireProtocol
@@ -39,9 +38,9 @@ class StageSet:
     """What tells what is wrong, where that is not the stages' work; what it lets go on goes nowhere."""
     stages: Chain | None = None
     """What judges it, and repairs and shapes it for the client."""
-    told: Callable[[], Sequence[ResolvedFragment]] | None = None
-    """The fragments of the event that was told last, where every stage goes by the calls of the stream as it came:
-    such events may pass without them."""
+    resolver: Resolver | None = None
+    """What resolves the calls, where every stage goes by those of the stream as it came: such events may pass without
+    the stages."""
     may_leak: Callable[[bytes], bool] = never_leaks
     """Whether frames that say nothing of calls may say one in their text, so that they have to be looked at."""
     brackets: bool = True
@@ -62,7 +61,7 @@ class StageSet:
         chains = (self.faults, self.judge, self.stages)
         return next((chain.error for chain in chains if chain is not None and chain.error is not None), None)
 
-    def take(self, event: Event) -> list[Frame]:
+    def take(self, event: Event) -> Sequence[Frame]:
         """Show an event to all but the faults; what goes on for it."""
         for observer in self.observers:
             observer(event)

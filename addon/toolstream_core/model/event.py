@@ -12,21 +12,13 @@ if TYPE_CHECKING:
 
 
 class Event:
-    """A frame and, derived on demand, what it means. A stage that wants another event makes another frame."""
+    """A frame and what it means. A stage that wants another event makes another frame."""
 
-    __slots__ = ("_content", "_read", "frame")
+    __slots__ = ("content", "frame")
 
     def __init__(
         self, frame: Frame, read: Callable[[Frame], EventContent], content: EventContent | None = None
     ) -> None:
-        """`read` is the dialect's reader, which never raises; `said` is what the frame says, where that is known."""
+        """`read` is the protocol's reader; `content` is what the frame says, where that is known."""
         self.frame = frame
-        self._read = read
-        self._content = content
-
-    @property
-    def content(self) -> EventContent:
-        """What the frame says, read once."""
-        if self._content is None:
-            self._content = self._read(self.frame)
-        return self._content
+        self.content = read(frame) if content is None else content

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Change
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Holds, Skippable, Stage
 from toolstream_core.wire.frame import joined
 
 if TYPE_CHECKING:
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-class Audited(Stage):
+class Audited(Stage, Holds, Skippable):
     """A shape or a fault, with a record of what it changes."""
 
     def __init__(self, context: Context, inner: Stage, kind: str, name: str) -> None:
         """`kind` and `name` as in `Change`."""
         super().__init__(context)
         self._inner = inner
+        self._holder = inner if isinstance(inner, Holds) else None
+        self._skippable = inner if isinstance(inner, Skippable) else None
         self._kind = kind
         self._name = name
         self._held: list[Frame] = []
@@ -37,19 +39,20 @@ class Audited(Stage):
         if not self._held and len(frames) == 1 and frames[0] is event.frame:
             return frames
         self._held.append(event.frame)
-        if event.frame.trailing and self._inner.holding:
+        if event.frame.trailing and self.holding:
             self._last = frames
-        elif frames or not self._inner.holding:
+        elif frames or not self.holding:
             self._told(event.frame.number, frames)
         return frames
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        return bool(self._held) or self._inner.needs_every_event(call)
+        return bool(self._held) or self._skippable is None or self._skippable.needs_every_event(call)
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        self._inner.on_skipped(call, passed)
+        if self._skippable is not None:
+            self._skippable.on_skipped(call, passed)
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
@@ -65,7 +68,7 @@ class Audited(Stage):
     @property
     @override
     def holding(self) -> bool:
-        return self._inner.holding
+        return self._holder is not None and self._holder.holding
 
     def _apart(self, frames: Iterable[Frame]) -> list[Frame]:
         """Frames of which none is joined to the one behind it, where they stand for an event that lacks its end."""

@@ -55,4 +55,7 @@ class Context:
 
     def takes_none(self, name: str) -> bool:
         """Whether the tool is known to have no parameters at all."""
-        return name in self.schemas and not json_access.get(self.schemas[name], "properties")
+        if name not in self.schemas:
+            return False
+        schema = self.schemas[name]
+        return not (isinstance(schema, dict) and schema.get("properties"))

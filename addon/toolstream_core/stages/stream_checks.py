@@ -52,9 +52,11 @@ class Framing:
     def with_data(self, frame: Frame, said: EventContent) -> None:
         """Look at a frame that was read."""
         self._over = self._over or said.end
-        why = _unreadable(frame, said)
-        if why and (self._over or not self._quiet(frame.raw, 1)):
-            self._tell(UNPARSABLE_DATA, frame, why)
+        data = frame.data or b""
+        if not (said.fragments or said.error) or b"NaN" in data or b"Infinity" in data:
+            why = _unreadable(frame, said)
+            if why and (self._over or not self._quiet(frame.raw, 1)):
+                self._tell(UNPARSABLE_DATA, frame, why)
         if frame.trailing:
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
             self._tell(UNTERMINATED_EVENT, frame, message)

@@ -22,7 +22,10 @@ class Frame:
     trailing rest) has the number of the next one with data and `data is None`.
     """
 
-    __slots__ = ("_json", "data", "last_id", "name", "number", "oversize", "raw", "trailing")
+    __slots__ = ("data", "json", "last_id", "name", "number", "oversize", "parsed", "raw", "trailing")
+
+    json: Json | Absent
+    """The data as JSON, or `ABSENT` where it is none; parsed when it is first asked for."""
 
     def __init__(
         self,
@@ -45,19 +48,18 @@ class Frame:
         """A piece of a frame over the cap, or of a damaged one: passed raw, never read."""
         self.trailing = trailing
         """Came without the terminator of its framing: the SSE standard would not dispatch it."""
-        self._json: Json = _UNREAD
-
-    @property
-    def parsed(self) -> bool:
+        self.parsed = False
         """Whether the JSON has been asked for, so that it costs nothing more."""
-        return self._json is not _UNREAD
 
-    @property
-    def json(self) -> Json | Absent:
-        """The data as JSON, or `ABSENT` where it is none. Never raises."""
-        if self._json is _UNREAD:
-            self._json = parse(self.data)
-        return self._json
+    if not TYPE_CHECKING:  # or every name would pass for an attribute
+
+        def __getattr__(self, name: str) -> Json | Absent:
+            """Fill the slot `json`: Python asks here only for what is not set."""
+            if name != "json":
+                raise AttributeError(name=name, obj=self)
+            self.json = parse(self.data)
+            self.parsed = True
+            return self.json
 
 
 class DamagedFrame(Frame):
@@ -72,9 +74,6 @@ class DamagedFrame(Frame):
         """`damage` says what is wrong, as part of a sentence."""
         super().__init__(raw, number, None, oversize=True)
         self.damage = damage
-
-
-_UNREAD = object()
 
 
 def parse(data: bytes | None) -> Json | Absent:
@@ -97,4 +96,4 @@ class Framer(Protocol):
 
 def joined(frames: Iterable[Frame]) -> bytes:
     """The bytes of frames, one behind the other."""
-    return b"".join(frame.raw for frame in frames)
+    return b"".join([frame.raw for frame in frames])

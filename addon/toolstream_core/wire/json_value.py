@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Final
+from typing import Any, Final, Never
 
 type Json = Any
 """Foreign JSON, looked at through `wire.json_access` only."""
 
 
-class Absent(enum.Enum):
-    """The type of `ABSENT`, so that `Seen` narrows under `is`."""
+class Absent(frozenset[Never], enum.Enum):
+    """The type of `ABSENT`, so that `Seen` narrows under `is`.
 
-    ABSENT = "absent"
+    An empty set, so that absent is as false as null and empty: `if fragment.id` means "there is one".
+    """
+
+    ABSENT = ()
 
     def __repr__(self) -> str:
         """Read as the bare name in reports and assertion diffs."""
         return "ABSENT"
-
-    def __bool__(self) -> bool:
-        """Absent is as false as null and empty, so `if fragment.id` means "there is one"."""
-        return False
 
 
 ABSENT: Final = Absent.ABSENT

@@ -42,12 +42,14 @@ def loads(text: str) -> Json:
     """JSON; `NaN` and `Infinity` are read too. Raises `ValueError`, `RecursionError`."""
     if "-0" in text and _MINUS_ZERO.search(text):
         return _CAREFUL.decode(text)
+    value, end = None, -1
     try:
-        return _USUAL.decode(text)
+        value, end = _USUAL.raw_decode(text)
     except json.JSONDecodeError:
-        raise
+        pass
     except ValueError:  # Python refuses integers of thousands of digits.
         return _CAREFUL.decode(text)
+    return value if end == len(text) else _USUAL.decode(text)  # white space around it, or no JSON
 
 
 def first(text: str, at: int) -> tuple[Json, int]:
@@ -57,17 +59,17 @@ def first(text: str, at: int) -> tuple[Json, int]:
 
 def dumps(value: Json, *, ascii_only: bool = False) -> str:
     """Compact JSON, keys in their order, numbers as they were written. Raises `ValueError`, `RecursionError`."""
-    return _said(value, _ASCII if ascii_only else _COMPACT)
+    encode = _ASCII if ascii_only else _COMPACT
+    return _marks_replaced(value, encode) if Written.match else encode(value)
 
 
 def spaced(value: Json) -> str:
     """The same with a space behind each comma and colon: how arguments that are made into text look."""
-    return _said(value, _SPACED)
+    return _marks_replaced(value, _SPACED) if Written.match else _SPACED(value)
 
 
-def _said(value: Json, encode: Callable[[Json], str]) -> str:
-    if not Written.match:
-        return encode(value)
+def _marks_replaced(value: Json, encode: Callable[[Json], str]) -> str:
+    """JSON text in which each number that was read as `Written` has its own text."""
     try:
         marked = _marked(value)
     except RecursionError:

@@ -69,7 +69,7 @@ class SseFramer(Cutter):
             return super().feed(chunk)
         frames: list[Frame] = []
         at = 0
-        while (frame := self._plain(chunk, at)) is not None:
+        while at < len(chunk) and (frame := self._plain(chunk, at)) is not None:
             frames.append(frame)
             at += len(frame.raw)
             self._number += 1

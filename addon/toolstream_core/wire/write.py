@@ -50,8 +50,9 @@ class SseWriter:
 
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
         """As `Writer.rewrite`; several data lines become one."""
-        self._learn(frame)
-        data = _data(payload)
+        if not frame.raw.endswith(b"\n\n"):
+            self._learn(frame)
+        data = payload if isinstance(payload, bytes) else encoded(payload)
         old = frame.data or b""
         at = frame.raw.rfind(old) if old and b"\n" not in old else -1
         if at < 0 or name is not None:

@@ -385,7 +385,7 @@ def test_what_is_watched_goes_by_without_being_cut_into_frames(
     texts = [] if each else ["word "] * 1000
     stream = list(chat(texts, ['{"a":"', *["b"] * 1000, '"}'], oddity))
     run("/v1/chat/completions", stream, Settings(SAFE), watched=True, ear=Ear(each=each))
-    assert len(cuts) < 12
+    assert len(cuts) <= 12
 
 
 @pytest.mark.parametrize("oddity", ["", "empty id", "known id", "number last"])

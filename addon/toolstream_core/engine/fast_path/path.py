@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from toolstream_core.engine.fast_path.skipper import Skipper, skipper_of_faults
 from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.stage_set import never
-from toolstream_core.model import Event
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import SseFramer, reread
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.engine.output import PassThrough
     from toolstream_core.engine.stage_set import StageSet
+    from toolstream_core.model import Event
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
@@ -36,8 +36,8 @@ class Parsing(Protocol):
         """Take the next frames; for each of them `FastPath.take` is asked."""
         ...
 
-    def tell(self, event: Event) -> None:
-        """Let everybody see an event."""
+    def tell(self, frame: Frame) -> None:
+        """Let everybody see the event of a frame."""
         ...
 
 
@@ -73,6 +73,7 @@ class FastPath:
         self._may_leak = stages.may_leak
         self._observers = stages.observers
         self._chains = tuple(chain for chain in (stages.stages, stages.judge) if chain is not None)
+        self._holders = tuple(holder for chain in self._chains for holder in chain.holders)
         self._quiet: Callable[[bytes, int], bool] = never
         self._holding = False
         """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
@@ -81,7 +82,7 @@ class FastPath:
         self._fault_skipper: Skipper | None = None
         if isinstance(framer, SseFramer) and not coded:
             self._bulk = None if stages.wants_each or any(one.each for one in self._observers) else framer
-            if stages.told is not None and not stages.wants_each:
+            if stages.resolver is not None and not stages.wants_each:
                 self._skipper = Skipper(framer, template_reader, stages, dialect.quiet)
                 self._fault_skipper = skipper_of_faults(framer, healthy, stages)
 
@@ -91,10 +92,18 @@ class FastPath:
             self._quiet = self._dialect.quiet
 
     def feed(self, chunk: bytes) -> None:
-        """Cut decoded bytes, and let pass what need not be looked at."""
-        bulk = self._bulk
-        if bulk is None:
+        """Cut decoded bytes, and let pass what need not be looked at.
+
+        `feed_fast` has been tried where what goes on is collected: a chunk that is one frame has to be cut then.
+        """
+        bulk, skipper = self._bulk, self._skipper
+        if skipper is not None and skipper.quiet_frames.frames:
+            skipper.hand_on_quiet()
+        if bulk is None or (self._output.collects and chunk.find(b"\n\n") == len(chunk) - 2):
             self._parsing.pass_frames(self._framer.feed(chunk))
+            return
+        if len(chunk) < MANY and self._count_quiet(bulk, chunk):
+            self._output.send_raw(chunk)
             return
         if bulk.holding and len(chunk) > MANY:
             begin = chunk.find(b"\n\n") + 2
@@ -112,16 +121,10 @@ class FastPath:
             return None
         if self._stages.faults is not None:
             return self._feed_through_faults(skipper, chunk)
-        sent = skipper.whole(chunk)
-        if sent is None and skipper.skips_text(chunk):
-            return chunk
-        return sent
-
-    def passes_whole(self, chunk: bytes) -> bool:
-        """Whether a chunk is frames that say nothing, so that it may go on as the object that it is."""
-        if self._skipper is not None:
-            self._skipper.hand_on_quiet()
-        return self._bulk is not None and not self._output.taken and self._count_quiet(self._bulk, chunk)
+        if skipper.skipped_frames is not None and (sent := skipper.whole(chunk)) is not None:
+            return sent
+        text = skipper.quiet_frames
+        return chunk if text.on and text.segments and skipper.skips_text(chunk) else None
 
     def take(self, frame: Frame) -> Frame | None:
         """What goes on for a frame that need not be looked at, `None` for any other."""
@@ -152,9 +155,10 @@ class FastPath:
         if event.content.end:
             self._quiet = never
         self._holding = False
-        for chain in self._chains:
-            if chain.holding:
+        for holder in self._holders:
+            if holder.holding:
                 self._holding = True
+                break
         if self._skipper is not None:
             self._skipper.learn(event, out, holding=self._holding)
 
@@ -179,7 +183,7 @@ class FastPath:
         sent = skipper.whole(raw, number)
         if sent is None:
             skipper.hand_on()
-            self._parsing.tell(Event(reread(Frame(raw, number, None)), self.read))
+            self._parsing.tell(reread(Frame(raw, number, None)))
             sent = self._output.joined()
         return sent
 

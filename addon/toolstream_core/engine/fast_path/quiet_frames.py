@@ -38,12 +38,13 @@ class Segment(NamedTuple):
 class QuietFrames:
     """What the next frames of text may look like, and how many of them went by and were not handed on."""
 
-    __slots__ = ("_loose", "_may_leak", "_misses", "_segments", "_tail", "frames", "on", "size")
+    __slots__ = ("_loose", "_may_leak", "_misses", "_tail", "frames", "on", "segments", "size")
 
     def __init__(self, may_leak: Callable[[bytes], bool]) -> None:
         """`may_leak`: as in `StageSet`."""
         self._may_leak = may_leak
-        self._segments: list[Segment] = []
+        self.segments: list[Segment] = []
+        """What the frames are like; empty where no pattern is known."""
         self._tail = b""
         self._loose = False
         self._misses = 0
@@ -55,9 +56,9 @@ class QuietFrames:
 
     def stop(self, raw: bytes, at: int) -> int:
         """Where a frame that begins at `at` ends, if it may go by, else 0."""
-        if not self.on or not self._segments:
+        if not self.on or not self.segments:
             return 0
-        for literal, value, text in self._segments:
+        for literal, value, text in self.segments:
             if not raw.startswith(literal, at):
                 return 0
             begin = at + len(literal)
@@ -98,8 +99,8 @@ class QuietFrames:
         tight = raw[at:].replace(b" ", b"")
         self._loose = not tight.strip(CLOSING)
         self._tail = tight if self._loose else raw[at:]
-        self._segments = segments if self._misses < MAX_MISSES else []
-        return bool(self._segments)
+        self.segments = segments if self._misses < MAX_MISSES else []
+        return bool(self.segments)
 
     def gone(self) -> tuple[int, int]:
         """How many frames went by, of how many bytes, since this was asked for last."""

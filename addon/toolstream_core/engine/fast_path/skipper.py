@@ -36,7 +36,7 @@ class Skipper:
         self._observers = plan.observers
         self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
         self._brackets = plan.brackets
-        self._told = plan.told
+        self._resolver = plan.resolver
         self._watched = plan.watched
         self._each = any(observer.each for observer in plan.observers)
         self._changes = plan.changes
@@ -44,7 +44,8 @@ class Skipper:
         """Where somebody is told of each event: what was changed in the one before."""
         self._seen: tuple[Template, Edit, OpenCall, bool] | None = None
         """What became of the event before, where the next one may go the same way."""
-        self._skipped_frames: SkippedFrames | None = None
+        self.skipped_frames: SkippedFrames | None = None
+        """The way that the next frames may go unparsed, where there is one."""
         self.quiet_frames = QuietFrames(plan.may_leak)
         self._over = False
 
@@ -54,7 +55,7 @@ class Skipper:
         if framer.holding:
             return chunk
         while at < len(chunk):
-            course = self._skipped_frames
+            course = self.skipped_frames
             match = course.match(chunk, at) if course is not None else None
             if course is None or match is None:
                 begin, at = at, self._skip_quiet(chunk, at, send)
@@ -73,7 +74,7 @@ class Skipper:
 
         `number`: that of the frame, where it was taken in already.
         """
-        course = self._skipped_frames
+        course = self.skipped_frames
         if course is None:
             return None
         match = course.match(chunk, 0)
@@ -98,10 +99,11 @@ class Skipper:
 
     def takes(self, frame: Frame) -> Frame | None:
         """What goes on for a frame that goes the course, `None` where it does not."""
-        course = self._skipped_frames
+        course = self.skipped_frames
         match = None if course is None else course.match(frame.raw, 0)
         if course is None or match is None or match[2] != len(frame.raw) or frame.data is None or frame.trailing:
-            self.hand_on()
+            if course is not None or self.quiet_frames.frames:
+                self.hand_on()
             return None
         new = self._goes(course, frame.raw, 0, match, frame.number)
         return frame if new is None else Frame(new, frame.number, frame.data)
@@ -129,7 +131,7 @@ class Skipper:
     def hand_on(self) -> None:
         """Let everybody know of the events that went by unparsed, before anything else is looked at."""
         self.hand_on_quiet()
-        course = self._skipped_frames
+        course = self.skipped_frames
         if course is None or not course.tokens:
             return
         passed = course.passed()
@@ -149,28 +151,29 @@ class Skipper:
 
         `holding`: whether a stage holds something back now.
         """
-        course, seen = self._skipped_frames, self._seen
-        self._skipped_frames = self._seen = None
+        course, seen = self.skipped_frames, self._seen
+        self.skipped_frames = self._seen = None
         frame, like = event.frame, self._template_reader.match
         self.quiet_frames.on = not self._each and self._may_skip_text(event, out, holding=holding)
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
         if not event.content.fragments or not event.content.fragments[0].arguments:
             return  # An empty fragment shows no way of others.
-        way, resolved = edit_of(like, frame.raw, out[0].raw), self._told() if self._told is not None else ()
+        way = edit_of(like, frame.raw, out[0].raw)
+        resolved = self._resolver.resolved if self._resolver is not None else ()
         # A frame that was written anew, and came out as it was, need not do so with other spaces in it.
         anew = way == UNCHANGED and out[0] is not frame
         if way is None or anew or len(resolved) != 1 or (self._watched and not self._as_before(way, frame, out[0])):
             return
         call = resolved[0].call
-        odd = any(chain.needs_every_event(call) for chain in self._chains)
+        odd = bool([chain for chain in self._chains if chain.needs_every_event(call)])
         if odd and not self._takes_any(call):
             return
         self._seen = (like, way, call, odd)
         if course is not None and course.goes(like, way, call, frame.raw, odd=odd):
-            self._skipped_frames = course
+            self.skipped_frames = course
         elif seen == self._seen:
-            self._skipped_frames = SkippedFrames(like, way, call, frame.raw, odd=odd, brackets=self._brackets)
+            self.skipped_frames = SkippedFrames(like, way, call, frame.raw, odd=odd, brackets=self._brackets)
 
     def _takes_any(self, call: OpenCall) -> bool:
         """Whether the next event may go by, whatever it says of the call's arguments."""
@@ -231,4 +234,5 @@ def skipper_of_faults(framer: SseFramer, template_reader: TemplateReader, plan: 
     """The courses of frames through the faults that break them; `template_reader` reads the healthy stream."""
     if plan.faults is None or plan.watched:
         return None
-    return Skipper(framer, template_reader, StageSet(stages=plan.faults, told=plan.faults.told, brackets=False), never)
+    course = StageSet(stages=plan.faults, resolver=plan.faults.resolver, brackets=False)
+    return Skipper(framer, template_reader, course, never)

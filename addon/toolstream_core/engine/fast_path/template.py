@@ -77,7 +77,7 @@ class TemplateReader:
     def read(self, frame: Frame) -> EventContent:
         """What `frame` says: exactly what the dialect's reader would say."""
         like = self._like
-        if like is not None:
+        if like is not None and frame.raw.startswith(like.before):
             text = _string_where_expected(frame.raw, like)
             if text is not None:
                 self._misses = 0
@@ -99,7 +99,9 @@ class TemplateReader:
         if len(raw) - len(fragment.arguments) > MAX_LITERAL:
             return
         self._misses += 1
-        places = [found for found in STRING.finditer(raw) if _value(found.group()) == fragment.arguments]
+        plain = f'"{fragment.arguments}"'.encode("utf-8", "replace")
+        tokens = [token for token in STRING.finditer(raw) if token.group() == plain or b"\\" in token.group()]
+        places = [token for token in tokens if _value(token.group()) == fragment.arguments]
         if len(places) == 1:
             self._like = _template_reader(raw, places[0].span(), fragment, said)
 

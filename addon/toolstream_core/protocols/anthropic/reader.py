@@ -89,7 +89,9 @@ def _kind(block: dict[str, Json]) -> Kind | None:
 
 def _index(payload: dict[str, Json]) -> int | Absent:
     """The block's place; what is no number says as little as nothing."""
-    index = json_access.integer(payload.get("index"))
+    index = payload.get("index")
+    if type(index) is not int:
+        index = json_access.integer(index)
     return index if isinstance(index, int) else ABSENT
 
 
@@ -115,7 +117,8 @@ def _delta(payload: dict[str, Json]) -> EventContent:
     if not isinstance(delta, dict):
         return NOTHING
     if "partial_json" in delta:
-        said, well_formed = json_access.argument_piece(delta["partial_json"])
+        piece = delta["partial_json"]
+        said, well_formed = (piece, True) if isinstance(piece, str) else json_access.argument_piece(piece)
         index = _index(payload)
         return EventContent((Fragment(index=index, arguments=said, phase=Phase.MORE, well_formed=well_formed),))
     text, thought = delta.get("text"), delta.get("thinking")

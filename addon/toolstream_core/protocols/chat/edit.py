@@ -43,7 +43,9 @@ class Piece(NamedTuple):
 
 def choice_number(choice: Json, place: int) -> int:
     """A choice's number: its index, or its place where it has none."""
-    number = json_access.integer(json_access.get(choice, "index"))
+    number = choice.get("index") if isinstance(choice, dict) else None
+    if type(number) is not int:
+        number = json_access.integer(number)
     return number if isinstance(number, int) else place
 
 
@@ -58,7 +60,9 @@ def says_text(frame: Frame, choice: int) -> bool:
 
 def entries_of(delta: Json) -> list[Json]:
     """The tool-call entries of a delta, in whatever form they are."""
-    entries = json_access.items(json_access.get(delta, "tool_calls"))
+    entries = delta.get("tool_calls") if isinstance(delta, dict) else None
+    if not isinstance(entries, list):
+        entries = json_access.items(entries)
     if entries:
         return entries
     legacy = json_access.get(delta, "function_call")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.resolver import same_arguments
-from toolstream_core.model import Phase
+from toolstream_core.model import ABSENT, Phase
 
 if TYPE_CHECKING:
     from toolstream_core.calls.open_call import OpenCall
@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 class ChoiceCalls:
     """The calls of one choice, as fragments may name them."""
 
-    __slots__ = ("all", "by_id", "by_index", "in_messages", "last", "told_again", "told_at")
+    __slots__ = (
+        "_home",
+        "_open",
+        "_open_at",
+        "all",
+        "by_id",
+        "by_index",
+        "in_messages",
+        "last",
+        "told_again",
+        "told_at",
+    )
 
     def __init__(self) -> None:
         """No call has opened."""
@@ -28,19 +39,45 @@ class ChoiceCalls:
         """Calls that an entry of `message` began."""
         self.told_at = -1
         self.told_again: set[int] = set()
+        self._home: dict[int, int] = {}
+        """By `id`, the index under which a call is found."""
+        self._open: dict[int, OpenCall] = {}
+        """By `id`, the calls that are not whole, but for what the last one has become since."""
+        self._open_at: dict[int | None, dict[int, OpenCall]] = {}
+        """The same by index."""
 
-    def unfinished(self) -> int:
-        """How many are not whole."""
-        return sum(1 for call in self.all if not call.arguments.whole)
+    def found_at(self, index: int, call: OpenCall) -> bool:
+        """A call is found under an index from now on; whether others are."""
+        here = self.by_index.setdefault(index, [])
+        here.append(call)
+        self._home[id(call)] = index
+        return len(here) > 1
+
+    def turn_to(self, call: OpenCall) -> None:
+        """The next fragment is this call's: what the one before has become is what it stays."""
+        self._note_last()
+        self.last = call
+
+    def several_open(self, index: int | None = None) -> bool:
+        """Whether more than one call is not whole: of an index, or of all."""
+        self._note_last()
+        return len(self._open if index is None else self._open_at.get(index, ())) > 1
+
+    def _note_last(self) -> None:
+        """Note whether the last call is whole: no other one can have changed."""
+        last = self.last
+        if last is None:
+            return
+        whole = last.arguments.whole
+        for calls in (self._open, self._open_at.setdefault(self._home.get(id(last)), {})):
+            if whole:
+                calls.pop(id(last), None)
+            else:
+                calls[id(last)] = last
 
 
 def _fresh(fragment: Fragment) -> bool:
     return isinstance(fragment.arguments, str) and not fragment.arguments.isspace() and fragment.arguments != ""
-
-
-def several_open(calls: list[OpenCall]) -> bool:
-    """Whether more than one of them is not whole."""
-    return sum(1 for call in calls if not call.arguments.whole) > 1
 
 
 def announces_next(newest: OpenCall, fragment: Fragment) -> bool:
@@ -66,7 +103,7 @@ def names_another(call: OpenCall, fragment: Fragment) -> bool:
 
 def id_churned(newest: OpenCall, fragment: Fragment) -> bool:
     """Another id on a known index that still means the newest call there."""
-    name = nonblank(fragment.name)
+    name = "" if fragment.name is ABSENT else nonblank(fragment.name)
     if newest.arguments.whole:
         return not name and not _fresh(fragment)
     if not name:
@@ -90,7 +127,7 @@ def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall |
     call = here if here is not None and not isinstance(here.index, int) else state.last
     if call is None or isinstance(call.index, int) or call.arguments.whole:
         return None
-    state.by_index[index] = [call]
+    state.found_at(index, call)
     return call
 
 

@@ -53,7 +53,8 @@ def read(frame: Frame) -> EventContent:
     for place, choice in enumerate(json_access.items(payload.get("choices"))):
         if not isinstance(choice, dict):
             continue
-        number = _number(choice, place)
+        index = choice.get("index", place)
+        number = index if type(index) is int else _number(choice, place)
         delta = choice.get("delta")
         if not isinstance(delta, dict) or not _gather(fragments, delta, number, Phase.MORE):
             _gather(fragments, choice.get("message"), number, Phase.WHOLE)
@@ -61,16 +62,23 @@ def read(frame: Frame) -> EventContent:
         if isinstance(reason, str):
             finishes += (Finish(number, reason),)
         if isinstance(delta, dict):
-            text += _content(delta, "content")
-            thought += _content(delta, "reasoning_content", "reasoning")
+            content = delta.get("content")
+            text += content if isinstance(content, str) else ""
+            if "reasoning_content" in delta or "reasoning" in delta:
+                thought += _thought(delta)
+    model = payload.get("model")
+    error = error_text(payload, frame.name) if "error" in payload or "type" in payload or frame.name else None
     return EventContent(
-        tuple(fragments), finishes, text, _model(payload), error_text(payload, frame.name), thought=thought
+        tuple(fragments), finishes, text, model if model and isinstance(model, str) else None, error, thought=thought
     )
 
 
-def _content(delta: dict[str, Json], *keys: str) -> str:
-    """The first of these fields that is text."""
-    return next((said for key in keys if isinstance(said := delta.get(key), str)), "")
+def _thought(delta: dict[str, Json]) -> str:
+    """The first of the fields for reasoning that is text."""
+    for key in ("reasoning_content", "reasoning"):
+        if isinstance(said := delta.get(key), str):
+            return said
+    return ""
 
 
 def _unread(frame: Frame) -> EventContent:
@@ -84,14 +92,15 @@ def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase)
     """
     if not isinstance(message, dict):
         return False
-    entries = json_access.items(message["tool_calls"]) if "tool_calls" in message else []
-    well_formed = bool(entries) and isinstance(message["tool_calls"], list)
+    listed = message.get("tool_calls")
+    well_formed = isinstance(listed, list)
+    entries = listed if well_formed else json_access.items(listed)
     if not entries:
         legacy = message.get("function_call")
         if not isinstance(legacy, dict):
             return False
-        entries = [{"function": legacy}]
-    fragments.extend(_fragment(entry, number, phase, well_formed=well_formed) for entry in entries)
+        entries, well_formed = [{"function": legacy}], False
+    fragments.extend([_fragment(entry, number, phase, well_formed=well_formed) for entry in entries])
     return True
 
 
@@ -110,14 +119,15 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     index = entry.get("index", ABSENT)
     if type(index) is not int and index is not ABSENT and index is not None:
         index, well_formed = json_access.integer(index), False
+    identity, name, type_ = entry.get("id", ABSENT), function.get("name", ABSENT), entry.get("type", ABSENT)
     return Fragment(
         number,
         index,
-        json_access.text(entry.get("id", ABSENT)),
+        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
         ABSENT,
-        json_access.text(function.get("name", ABSENT)),
+        name if type(name) in json_access.SIMPLE else json_access.text(name),
         said,
-        json_access.text(entry.get("type", ABSENT)),
+        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
         phase,
         Kind.FUNCTION,
         well_formed,

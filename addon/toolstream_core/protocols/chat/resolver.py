@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.resolver import Calls, ResolvedFragment
-from toolstream_core.model import Call, Fragment, Phase
+from toolstream_core.calls.resolver import Calls
+from toolstream_core.model import ABSENT, Call, Fragment, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
@@ -15,7 +15,6 @@ from toolstream_core.protocols.chat.evidence import (
     index_came,
     index_churned,
     names_another,
-    several_open,
     told_again,
 )
 
@@ -63,17 +62,13 @@ class ChatCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._choices: dict[int, ChoiceCalls] = {}
-        self._ended = False
-        """Whether `[DONE]` came: no client reads what follows it."""
         self._waiting: dict[int, list[OpenCall]] = {}
         """By choice, the calls that a finish found while one of them was half."""
 
-    def resolve(self, said: EventContent, event: int) -> list[ResolvedFragment]:
-        """As `Calls.resolve`; nothing behind `[DONE]` is a part of any call."""
-        if self._ended:
-            return []
-        self._ended = said.end
-        return super().resolve(said, event)
+    @override
+    def conclude(self, said: EventContent) -> None:
+        super().conclude(said)
+        self._at_end = said.end  # Nothing behind `[DONE]` is a part of any call.
 
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
         """As `Calls.take`, with a short way for nearly every fragment: bare arguments for the only call of an index."""
@@ -83,7 +78,9 @@ class ChatCalls(Calls):
         here = state.by_index.get(fragment.index)  # type: ignore[arg-type] # absent and null are no key
         if here is None or len(here) > 1:
             return super().take(fragment, event)
-        call = state.last = here[0]
+        call = here[0]
+        if state.last is not call:
+            state.turn_to(call)
         call.runs.add(event)
         if isinstance(fragment.arguments, str):
             if call.over and fragment.arguments:
@@ -103,7 +100,10 @@ class ChatCalls(Calls):
             call = self._by_id(state, fragment)
         if call is None:
             call = self._begin(state, fragment)
-        self._remember(state, fragment, call)
+        if state.last is not call:
+            state.turn_to(call)
+        if fragment.id is not ABSENT or fragment.phase is Phase.WHOLE:
+            self._remember(state, fragment, call)
         return call
 
     def _end(self, choice: int) -> None:
@@ -130,13 +130,10 @@ class ChatCalls(Calls):
         if fragment.phase is Phase.WHOLE:
             state.in_messages.add(id(call))
         if isinstance(fragment.index, int):
-            here = state.by_index.setdefault(fragment.index, [])
-            call.shared = bool(here)
-            here.append(call)
+            call.shared = state.found_at(fragment.index, call)
         return call
 
     def _remember(self, state: ChoiceCalls, fragment: Fragment, call: OpenCall) -> None:
-        state.last = call
         if fragment.id and not self.overflowed and (key := nonblank(fragment.id)):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
@@ -168,7 +165,7 @@ class ChatCalls(Calls):
         if not key:
             if announces_next(newest, fragment):
                 return None
-            newest.guessed = newest.guessed or (len(here) > 1 and several_open(here))
+            newest.guessed = newest.guessed or (len(here) > 1 and state.several_open(index))
             return newest
         owner = state.by_id.get(key)
         if owner is not None and owner in here:
@@ -185,7 +182,7 @@ class ChatCalls(Calls):
             return None if name or last.arguments.whole else last
         if name:
             return last if self._name_goes_on(last, name) else None
-        last.guessed = last.guessed or (len(state.all) > 1 and state.unfinished() > 1)
+        last.guessed = last.guessed or (len(state.all) > 1 and state.several_open())
         return last
 
     def _name_goes_on(self, last: OpenCall, name: str) -> bool:
@@ -207,5 +204,5 @@ class OllamaCalls(ChatCalls):
             call.over = True
         return call
 
-    resolve = Calls.resolve
+    conclude = Calls.conclude
     """Clients read every line, whatever an earlier one said."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -55,8 +54,10 @@ def pieces(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Piece]:
     found: list[tuple[Place, str, Payload]] = []
     for at, candidate in enumerate(json_access.items(json_access.get(_inner(payload), "candidates"))):
         for within, part in enumerate(json_access.items(json_access.get(candidate, "content", "parts"))):
-            key = next((key for key in KEYS if json_access.get(part, key) is not ABSENT), None)
-            if key is not None and isinstance(part[key], dict):
+            if not isinstance(part, dict):
+                continue
+            key = "functionCall" if "functionCall" in part else "function_call"
+            if isinstance(part.get(key), dict):
                 found.append(((at, within), key, part))
     counts = [_fragments(part[key]) for _, key, part in found]
     if sum(counts) != len(resolved):

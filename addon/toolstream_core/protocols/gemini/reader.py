@@ -13,8 +13,6 @@ from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.raw_json import may_hide_letters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
@@ -61,14 +59,17 @@ def _said(payload: Json, event: str) -> EventContent:
     finishes: list[Finish] = []
     texts: list[str] = []
     for place, candidate in enumerate(json_access.items(json_access.get(payload, "candidates"))):
-        number = json_access.integer(json_access.get(candidate, "index"))
+        if not isinstance(candidate, dict):
+            continue
+        number = json_access.integer(candidate.get("index"))
         number = number if isinstance(number, int) else place
         for part in json_access.items(json_access.get(candidate, "content", "parts")):
-            fragments.extend(_part(part, number))
-            if isinstance(text := json_access.get(part, "text"), str) and not json_access.get(part, "thought"):
+            if not isinstance(part, dict):
+                continue
+            fragments += _call(part, number)
+            if isinstance(text := part.get("text"), str) and not part.get("thought"):
                 texts.append(text)
-        reason = finish_reason(candidate)
-        if reason:
+        if "finishReason" in candidate and (reason := finish_reason(candidate)):
             finishes.append(Finish(number, reason))
     model = json_access.get(payload, "modelVersion")
     return EventContent(
@@ -88,30 +89,23 @@ def finish_reason(candidate: Json) -> str:
     return _FINISH_REASONS.get(reason, str(reason)) if type(reason) is int and reason > 0 else ""
 
 
-def _part(part: Json, number: int) -> Iterator[Fragment]:
-    call = json_access.get(part, "functionCall")
+def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
+    """What a part says of a call; the last one of partial arguments also closes it."""
+    call = part.get("functionCall", ABSENT)
     if call is ABSENT:
-        call = json_access.get(part, "function_call")
+        call = part.get("function_call")
     if not isinstance(call, dict):
-        return
+        return ()
     goes_on = call.get("willContinue") is True
-    fragment = Fragment(
-        number,
-        ABSENT,
-        json_access.text(call.get("id", ABSENT)),
-        ABSENT,
-        json_access.text(call.get("name", ABSENT)),
-        ABSENT,
-        "functionCall",
-        Phase.OPEN if goes_on else Phase.CLOSE,
-    )
+    phase = Phase.OPEN if goes_on else Phase.CLOSE
+    identity, name = json_access.text(call.get("id", ABSENT)), json_access.text(call.get("name", ABSENT))
     if "partialArgs" in call:
-        yield fragment._replace(arguments=numbers.dumps(call["partialArgs"]), phase=Phase.MORE)
-        if not goes_on:
-            yield fragment._replace(name=ABSENT, id=ABSENT)
-        return
+        patches = numbers.dumps(call["partialArgs"])
+        more = Fragment(number, ABSENT, identity, ABSENT, name, patches, "functionCall", Phase.MORE)
+        return (more,) if goes_on else (more, Fragment(number, type="functionCall", phase=phase))
     said, was_text = json_access.argument_text(call.get("args", ABSENT))
-    yield fragment._replace(arguments=said, well_formed=not (was_text and said))
+    well_formed = not (was_text and said)
+    return (Fragment(number, ABSENT, identity, ABSENT, name, said, "functionCall", phase, well_formed=well_formed),)
 
 
 def answer(payload: Json) -> EventContent:

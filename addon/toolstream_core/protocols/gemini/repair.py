@@ -23,6 +23,7 @@ from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.stages.stage import Holds
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ MAX_TWINS = 16
 type Edits = dict[Place, tuple[Payload, ...]]
 
 
-class GeminiRepairer(Repairer):
+class GeminiRepairer(Repairer, Holds):
     """Judges and mends one Gemini stream."""
 
     def __init__(self, context: Context) -> None:
@@ -85,7 +86,8 @@ class GeminiRepairer(Repairer):
         frame, number = event.frame, event.frame.number
         if frame.data is None:
             return self._queued(frame)
-        self._failed(event)
+        if event.content.error or event.content.finishes:
+            self._failed(event)
         found = pieces(frame.json, resolved)
         edits: Edits = {}
         for piece in found:
@@ -94,7 +96,7 @@ class GeminiRepairer(Repairer):
             self._arguments(piece, edits, number)
             self._again(piece, edits, number)
         blank = self._joined(found, edits, number)
-        out = self._let_go()
+        out = self._let_go() if self._held is not None or self._comments else []
         self._blank = {} if event.content.finishes else blank
         if self._blank and self.on(PLACEHOLDER_ARGUMENTS):
             self._held, self._edits = frame, edits
@@ -161,16 +163,21 @@ class GeminiRepairer(Repairer):
         """The name of the tool that is offered, in place of one with something around it."""
         name = nonblank(piece.fragment.name)
         plain = plain_name(name, self._context.schemas)
+        if plain == name:
+            return
         message = f"the name is {name!r}, the tool is {plain}"
-        if plain != name and self.report(DECORATED_NAME, number, message, piece.call):
+        if self.report(DECORATED_NAME, number, message, piece.call):
             _edit(edits, piece, name=plain)
 
     def _arguments(self, piece: Piece, edits: Edits, number: int) -> None:
         """The arguments as an object, in place of its JSON text."""
-        said = piece.said.get("args")
-        text = said if isinstance(said, str) else ""
+        text = piece.said.get("args")
         message = "the arguments are JSON text where an object belongs"
-        if is_object(text) and self.report(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call):
+        if (
+            isinstance(text, str)
+            and is_object(text)
+            and self.report(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call)
+        ):
             _edit(edits, piece, args=numbers.loads(text))
 
     def _again(self, piece: Piece, edits: Edits, number: int) -> None:
@@ -180,7 +187,7 @@ class GeminiRepairer(Repairer):
         if not identity or not name or piece.partial or not isinstance(said, str) or says_nothing(said):
             return
         before = self._said.setdefault((piece.fragment.choice, identity), [])
-        if any(one[0] == name and same_arguments(one[1], said) for one in before):
+        if [one for one in before if one[0] == name and same_arguments(one[1], said)]:
             if self.report(DOUBLED_CALL, number, "the call was said before", piece.call):
                 edits[piece.place] = ()
             return
@@ -215,7 +222,8 @@ class GeminiRepairer(Repairer):
 
 def _as_edited(piece: Piece, edits: Edits) -> Piece:
     """A part with what was changed in it so far."""
-    return piece._replace(part=next(iter(edits.get(piece.place, ())), piece.part))
+    changed = edits.get(piece.place)
+    return piece._replace(part=changed[0]) if changed else piece
 
 
 def _edit(edits: Edits, piece: Piece, **said: Json) -> None:

@@ -61,7 +61,7 @@ class GeminiCalls(Calls):
             fragment = fragment._replace(arguments=None)
         elif not says_nothing(fragment.arguments) or self._blank(call):
             self._partial.pop(id(call), None)
-            call.arguments = ArgumentText()
+            call.arguments = ArgumentText() if call.arguments.size else call.arguments
         else:
             fragment = fragment._replace(arguments=None)
         super()._fill(call, fragment)

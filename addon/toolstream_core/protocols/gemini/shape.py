@@ -20,7 +20,7 @@ from toolstream_core.protocols.gemini.edit import (
 )
 from toolstream_core.protocols.gemini.resolver import patched
 from toolstream_core.stages.shape import sse
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Holds, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ class _Open:
         return {**self.first.with_said({**said, "args": self.args}), **self.more}
 
 
-class WholeCalls(Stage):
+class WholeCalls(Stage, Holds):
     """A call whose arguments come in several parts (`partialArgs`) comes in one; one that was cut off does not come."""
 
     @override

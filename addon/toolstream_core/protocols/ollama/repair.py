@@ -15,6 +15,7 @@ from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, out_o
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
-class OllamaRepairer(Repairer):
+class OllamaRepairer(Repairer, Holds):
     """Judges and mends one Ollama stream."""
 
     def __init__(self, context: Context) -> None:

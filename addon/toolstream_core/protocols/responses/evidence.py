@@ -9,7 +9,7 @@ from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import is_object, meaning, unwrapped
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.resolver import same_arguments
-from toolstream_core.model import Kind, Phase
+from toolstream_core.model import ABSENT, Kind, Phase
 
 if TYPE_CHECKING:
     from toolstream_core.calls.open_call import OpenCall
@@ -21,7 +21,7 @@ def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
 
     It does where its `call_id` differs and it has another name, or other arguments than that call's whole ones.
     """
-    key = nonblank(fragment.id)
+    key = "" if fragment.id is ABSENT else nonblank(fragment.id)
     if not key or not call.id or key == call.id:
         return False
     if _names_another(call, fragment):

@@ -31,6 +31,13 @@ class OpenCalls:
         """All of a kind."""
         return _open(self._by_kind.get(kind, []))
 
+    def newest_at(self, index: int, kind: Kind) -> OpenCall | None:
+        """The newest of a kind at an index, where it is open and all of the kind have an index."""
+        here = self._by_index.get((kind, index))
+        if not here or here[-1].closed or self._by_index.get((kind, None)):
+            return None
+        return here[-1]
+
     def at(self, index: int, kind: Kind) -> Iterator[OpenCall]:
         """Those of a kind at an index, and those without an index."""
         here, nowhere = _open(self._by_index.get((kind, index), [])), _open(self._by_index.get((kind, None), []))

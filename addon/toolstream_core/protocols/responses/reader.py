@@ -78,14 +78,17 @@ def _about_response(payload: dict[str, Json], kind: str) -> EventContent:
 
 
 def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:
-    as_text = json_access.argument_piece if phase is Phase.MORE else json_access.argument_text
-    arguments, well_formed = as_text(payload.get(key, ABSENT))
+    arguments, well_formed = payload.get(key, ABSENT), True
+    if type(arguments) is not str:
+        as_text = json_access.argument_piece if phase is Phase.MORE else json_access.argument_text
+        arguments, well_formed = as_text(arguments)
+    call_id, item_id, name = payload.get("call_id", ABSENT), payload.get("item_id", ABSENT), payload.get("name", ABSENT)
     return Fragment(
         0,
         _place(payload),
-        json_access.text(payload.get("call_id", ABSENT)),
-        json_access.text(payload.get("item_id", ABSENT)),
-        json_access.text(payload.get("name", ABSENT)),
+        call_id if type(call_id) in json_access.SIMPLE else json_access.text(call_id),
+        item_id if type(item_id) in json_access.SIMPLE else json_access.text(item_id),
+        name if type(name) in json_access.SIMPLE else json_access.text(name),
         arguments,
         ABSENT,
         phase,
@@ -96,7 +99,9 @@ def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragm
 
 def _place(payload: dict[str, Json]) -> int | Absent:
     """The item's place; anything but a number counts as absent."""
-    place = json_access.integer(payload.get("output_index"))
+    place = payload.get("output_index")
+    if type(place) is not int:
+        place = json_access.integer(place)
     return place if isinstance(place, int) else ABSENT
 
 

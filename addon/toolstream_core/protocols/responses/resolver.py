@@ -54,10 +54,10 @@ class ResponsesCalls(Calls):
         call = self._find(fragment, event) or self._open(fragment)
         if self.overflowed:
             return call
-        if (key := nonblank(fragment.id)) and (key, id(call)) not in self._indexed:
+        if fragment.id is not ABSENT and (key := nonblank(fragment.id)) and (key, id(call)) not in self._indexed:
             self._indexed.add((key, id(call)))
             self._by_call.setdefault(key, []).append(call)
-        if (key := nonblank(fragment.item_id)) and not (fragment.phase is Phase.MORE and call.item_id):
+        if not (fragment.phase is Phase.MORE and call.item_id) and (key := nonblank(fragment.item_id)):
             self._by_item[key] = call
         if fragment.phase is Phase.WHOLE:
             self._in_event.add(call, event)
@@ -105,13 +105,13 @@ class ResponsesCalls(Calls):
             call.over = not call.cut
 
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
-        key = nonblank(fragment.id)
+        key = "" if fragment.id is ABSENT else nonblank(fragment.id)
         by_item = self._by_item.get(nonblank(fragment.item_id))
         if by_item is not None and key and by_item.id == key and fragment.phase is not Phase.OPEN:
             return None if closes_another(by_item, fragment) else by_item
         if fragment.phase is Phase.OPEN and by_item is not None and not (by_item.id or by_item.name):
             return by_item
-        if sharing := self._by_call.get(key):
+        if key and (sharing := self._by_call.get(key)):
             return self._of_id(sharing, by_item, fragment, event)
         match fragment.phase:
             case Phase.OPEN:
@@ -147,13 +147,16 @@ class ResponsesCalls(Calls):
     def _at(self, fragment: Fragment) -> OpenCall | None:
         """The open item of the fragment's index, or the only open one where it has none."""
         if isinstance(fragment.index, int):
+            newest = self._open_calls.newest_at(fragment.index, fragment.kind)
+            if newest is not None and not is_other_call(newest, fragment):
+                return newest
             here = islice(self._open_calls.at(fragment.index, fragment.kind), MAX_ALIKE)
             return next((call for call in here if not is_other_call(call, fragment)), None)
-        newest = list(islice(self._open_calls.newest(fragment.kind), 2))
-        if not newest or is_other_call(newest[0], fragment):
+        two = list(islice(self._open_calls.newest(fragment.kind), 2))
+        if not two or is_other_call(two[0], fragment):
             return None
-        newest[0].guessed = newest[0].guessed or len(newest) > 1
-        return newest[0]
+        two[0].guessed = two[0].guessed or len(two) > 1
+        return two[0]
 
     def _in_terminal_event(self, fragment: Fragment, event: int) -> OpenCall | None:
         by_item = self._by_item.get(nonblank(fragment.item_id))

@@ -9,7 +9,7 @@ from toolstream_core.stages.shape import sse
 from toolstream_core.stages.shape.small_fragments import SplitFragments
 from toolstream_core.stages.shape.whole_calls import MergedFragments
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Holds, Stage
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class BareDeltas(Stage):
         return [self._context.writer.rewrite(event.frame, bare)]
 
 
-class TinyFragments(SplitFragments):
+class TinyFragments(SplitFragments, Holds):
     """Arguments come a few characters at a time."""
 
     def __init__(self, context: Context) -> None:
@@ -144,7 +144,7 @@ class TinyFragments(SplitFragments):
         return self._numbers.frame(frame, self._context)
 
 
-class Sequential(Stage):
+class Sequential(Stage, Holds):
     """One item after the other: events of a later one wait until the one before it is closed."""
 
     def __init__(self, context: Context) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, override
 
 from toolstream_core.stages.context import Context
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Skippable, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class Injector(Stage):
         self._pick = pick
 
 
-class StatelessInjector(Injector):
+class StatelessInjector(Injector, Skippable):
     """Does something to the fragments of calls."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool) -> None:

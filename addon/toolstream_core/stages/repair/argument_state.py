@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
+from toolstream_core.stages.repair.escapes import Escapes
 from toolstream_core.stages.repair.surrogates import Surrogates
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.stages.repair.after_whole import Behind
     from toolstream_core.stages.repair.emitted import Told
-    from toolstream_core.stages.repair.escapes import Escapes
     from toolstream_core.stages.repair.quoted import Quoted
 
 MAX_SPELT: Final = 1024 * 1024
@@ -25,16 +25,15 @@ class ArgumentState:
     """What one call's fragments have come to so far."""
 
     __slots__ = (
-        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_on", "_presumed", "_quoted", "_size",
+        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_presumed", "_quoted", "_size",
         "_suspect", "_text", "_waiting", "replaced",
     )  # fmt: skip
 
     def __init__(self, on: Callable[[Row], bool]) -> None:
         """`on` says whether a row's repair is switched on."""
-        self._on = on
         self._halves = Surrogates()
-        self._escapes: Escapes | None = None
-        """Follows the text where its escapes are to be mended."""
+        self._escapes = Escapes() if on(INVALID_ARGUMENTS) else None
+        """Follows the text where its escapes are to be repaired."""
         self.replaced = False
         """Whether a first `{}` was nothing but a placeholder, and is not told."""
         self._presumed = ""
@@ -89,7 +88,7 @@ class ArgumentState:
     @property
     def inside_value(self) -> bool:
         """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
-        if self.waiting or self._halves.kept or self._on(INVALID_ARGUMENTS):
+        if self.waiting or self._halves.kept or self._escapes is not None:
             return False
         odd = self._behind or self._quoted
         if odd is not None or self._free:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
-    INVALID_ARGUMENTS,
     PLACEHOLDER_ARGUMENTS,
     REPLAYED_ARGUMENTS,
 )
 from toolstream_core.stages.repair.after_whole import Behind
 from toolstream_core.stages.repair.argument_state import ArgumentState
 from toolstream_core.stages.repair.emitted import Told
-from toolstream_core.stages.repair.escapes import Escapes
 from toolstream_core.stages.repair.quoted import Quoted, begins_object
+from toolstream_core.stages.repair.surrogates import HALF_BEGINS
 
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.emitted import Judge
@@ -42,7 +41,8 @@ class ArgumentRepair(ArgumentState):
         `may_wait`: whether a first `{}` may be a placeholder: not for a tool that is known to take no parameters.
         """
         self._size += len(piece)
-        if self._behind is None and self._cumulative is None and self._quoted is None and not self._free:
+        growing = self._behind is None and self._cumulative is None and self._quoted is None and not self._free
+        if growing:
             self._text.add(piece)
         if not piece or (piece.isspace() and not self._within):
             return Told(piece)
@@ -52,6 +52,8 @@ class ArgumentRepair(ArgumentState):
             return self._after_placeholder(piece, self._waiting, judge, may_wait=may_wait)
         if self._suspect is not None:
             self._decide(piece, *self._suspect, judge)
+        elif growing and not (self._text.scanner.ended or piece.startswith(self._head)):
+            return Told(self._finished(piece, judge))
         told = Told("")
         behind = self._behind
         told.text = self._finished(self._next(piece, told, judge, may_wait=may_wait), judge)
@@ -200,7 +202,8 @@ class ArgumentRepair(ArgumentState):
 
     def _finished(self, text: str, judge: Judge) -> str:
         """Last touches on the text itself: no half characters, and, where asked for, valid escapes."""
-        if self._on(INVALID_ARGUMENTS):
-            self._escapes = self._escapes or Escapes()
+        if self._escapes is not None:
             text = self._escapes.changed(text, judge)
+        if not (self._halves.kept or text[-1:] >= HALF_BEGINS):
+            return text
         return self._halves.changed(text, judge, inside_value=self._behind is None)

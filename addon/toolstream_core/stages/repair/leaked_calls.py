@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.leak import LEAKED_TWICE
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
 from toolstream_core.stages.promotion import Promotion
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, Indifferent
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 # A call is made of text only where the answer's finish comes: until then it may still be made properly, and would be
 # run twice. Only a tool that the request offers is called, and the text stays where it is.
 
+_PLACES: Final = frozenset({"index", "output_index", "contentBlockIndex"})
+"""Keys of the place of a content block or output item."""
 
-class LeakedCallRepairer(Repairer):
+
+class LeakedCallRepairer(Repairer, Holds, Indifferent):
     """Watches the text and the thoughts of one stream. Stands before the protocol's own mender."""
 
     def __init__(self, context: Context) -> None:
@@ -36,40 +40,46 @@ class LeakedCallRepairer(Repairer):
         self._top = -1
         """The highest place that anything has, or may get where places are mended."""
         self._over = False
+        self._holding = self._text.open
+        """Whether text may go on with a markup."""
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`: text may go on with a markup."""
-        return self._text.open or self._thought.pending
+        return self._holding
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame, said = event.frame, event.content
         if frame.data is None:
             return (frame,)
-        self._made.update(one.call.name for one in resolved)
-        self._place(event, resolved)
-        if said.text and not said.end:
-            self._report_all(self._text.add(said.text), event)
-        if said.thought:
-            self._report_all(self._thought.add(said.thought), event)
+        for fragment, call in resolved:
+            self._made.add(call.name)
+            self._calls.add(id(call))
+            place = fragment.index if isinstance(fragment.index, int) else -1
+            self._top = max(self._top, place, len(self._calls) - 1)
+        payload: Json = frame.json if frame.parsed else None
+        if isinstance(payload, dict) and not _PLACES.isdisjoint(payload):
+            self._place(payload)
+        if said.text or said.thought:
+            self._look_at(event)
         if said.end or (said.finishes and any(finish.reason for finish in said.finishes)):
             return self._finished(event)
         return (frame,)
-
-    def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`: arguments are no text of the answer's."""
-        del call
-        return False
-
-    @override
-    def accepts_any(self, call: OpenCall) -> bool:
-        return not self.needs_every_event(call)
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
         del clean
         return ()
+
+    def _look_at(self, event: Event) -> None:
+        """Look at the text and the thoughts of an event."""
+        said = event.content
+        if said.text and not said.end:
+            self._report_all(self._text.add(said.text), event)
+        if said.thought:
+            self._report_all(self._thought.add(said.thought), event)
+        self._holding = self._text.open or self._thought.pending
 
     def _finished(self, event: Event) -> Iterable[Frame]:
         """The answer is over: what the whole text is, and calls to be made of it."""
@@ -77,6 +87,7 @@ class LeakedCallRepairer(Repairer):
             return (event.frame,)
         self._over = True
         self._report_all([*self._text.end(), *self._thought.end()], event)
+        self._holding = self._text.open or self._thought.pending
         twice = [one for one in self._found if one.name in self._made]
         if twice:
             message = f"{twice[0].name} is called in text and made as a call too"
@@ -98,16 +109,11 @@ class LeakedCallRepairer(Repairer):
             self._found.append(one)
             self.report(one.row, event.frame.number, f"a call of {one.name} is text")
 
-    def _place(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
-        """Remember the highest place of a call, content block or output item."""
-        for fragment, call in resolved:
-            self._calls.add(id(call))
-            place = fragment.index if isinstance(fragment.index, int) else -1
-            self._top = max(self._top, place, len(self._calls) - 1)
-        payload: Json = event.frame.json if event.frame.parsed else None
-        if not isinstance(payload, dict):
-            return
-        for key in ("index", "output_index", "contentBlockIndex"):
-            at = json_access.integer(payload[key]) if key in payload else None
-            if isinstance(at, int):
-                self._top = max(self._top, at)
+    def _place(self, payload: dict[str, Json]) -> None:
+        """Remember the highest place of a content block or output item."""
+        for key in _PLACES:
+            at = payload.get(key)
+            if type(at) is not int:
+                at = json_access.integer(at)
+            if isinstance(at, int) and at > self._top:
+                self._top = at

@@ -8,7 +8,7 @@ from toolstream_core.model import Change
 from toolstream_core.wire.frame import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
@@ -52,7 +52,11 @@ class Reporter:
         if key not in self._reported:
             self._reported.add(key)
             self._context.found(row.found(event, message, call.position if call else None, severity=severity))
-        return self.repairs_row(row)
+        if row.code not in self._repairs:
+            return False
+        if row.name not in self._why:
+            self._why.append(row.name)
+        return True
 
     def repairs_row(self, row: Row) -> bool:
         """Whether a row's repair is on, where the defect itself is reported when the answer is over."""
@@ -71,8 +75,10 @@ class Reporter:
         """Whether a row's repair is switched on."""
         return row.code in self._repairs
 
-    def audit(self, event: int, before: Iterable[Frame], after: Iterable[Frame]) -> None:
+    def audit(self, event: int, before: Sequence[Frame], after: Sequence[Frame]) -> None:
         """Keep what the rewriting of an event was for; called once for each rewritten event."""
         names = self._reasons = tuple(self._why) or self._reasons
-        self._why = []
-        self._context.changed(Change(names, event, joined(before), joined(after)))
+        self._why.clear()
+        old = before[0].raw if len(before) == 1 else joined(before)
+        new = after[0].raw if len(after) == 1 else joined(after)
+        self._context.changed(Change(names, event, old, new))

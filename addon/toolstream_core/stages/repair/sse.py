@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Indifferent
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
@@ -13,7 +14,7 @@ from toolstream_core.wire.write import SseWriter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, EventContent
     from toolstream_core.stages.context import Context
 
@@ -27,7 +28,7 @@ _FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
 """What a line of an event begins with; comments with nothing."""
 
 
-class SseRepairer(Repairer):
+class SseRepairer(Repairer, Indifferent):
     """Judges and mends the blocks of one event stream. Stands before the protocol's own mender."""
 
     def __init__(self, context: Context) -> None:
@@ -38,35 +39,23 @@ class SseRepairer(Repairer):
         """The last event, which lacks its end: whether it gets one is known when the body ends."""
         self._spoils = False
         """Whether that puts something behind the whole arguments of a call, which clients have without it."""
-        self._newline = b"\n"
-
-    @property
-    @override
-    def holding(self) -> bool:
-        return self._last is not None
+        self._latest = b"\n"
+        """The latest block of which one can see how lines end."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame = event.frame
         if frame.data is None or not self._sse:
             return [*self.release(), frame]
-        self._newline = _newline(frame.raw) or self._newline
+        if frame.raw.endswith((b"\n", b"\r")):
+            self._latest = frame.raw
         if frame.trailing:
             before = self.release()
             self._last, self._spoils = frame, any(one.call.arguments.spilled for one in resolved)
             return before
         if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.content):
             return [*self.release(), self._commented(frame)]
-        return [*self.release(), frame]
-
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        del call
-        return self._last is not None
-
-    @override
-    def accepts_any(self, call: OpenCall) -> bool:
-        return not self.needs_every_event(call)
+        return (frame,) if self._last is None else [*self.release(), frame]
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`: the last event gets its blank line; half an event stays half."""
@@ -77,8 +66,9 @@ class SseRepairer(Repairer):
         message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
         if not whole or not clean or not self.report(UNTERMINATED_EVENT, last.number, message) or self._spoils:
             return [last]
-        ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + self._newline
-        changed = Frame(ended + self._newline, last.number, last.data, last.name, last.last_id)
+        newline = _newline(self._latest)
+        ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + newline
+        changed = Frame(ended + newline, last.number, last.data, last.name, last.last_id)
         self.audit(last.number, [last], [changed])
         return [changed]
 
@@ -95,7 +85,7 @@ class SseRepairer(Repairer):
             repair = self.report(EMPTY_DATA, frame.number, "the event's data is empty")
         if not repair:
             return frame
-        newline = self._newline
+        newline = _newline(self._latest)
         lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
         comment = newline.join(lines) + newline + newline
         out = Frame(newline if not self._context.reads_comments else comment, frame.number, None)
@@ -115,10 +105,8 @@ def _silent(said: EventContent) -> bool:
 
 
 def _newline(raw: bytes) -> bytes:
-    """How the lines of a block end; nothing where that cannot be seen."""
-    if raw.endswith(b"\r\n"):
-        return b"\r\n"
-    return raw[-1:] if raw.endswith((b"\r", b"\n")) else b""
+    """How the lines of a block end."""
+    return b"\r\n" if raw.endswith(b"\r\n") else raw[-1:]
 
 
 def _comment(line: bytes) -> bytes:

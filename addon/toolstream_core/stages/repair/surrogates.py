@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import SPLIT_SURROGATE
+
+HALF_BEGINS: Final = "\ud800"
+"""The first of the characters that are half of a pair."""
 
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.emitted import Judge

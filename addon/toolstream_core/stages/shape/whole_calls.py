@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Holds, Stage
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class _Waiting(NamedTuple):
     """Whether it brings arguments."""
 
 
-class MergedFragments(Stage):
+class MergedFragments(Stage, Holds):
     """Holds the events of a call, and what follows them, until the call is whole; its arguments come in one delta.
 
     The events of a call that never becomes whole do not go on, nor does one that closed it before it was. The places
@@ -57,8 +57,8 @@ class MergedFragments(Stage):
         """Places that do not exist for the client."""
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`: what is left out moves the places of all that follow."""
         return bool(self._waiting or self._gaps)
 
     @override

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import StrEnum, auto
 from typing import Final
 
 
-class BlockMode(Enum):
+class BlockMode(StrEnum):
     """What the client has been told about the end of one block."""
 
     OPEN = auto()
@@ -19,7 +19,7 @@ class BlockMode(Enum):
     """Its own stop has come."""
 
 
-class Stop(Enum):
+class Stop(StrEnum):
     """A stop of one block."""
 
     OWN = auto()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
-from toolstream_core.model import ABSENT
 from toolstream_core.protocols.anthropic.repair.block_mode import Stop
 from toolstream_core.protocols.anthropic.repair.client_block import InnerText
 from toolstream_core.protocols.anthropic.repair.client_message import ClientMessage
@@ -100,17 +99,16 @@ class BlockRepairer(EventRepairer):
     def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         """A delta of an open block."""
         before, changed = self._placeholder, block.delta(payload)
-        arguments = block.arguments
-        undecided = Undecided(event.frame, payload, arguments.emitted)
-        if arguments_of(payload) is ABSENT:
+        arguments, delta = block.arguments, payload.get("delta")
+        if not isinstance(delta, dict) or "partial_json" not in delta:
             arguments.settle()
-        follows = before is not None and before.block is block and arguments.placeholder
-        if follows and before is not None and len(before.deltas) < MAX_UNDECIDED:
-            before.deltas.append(undecided)
-            return
-        self._settle_placeholder()
+        if before is not None:
+            if before.block is block and arguments.placeholder and len(before.deltas) < MAX_UNDECIDED:
+                before.deltas.append(Undecided(event.frame, payload, arguments.emitted))
+                return
+            self._settle_placeholder()
         if arguments.waiting:
-            self._placeholder = Placeholder(block, [undecided])
+            self._placeholder = Placeholder(block, [Undecided(event.frame, payload, arguments.emitted)])
             return
         self._pass(event.frame, payload, changed)
         if block.stop_owed and arguments.come:

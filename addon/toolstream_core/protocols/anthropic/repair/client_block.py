@@ -62,7 +62,7 @@ class ClientBlock:
     @property
     def open(self) -> bool:
         """Whether the client has been given no stop of it."""
-        return self.mode in {BlockMode.OPEN, BlockMode.STOP_OWED}
+        return self.mode is BlockMode.OPEN or self.mode is BlockMode.STOP_OWED
 
     @property
     def stopped_early(self) -> bool:

@@ -37,7 +37,9 @@ def type_of(event: Event) -> str:
 
 def index_of(payload: Payload) -> int | None:
     """The index of a block on the wire: a number, or one written as a string; `None` for everything else."""
-    number = json_access.integer(payload.get("index"))
+    number = payload.get("index")
+    if type(number) is not int:
+        number = json_access.integer(number)
     return number if isinstance(number, int) else None
 
 
@@ -52,7 +54,7 @@ def set_apart(payload: Payload) -> Payload:
 def is_text(payload: Payload) -> bool:
     """Whether an event is a delta of text."""
     delta = payload.get("delta")
-    return json_access.get(delta, "type") == "text_delta" and isinstance(json_access.get(delta, "text"), str)
+    return isinstance(delta, dict) and delta.get("type") == "text_delta" and isinstance(delta.get("text"), str)
 
 
 def arguments_of(payload: Payload) -> Json:

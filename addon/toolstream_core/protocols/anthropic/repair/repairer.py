@@ -12,6 +12,7 @@ from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
 from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
+from toolstream_core.stages.stage import HoldsBesideText, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,7 @@ MAX_WAITING = 4096
 """Events of waiting blocks, above which all are sent."""
 
 
-class AnthropicRepairer(OrderRepairer):
+class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     """Judges and repairs one Messages stream."""
 
     def __init__(self, context: Context) -> None:
@@ -94,7 +95,8 @@ class AnthropicRepairer(OrderRepairer):
             return ()
         if self._restarted or (frame.data is None and self._placeholder is None):
             return (frame,)
-        self._out, self._unsent = [], self._held_frames
+        self._out = []
+        self._unsent = self._held_frames if self._placeholder is not None or self._strays else []
         self._taken = frame.json
         if frame.data is None:
             self._behind(frame)
@@ -103,7 +105,7 @@ class AnthropicRepairer(OrderRepairer):
         if self._waiting.events > MAX_WAITING:
             self.let_go()
         held = self._placeholder is not None or bool(self._strays) or self._keeps_text
-        self.went(frame, self._out, waits=held or self._undecided)
+        self.went(frame, self._out, waits=held or (self._waiting.events > 0 and self._undecided))
         self._unsent, self._taken = [], None
         return self._out
 
@@ -171,7 +173,7 @@ class AnthropicRepairer(OrderRepairer):
 
     def _of_block(self, event: Event, payload: Payload, call: OpenCall | None, *, stops: bool) -> None:
         """A delta or stop of a block that waits, or of one that the client has."""
-        queue = self._queue_of(index_of(payload), None if stops else call)
+        queue = self._queue_of(index_of(payload), None if stops else call) if self._waiting.events else None
         if queue is None and call is not None and self._doubled is not None and self._doubled.start.call is call:
             self._bring_back(self._doubled)
         if queue is None and stops:

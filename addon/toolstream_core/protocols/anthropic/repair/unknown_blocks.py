@@ -9,6 +9,7 @@ from toolstream_core.defects.identity import UNKNOWN_BLOCK
 from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer
 from toolstream_core.protocols.anthropic.repair.events import Payload, index_of
 from toolstream_core.protocols.anthropic.repair.held import Waited
+from toolstream_core.stages.stage import Holds
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 # the call's, and they go on as they came.
 
 
-class UnknownBlockRepairer(BlockRepairer):
+class UnknownBlockRepairer(BlockRepairer, Holds):
     """Sends the deltas of unknown blocks."""
 
     def __init__(self, context: Context) -> None:

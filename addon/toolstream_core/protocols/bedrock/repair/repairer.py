@@ -12,6 +12,7 @@ from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING,
 from toolstream_core.protocols.bedrock.repair.client_block import meaning_of
 from toolstream_core.protocols.bedrock.repair.finish import FinishRepair
 from toolstream_core.protocols.bedrock.repair.held import Waited
+from toolstream_core.stages.stage import Holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 # only then can be told whether it is that call again.
 
 
-class ConverseRepairer(BlockRepairer):
+class ConverseRepairer(BlockRepairer, Holds):
     """Judges and repairs one stream."""
 
     def __init__(self, context: Context) -> None:

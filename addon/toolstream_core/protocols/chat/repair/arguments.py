@@ -8,13 +8,13 @@ from toolstream_core.defects.arguments import CUMULATIVE_ARGUMENTS, NULL_ARGUMEN
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.repair import placeholders
+from toolstream_core.protocols.chat.repair.other_forms import Form
 from toolstream_core.stages.repair.emitted import Told
 
 if TYPE_CHECKING:
     from toolstream_core.model import Fragment, SkippedRun
     from toolstream_core.protocols.chat.repair.choice import Choice
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
-    from toolstream_core.protocols.chat.repair.other_forms import Form
     from toolstream_core.stages.repair.reporter import Reporter
 
 
@@ -25,23 +25,34 @@ class Arguments:
         """For one stream."""
         on = reporter.on
         self._may_be_twins = on(DOUBLED_CALL) or on(DUPLICATE_ID)
-        self._may_wait_at_all = on(PLACEHOLDER_ARGUMENTS) or on(CUMULATIVE_ARGUMENTS)
+        self._may_wait = on(PLACEHOLDER_ARGUMENTS) or on(CUMULATIVE_ARGUMENTS)
+        """Whether a fragment may wait for the next one: one that may be a placeholder, or cumulative."""
 
     def take(self, fragment: Fragment, choice: Choice, known: ClientCall, form: Form) -> Told:
         """What a fragment's arguments become, and what they say of the call and of others."""
-        if known.is_apart(fragment, form):
+        usual = form is Form.PLAIN and known.forms.first is Form.PLAIN
+        if not usual and known.is_apart(fragment, form):
             return Told("")
-        waited = known.spelling.placeholder
-        told = self._spelled(fragment, choice, known)
-        placeholders.resolved(fragment, choice, known, waited=waited)
+        waited = bool(choice.placeholders) and known.spelling.placeholder
+        if fragment.phase is Phase.WHOLE:
+            told = self._in_message(fragment, choice, known)
+        else:
+            known.streamed = True
+            said = fragment.arguments
+            told = self.bare(said, choice, known) if isinstance(said, str) else Told("")
+        if choice.placeholders or not known.told or known.may_wait:
+            placeholders.resolved(fragment, choice, known, waited=waited)
+        if known.told:
+            return told
         known.resolved(fragment)
-        if not (known.told or known.doubled) and known.call.id and self._may_be_twins:
+        if not known.doubled and known.call.id and self._may_be_twins:
             choice.twins.compare(known)
         return told
 
     def bare(self, said: str, choice: Choice, known: ClientCall) -> Told:
         """What bare argument text becomes."""
-        told = known.spelling.take(said, known.judge, may_wait=self._may_wait(known))
+        may_wait = self._may_wait and not (known.settled or known.takes_none())
+        told = known.spelling.take(said, known.judge, may_wait=may_wait)
         if said.strip() == "null" and known.says_null:
             self._null(told, known)
         if told.text != said:
@@ -56,15 +67,6 @@ class Arguments:
         for number, piece in enumerate(passed.pieces, passed.first):
             known.event = number
             known.said = bool(self.bare(piece, choice, known).text) or known.said
-
-    def _spelled(self, fragment: Fragment, choice: Choice, known: ClientCall) -> Told:
-        said = fragment.arguments
-        if fragment.phase is Phase.WHOLE:
-            return self._in_message(fragment, choice, known)
-        known.streamed = True
-        if not isinstance(said, str):
-            return Told("")
-        return self.bare(said, choice, known)
 
     def _in_message(self, fragment: Fragment, choice: Choice, known: ClientCall) -> Told:
         """What an entry of `message` adds to what those before it said; nothing where deltas say the call."""
@@ -82,7 +84,3 @@ class Arguments:
             known.null = told
         elif known.judge(NULL_ARGUMENTS, "the arguments are null"):
             told.text = ""
-
-    def _may_wait(self, known: ClientCall) -> bool:
-        """Whether a fragment of the call may wait for the next one: one that may be a placeholder, or cumulative."""
-        return self._may_wait_at_all and not (known.settled or known.context.takes_none(known.tool))

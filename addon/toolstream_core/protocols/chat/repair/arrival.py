@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.model import Kind
 from toolstream_core.protocols.chat.repair import placeholders
 from toolstream_core.protocols.chat.repair.arguments import Arguments
-from toolstream_core.protocols.chat.repair.other_forms import form_of
+from toolstream_core.protocols.chat.repair.other_forms import Form, form_of
 from toolstream_core.protocols.chat.repair.waiting import Part, Waiting
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class Arrivals:
             if call.kind is not Kind.FUNCTION:
                 continue
             known = self._stream.calls.get(id(call)) or self._opened(fragment, call)
-            choice = self._stream.choice_of(known)
+            choice = self._stream.choices[known.choice]
             known.event = event.frame.number
             key = (fragment.choice, fragment.phase)
             place = places[key] = places.get(key, -1) + 1
             fresh, known.resolved_as = known.resolved_as != (call.id, call.name), (call.id, call.name)
-            form = form_of(event.frame, fragment, place)
+            form = Form.PLAIN if fragment.well_formed else form_of(event.frame, fragment, place)
             told = self._arguments.take(fragment, choice, known, form)
             parts.append(Part(fragment, choice, known, told, place, form, fresh=fresh))
             self._order.resolved(known.event, choice, known)

@@ -29,6 +29,7 @@ class ClientCall:
     """What the client has been told of one call."""
 
     __slots__ = (
+        "_takes_none",
         "call",
         "choice",
         "context",
@@ -56,12 +57,12 @@ class ClientCall:
 
     def __init__(self, call: OpenCall, choice: int, order: int, context: Context, reporter: Reporter) -> None:
         """A call of which nothing has been told; `order` is its place among the calls of choice number `choice`."""
-        self.context = context
-        self.reporter = reporter
+        self.context, self.reporter = context, reporter
         self.choice = choice
         self.call = call
         self.order = order
         self.event = 0
+        self._takes_none: tuple[str | None, bool] = (None, False)
         self.resolved_as = ("", "")
         """Its id and name, as far as they have come."""
         self.spelling = ArgumentRepair(reporter.on)
@@ -101,6 +102,12 @@ class ClientCall:
         """The tool that it calls, as the request names it."""
         return plain_name(self.call.name, self.context.schemas)
 
+    def takes_none(self) -> bool:
+        """Whether its tool is known to have no parameters; looked up once for a name."""
+        if self._takes_none[0] != self.call.name:
+            self._takes_none = (self.call.name, self.context.takes_none(self.tool))
+        return self._takes_none[1]
+
     @property
     def doubled(self) -> bool:
         """Whether it says an earlier call again: one that went on to say other arguments was another one."""
@@ -111,6 +118,12 @@ class ClientCall:
     def nothing(self) -> bool:
         """Whether nothing has come that a call could be known by."""
         return not (self.call.id or self.call.name) and self.call.arguments.empty
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether it may still change, or nothing has come that it could be known by."""
+        call = self.call
+        return self.spelling.waiting or self.forms.waits or not (call.id or call.name)
 
     @property
     def half(self) -> bool:
@@ -177,7 +190,7 @@ class ClientCall:
         """Whether the header, or a first `{}`, has to wait."""
         if self.settled:
             return False
-        if self.spelling.waiting or self.may_repeat or self.forms.waits:
+        if self.may_repeat or self.forms.waits or self.spelling.waiting:
             return True
         if self.told:
             return False
@@ -214,9 +227,7 @@ class ClientCall:
         self.spelling.settle(self.judge)
 
     def resolved(self, fragment: Fragment) -> None:
-        """Look at the next fragment's name: whether the call's name is whole."""
-        if self.told:
-            return
+        """Look at the next fragment's name, before the client has the header: whether the call's name is whole."""
         context, name = self.context, self.call.name
         if not fragment.name or not self.call.arguments.empty or name in context.schemas:
             self.name_open = False

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 DROP: Final = object()
 """The edit that takes a key out."""
 
+_ENTRY_KEYS: Final = ("index", "id", "type")
+_FUNCTION_KEYS: Final = ("name", "parameters", "arguments")
+
 type Edits = dict[str, Json]
 """Keys of an entry (`index`, `id`, `type`, `name`, `arguments`) and their new values, or `DROP`."""
 
@@ -20,26 +23,26 @@ def edited(entry: Mapping[str, Json], edits: Edits) -> dict[str, Json]:
     """The entry with its edits in: other keys, and the order of all, stay."""
     function = entry.get("function")
     inner = dict(function) if isinstance(function, dict) else {}
-    for key in ("name", "parameters", "arguments"):
-        if key in edits:
-            _put(inner, key, edits[key], ("name", "parameters", "arguments"))
     outer = dict(entry)
-    for key in ("index", "id", "type"):
-        if key in edits:
-            _put(outer, key, edits[key], ("index", "id", "type"))
+    for into, keys in ((inner, _FUNCTION_KEYS), (outer, _ENTRY_KEYS)):
+        for key in keys:
+            if key not in edits:
+                continue
+            value = edits[key]
+            if value is DROP:
+                into.pop(key, None)
+            elif key in into:
+                into[key] = value
+            else:
+                _put(into, key, value, keys)
     outer["function"] = inner
     return outer
 
 
 def _put(into: dict[str, Json], key: str, value: Json, order: tuple[str, ...]) -> None:
-    """Set or take out a key; a new one comes before those that usually follow it."""
-    if value is DROP:
-        into.pop(key, None)
-    elif key in into:
-        into[key] = value
-    else:
-        before = order[: order.index(key)]
-        first = {one: into.pop(one) for one in list(into) if one in before}
-        rest = dict(into)
-        into.clear()
-        into.update({**first, key: value, **rest})
+    """Add a key: before those that usually follow it."""
+    before = order[: order.index(key)]
+    first = {one: into.pop(one) for one in list(into) if one in before}
+    rest = dict(into)
+    into.clear()
+    into.update({**first, key: value, **rest})

@@ -34,7 +34,7 @@ class EndOfStream:
         self._missing = missing
         self.torn = False
         """Whether an event could not be read, so that a call may lack a part that nobody has seen."""
-        self._open = False
+        self.ends_open = False
         """Whether the last event was too large to be read, so that nobody knows whether it has ended."""
 
     def look(self, frame: Frame, content: EventContent) -> None:
@@ -42,7 +42,7 @@ class EndOfStream:
         data = (frame.data or b"").strip()
         unread = bool(data) and not data.startswith(b":") and not content.end and frame.json is ABSENT
         self.torn = self.torn or frame.oversize or unread
-        self._open = frame.oversize
+        self.ends_open = frame.oversize
 
     def at_done(self, number: int) -> list[Frame]:
         """What has to come before `[DONE]`, seen at event `number`."""
@@ -68,7 +68,7 @@ class EndOfStream:
     def kept_back(self) -> list[Frame]:
         """Arguments that waited, and that nothing follows."""
         number = self._stream.last
-        choices = () if self._open else self._stream.choices.values()
+        choices = () if self.ends_open else self._stream.choices.values()
         return [frame for choice in choices for frame in self._missing.kept_back(choice, number)]
 
     def at_end(self, *, clean: bool, cut: bool) -> list[Frame]:
@@ -79,7 +79,7 @@ class EndOfStream:
             return []
         for choice in list(stream.choices.values()):
             self._without_calls(choice)
-        if not clean or self._open:
+        if not clean or self.ends_open:
             return []
         out = self.finishes(cut=cut)
         called = [choice for choice in stream.choices.values() if choice.has_calls]

@@ -32,21 +32,24 @@ class Entries:
         known.event = waiting.frame.number
         if fragment.phase is Phase.WHOLE or part.stays:
             return {}
-        if known.doubled:
+        if known.twin is not None and known.doubled:
             return None if self._identity.drops(Place.ANY, Came.CALL_AGAIN, known) else {}
-        if known.nothing and not known.told:
+        if not known.told and known.nothing:
             return None if self._identity.drops(Place.HEADER, Came.NOTHING, known) else {}
         raw = waiting.entry(part) if not fragment.well_formed else {}
         index = raw.get("index", ABSENT)
         told, before = known.told, (known.id, known.name)
         rewrite = self._identity.continuation if told else self._identity.header
         edits = rewrite(part.choice, known, fragment, index)
-        self._edit_arguments(part, raw, edits)
+        if not fragment.well_formed or not isinstance(fragment.arguments, str):
+            self._edit_arguments(part, raw, edits)
+        elif part.told.text != fragment.arguments:
+            edits["arguments"] = part.told.text
         bare = not told and fragment.arguments is ABSENT and "arguments" not in edits
         if bare and known.judge(NULL_ARGUMENTS, "the call opens without arguments"):
             edits["arguments"] = part.told.text
         known.said = known.said or bool(part.told.text)
-        names = bool(fragment.name) and "name" not in edits
+        names = fragment.name is not ABSENT and bool(fragment.name) and "name" not in edits
         says = part.told.text or before != (known.id, known.name) or names
         if told and edits and not says and not (_has_more(waiting, part) or _hides(waiting, part)):
             return None

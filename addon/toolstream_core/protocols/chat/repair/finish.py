@@ -13,7 +13,6 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.model import EventContent
     from toolstream_core.protocols.chat.repair.choice import Choice
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.missing_arguments import MissingArguments
@@ -47,9 +46,9 @@ class FinishOrder:
             message = f"a fragment comes after finish reason {choice.finish}"
             self._reporter.report(EARLY_FINISH, choice.finish_event, message)
 
-    def text_came(self, content: EventContent, frame: Frame) -> None:
+    def text_came(self, frame: Frame) -> None:
         """Where text came, the choice that it belongs to was not over, whatever an earlier finish said."""
-        for choice in self._stream.choices.values() if content.text and self._stream.any_finished else ():
+        for choice in self._stream.choices.values():
             if choice.finish is not None and says_text(frame, choice.number):
                 message = f"more of the answer follows finish reason {choice.finish}"
                 self._reporter.report(EARLY_FINISH, choice.finish_event, message)

@@ -54,7 +54,9 @@ class Identity:
     def continuation(self, choice: Choice, known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
         """The edits that make the entry a continuation; `raw` as for a header."""
         edits: Edits = {}
-        came = _index_again(known, fragment, raw)
+        index = fragment.index
+        usual = index == known.wire_index == known.index and type(raw) in _INTEGER
+        came = None if usual else _index_again(known, fragment, raw)
         if came is not None:
             values = {"raw": raw, "header": known.wire_index, "index": fragment.index}
             self._repairs(Field.INDEX, Place.CONTINUATION, came, known, edits, values)
@@ -110,10 +112,12 @@ class Identity:
             self._repairs(Field.NAME, Place.HEADER, Came.DECORATED, known, edits, {"name": name, "tool": tool})
 
     def _go_on_id(self, choice: Choice, known: ClientCall, value: str | None, edits: Edits) -> None:
-        came, key = _id_again(known, value), nonblank(value)
+        key = nonblank(value)
+        came = _id_again(known, value, key)
         if came is Came.AWAITED:
             known.late.discard(Field.ID)
-        if self._repairs(Field.ID, Place.CONTINUATION, came, known, edits, {"id": known.call.id, "value": value}):
+        values = {"id": known.call.id, "value": value}
+        if self._repairs(Field.ID, Place.CONTINUATION, came, known, edits, values) and key == known.call.id:
             self._comes_late(choice, known, key)
         if came is Came.FIRST:
             known.id = key
@@ -128,7 +132,7 @@ class Identity:
 
     def _comes_late(self, choice: Choice, known: ClientCall, identity: str) -> None:
         """An id that comes when the client has a made-up one already; no other call may have it."""
-        if identity != known.call.id or not self._ids.made(known.id):
+        if not self._ids.made(known.id):
             return
         if choice.ids.setdefault(identity, known) is known:
             self._ids.stands_for(known.id, identity, plain_name(known.call.name, self._schemas))
@@ -206,8 +210,7 @@ def _first_id(choice: Choice, known: ClientCall, fragment: Fragment) -> Came | N
     return None if nonblank(fragment.id) else Came.LATER
 
 
-def _id_again(known: ClientCall, value: str | None) -> Came:
-    key = nonblank(value)
+def _id_again(known: ClientCall, value: str | None, key: str) -> Came:
     if not key:
         return Came.NULL if value is None else Came.BLANK
     if not known.id:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import UNSTREAMED_CALLS
 from toolstream_core.defects.identity import DUPLICATE_ID
-from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.edit import continuation
 
 if TYPE_CHECKING:
@@ -25,13 +24,12 @@ class MessageCalls:
         """For one stream."""
         self._stream = stream
 
-    def unstreamed(self, waiting: Waiting) -> list[Frame]:
-        """Calls that only a message says, whole or piece by piece, as deltas before it."""
+    def unstreamed(self, waiting: Waiting, in_message: list[Part]) -> list[Frame]:
+        """Calls that only a message says, whole or piece by piece, as deltas before it; `in_message`: its entries."""
         out: list[Frame] = []
-        self._stream.remember(waiting.frame)
-        for part in waiting.parts:
+        for part in in_message:
             known = part.known
-            if part.fragment.phase is not Phase.WHOLE or known.streamed or known.nothing or known.doubled:
+            if known.streamed or known.nothing or known.doubled:
                 continue
             number = waiting.frame.number
             opens, known.told = not known.told, True

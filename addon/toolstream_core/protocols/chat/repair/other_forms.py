@@ -30,8 +30,8 @@ class Form(Enum):
 
 
 def form_of(frame: Frame, fragment: Fragment, place: int) -> Form:
-    """The form of an entry, given its place among those of its choice."""
-    if fragment.well_formed or fragment.phase is not Phase.MORE:
+    """The form of an entry that is not well formed, given its place among those of its choice."""
+    if fragment.phase is not Phase.MORE:
         return Form.PLAIN
     for at, choice in enumerate(json_access.items(json_access.get(frame.json, "choices"))):
         if choice_number(choice, at) == fragment.choice:
@@ -50,11 +50,12 @@ def _form(entries: Json, place: int) -> Form:
 class Forms:
     """The forms in which one call's arguments came so far."""
 
-    __slots__ = ("_first", "mixed", "waits")
+    __slots__ = ("first", "mixed", "waits")
 
     def __init__(self) -> None:
         """None yet."""
-        self._first: Form | None = None
+        self.first: Form | None = None
+        """That of the first ones; `None` before any came."""
         self.mixed = False
         """Whether they came in the form that clients read, and in another."""
         self.waits = False
@@ -66,12 +67,12 @@ class Forms:
         if fragment.phase is not Phase.MORE or not isinstance(said, str) or not said.strip():
             return False
         waited, self.waits = self.waits, False
-        if self._first is None:
-            self._first, self.waits = form, form is not Form.PLAIN
+        if self.first is None:
+            self.first, self.waits = form, form is not Form.PLAIN
         elif form is Form.PLAIN and waited:
-            self._first = form
+            self.first = form
             self.mixed = True
             return True
-        elif form is not Form.PLAIN and self._first is Form.PLAIN:
+        elif form is not Form.PLAIN and self.first is Form.PLAIN:
             self.mixed = True
         return False

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.framing import MISSING_DELTA
+from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.repair.entries import Entries
 from toolstream_core.protocols.chat.repair.message_calls import MessageCalls
 from toolstream_core.protocols.chat.repair.payload import Payloads
@@ -54,16 +55,13 @@ class Departures:
             if self._order.must_wait(queue):
                 break
             following = self._order.following(queue)
-            out.extend(self._audited(queue.pop(0), following))
+            out.extend(self.of_one(queue.pop(0), following))
         while len(waiting) > len(queue):
             waiting.popleft()
         return out
 
-    def at_once(self, waiting: Waiting) -> list[Frame]:
-        """What goes on for an event that does not wait, and that says nothing but pieces of calls."""
-        return self._audited(waiting, None)
-
-    def _audited(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
+    def of_one(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
+        """What goes on for one event, given the one behind it that says more of the answer."""
         frames = self._departed(waiting, following)
         if len(frames) != 1 or frames[0] is not waiting.frame:
             self._reporter.audit(waiting.frame.number, [waiting.frame], frames)
@@ -80,18 +78,24 @@ class Departures:
             return [*self._end.at_done(frame.number), *(() if self._end.cuts() else (frame,))]
         if (content.finishes or not waiting.parts) and self._structure.lacks_delta(frame):
             waiting.bare = self._reporter.report(MISSING_DELTA, frame.number, "a choice has no delta object")
-        before = [*self._message_calls.unstreamed(waiting), *self._beforehand(waiting, following)]
+        stream.remember(frame)
+        in_message = [part for part in waiting.parts if part.fragment.phase is Phase.WHOLE]
+        before = self._message_calls.unstreamed(waiting, in_message) if in_message else []
+        if content.finishes or not waiting.parts:
+            before += self._beforehand(waiting, following)
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
-        changes = self._reasons.changes(waiting, following)
+        edited = bool([part for part, edit in edits if edit is None or edit])
+        changes = self._reasons.changes(waiting, following) if content.finishes else {}
         pin = self._stream_id.differs(frame, seen=bool(waiting.parts or content.finishes))
-        edited = any(edit is None or edit for _, edit in edits)
-        changed = self._structure.is_changed(waiting) or waiting.bare or waiting.moved or pin or changes or edited
+        orderly = len(edits) == 1 and edits[0][0].fragment.well_formed
+        repairs = not orderly and self._structure.is_changed(waiting)
+        changed = repairs or waiting.bare or waiting.moved or pin or changes or edited
         for finish in content.finishes:
             self._reasons.leaves(finish, frame.number, changes)
         if not (changed or self._folded(waiting)):
             return [*before, frame]
         payload = self._payloads.rewritten(waiting, edits, changes, pin=pin)
-        gone = self._reasons.is_nothing(waiting, changes, payload)
+        gone = bool(changes) and self._reasons.is_nothing(waiting, changes, payload)
         return before if gone else [*before, stream.context.writer.rewrite(frame, payload)]
 
     def _folded(self, waiting: Waiting) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL
 from toolstream_core.defects.identity import REPEATED_INDEX
-from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.edit import choice_number, entries_of
 from toolstream_core.protocols.chat.repair.edits import Edits, edited
 from toolstream_core.wire import json_access
@@ -31,9 +30,10 @@ class Payloads:
         """The payload with everything in it that was told and is to be mended."""
         payload = dict(waiting.frame.json) if isinstance(waiting.frame.json, dict) else {}
         choices: list[Json] = []
-        for place, choice in enumerate(json_access.items(payload.get("choices"))):
+        listed = payload.get("choices")
+        for place, choice in enumerate(listed if isinstance(listed, list) else json_access.items(listed)):
             number = choice_number(choice, place)
-            mine = {part.place: edit for part, edit in edits if part.fragment.choice == number and _changes(part)}
+            mine = {part.place: edit for part, edit in edits if part.fragment.choice == number and part.changes}
             if not isinstance(choice, dict):
                 choices.append(choice)
                 continue
@@ -44,7 +44,7 @@ class Payloads:
                 rewritten = {**rewritten, "delta": {}, "finish_reason": rewritten.get("finish_reason")}
             if number in finishes:
                 rewritten["finish_reason"] = finishes[number]
-            if self._stream.folded(number):
+            if number and self._stream.folded(number):
                 rewritten["index"] = 0
             choices.append(rewritten)
         payload["choices"] = choices
@@ -66,7 +66,7 @@ class Payloads:
         if legacy and self._stream.reporter.on(LEGACY_FUNCTION_CALL):
             del delta["function_call"]
         if entries:
-            delta["tool_calls"] = self._coalesced(entries)
+            delta["tool_calls"] = self._coalesced(entries) if len(entries) > 1 else entries
         else:
             delta.pop("tool_calls", None)
             delta.pop("function_call", None)
@@ -98,10 +98,6 @@ class Payloads:
 def _is_whole(said: Json) -> bool:
     """Whether arguments are an object by themselves: joined to others they would be none."""
     return isinstance(said, str) and is_object(said)
-
-
-def _changes(part: Part) -> bool:
-    return part.fragment.phase is Phase.MORE and not part.stays
 
 
 def _moved(choice: dict[str, Json], *, nothing_told: bool) -> dict[str, Json]:

@@ -37,7 +37,7 @@ def opens(fragment: Fragment, choice: Choice) -> None:
 
 def resolved(fragment: Fragment, choice: Choice, known: ClientCall, *, waited: bool) -> None:
     """A fragment of `known` has come, which had `waited` behind its `{}` or not: what that means for the others."""
-    if not _is_little(fragment):
+    if choice.placeholders and not _is_little(fragment):
         choice.placeholders.pop(id(known), None)
         for other in choice.placeholders.values():
             if waited and known.spelling.replaced:
@@ -53,9 +53,11 @@ def resolved(fragment: Fragment, choice: Choice, known: ClientCall, *, waited: b
 
 def waits(choice: Choice, known: ClientCall) -> None:
     """Remember a call that may still change."""
-    if known.spelling.placeholder:
-        choice.placeholders[id(known)] = known
-    elif known.spelling.waiting or known.nothing or known.forms.waits:
+    spelling, call = known.spelling, known.call
+    if spelling.waiting:
+        waiting = choice.placeholders if spelling.placeholder else choice.doubtful
+        waiting[id(known)] = known
+    elif known.forms.waits or (not (call.id or call.name) and known.nothing):
         choice.doubtful[id(known)] = known
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.framing import DATA_AFTER_END
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.arrival import Arrivals
 from toolstream_core.protocols.chat.repair.end_of_stream import EndOfStream, ended, is_cut
 from toolstream_core.protocols.chat.repair.finish import FinishOrder
@@ -17,6 +18,7 @@ from toolstream_core.protocols.chat.repair.stream_id import StreamId
 from toolstream_core.protocols.chat.repair.structure import Structure
 from toolstream_core.protocols.chat.repair.waiting import Waiting
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +41,7 @@ MAX_WAITING = 64
 """Events that wait before all are let go."""
 
 
-class ChatRepairer(Repairer):
+class ChatRepairer(Repairer, Holds, SkippableWhole):
     """Judges and mends one Chat Completions stream."""
 
     def __init__(self, context: Context) -> None:
@@ -62,40 +64,40 @@ class ChatRepairer(Repairer):
         self._departures = Departures(stream, self._order, reasons, self._end, self._stream_id)
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         stream = self._stream
         return bool(self._queue) or self._stream_id.looks or (stream.any_finished and not stream.done)
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         frame = event.frame
         if frame.trailing and frame.raw.strip():
             self._last = event, resolved
             return ()
         return self._taken(event, resolved)
 
+    @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Stage.needs_every_event`."""
         known = self._stream.calls.get(id(call))
         if known is None or self._queue or self._stream.done:
             return True
         return not (known.told and self._stream.choice_of(known).finish is None and known.spelling.inside_value)
 
+    @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Stage.on_skipped`."""
         self._seen += passed.events
         self._arrivals.skipped(self._stream.calls[id(call)], passed)
 
+    @override
     def accepts_any(self, call: OpenCall) -> bool:
-        """As `Stage.accepts_any`."""
         known = self._stream.calls.get(id(call))
         if known is None or known is not self._bare or self._queue or not self._context.judging:
             return False
         return self._stream.choice_of(known).finish is None and known.spelling.decided
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`."""
         self._stream.ending, self._stream.ending_clean = True, clean
         cut: Frame | None = None
         out: list[Frame] = []
@@ -114,8 +116,8 @@ class ChatRepairer(Repairer):
             out = [*out[:-1], *(ended(frame) for frame in out[-1:])]
         return [*out, *more, *(() if added else rest)]
 
+    @override
     def release(self) -> Iterable[Frame]:
-        """As `Stage.release`."""
         waiting, self._queue = self._queue, deque()
         last, self._last = self._last, None
         return [*(one.frame for one in waiting), *([last[0].frame] if last else [])]
@@ -127,7 +129,7 @@ class ChatRepairer(Repairer):
         stream.skipped = stream.skipped or frame.number >= self._seen
         stream.may_have_text = stream.may_have_text or bool(content.text) or stream.skipped
         if len(resolved) == 1 and not (self._queue or content.finishes or content.error):
-            known = self._arrivals.bare_call(resolved[0])
+            known = self._arrivals.bare_call(resolved[0]) if resolved[0].fragment.id is ABSENT else None
             if known is not None and not self._stream_id.differs(frame, seen=True):
                 return self._bare_arguments(resolved[0], known, event)
         if stream.done and frame.data is not None:
@@ -135,14 +137,17 @@ class ChatRepairer(Repairer):
             if gone:
                 self.audit(frame.number, [frame], [])
             return () if gone else (frame,)
-        self._end.look(frame, content)
-        self._order.text_came(content, frame)
+        self._end.ends_open = False
+        if not content.fragments:
+            self._end.look(frame, content)
+        if content.text and stream.any_finished:
+            self._order.text_came(frame)
         plain = not (resolved or content.finishes or content.end or content.error or self._queue)
         if plain and not (self._structure.lacks_delta(frame) or self._order.is_early_total(frame)):
             return (self._passing(frame),)
         waiting = Waiting(event, self._arrivals.parts(event, resolved))
         if not (self._queue or self._early or content.finishes or content.end or content.error) and waiting.ready:
-            return self._departures.at_once(waiting)
+            return self._departures.of_one(waiting, None)
         self._arrives(waiting)
         return self._departures.of(self._queue)
 

@@ -103,7 +103,8 @@ class ChatStream:
     def remember(self, frame: Frame) -> None:
         """Note an event that leaves: its envelope serves for events that are added."""
         self.last = frame.number
-        self.remember_head(frame.json)
+        if not self.head.get("id"):
+            self.remember_head(frame.json)
 
     def remember_head(self, payload: Json) -> None:
         """Keep the envelope of the first chunk that has an id and a choice."""

@@ -27,8 +27,6 @@ class Structure:
     def is_changed(self, waiting: Waiting) -> bool:
         """Whether the entries stand in a wrong place or form, and that is to be mended."""
         repair, number = False, waiting.frame.number
-        if len(waiting.parts) == 1 and waiting.parts[0].fragment.well_formed:
-            return False
         seen: set[int] = set()
         for part in waiting.parts:
             if id(part.known) in seen and part.fragment.phase is Phase.MORE:

@@ -55,6 +55,11 @@ class Part:
         return fragment.index == known.index and not fragment.well_formed if isinstance(fragment.index, int) else True
 
     @property
+    def changes(self) -> bool:
+        """Whether the entry as it stands in the payload is to be changed at all."""
+        return self.fragment.phase is Phase.MORE and not self.stays
+
+    @property
     def says_more(self) -> bool:
         """Whether it says more than whose it is, or that for the first time."""
         return self.fresh or bool(self.told.text)

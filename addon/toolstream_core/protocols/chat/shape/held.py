@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.chat.edit import Piece, entry_chunk
 from toolstream_core.protocols.chat.shape.base import ChatShape
+from toolstream_core.stages.stage import Holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-class Holding(ChatShape):
+class Holding(ChatShape, Holds):
     """Holds entries of calls, and lets go of what it has of them where the stream ends in the middle."""
 
     def __init__(self, context: Context) -> None:
@@ -26,8 +27,8 @@ class Holding(ChatShape):
         """By call, in the order in which they opened: what came and has not gone on in any form."""
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return bool(self._open)
 
     def end(self, *, clean: bool) -> Iterable[Frame]:

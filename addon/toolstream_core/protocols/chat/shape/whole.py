@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.edit import Piece, entry_chunk, pieces
@@ -40,8 +40,8 @@ class WholeCalls(Holding):
         self._odd = OddForms(context)
 
     @property
+    @override
     def holding(self) -> bool:
-        """As `Stage.holding`."""
         return bool(self._open or len(self._odd))
 
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:

@@ -22,6 +22,7 @@ from toolstream_core.protocols.cohere.wire import (
     arguments_in,
     kind_of,
 )
+from toolstream_core.stages.stage import Holds, HoldsBesideText, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +39,7 @@ MAX_HELD: Final = 4096
 """Events of a call that wait before all are let go."""
 
 
-class CohereRepairer(HeldRepairer):
+class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
     """Judges and repairs one stream."""
 
     def __init__(self, context: Context) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.inject.injector import Pick, StatelessInjector
+from toolstream_core.stages.stage import Holds
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_
 COMPLETED = "response.completed"
 
 
-class Counting(StatelessInjector):
+class Counting(StatelessInjector, Holds):
     """Gives added events sequence numbers of their own, and shifts those behind them."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool = False) -> None:

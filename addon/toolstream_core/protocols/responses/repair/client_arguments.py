@@ -41,7 +41,7 @@ class ClientArguments:
         self._repair = ArgumentRepair(state.on)
         self._dropped = False
         """Whether text that was held back is left out, because an event behind it has the whole arguments."""
-        self._prefill = ""
+        self.prefilled = ""
         """Arguments that the item was added with, and that the client has not been given."""
         self.completed = False
         """Whether the client was given what the deltas lacked."""
@@ -106,19 +106,19 @@ class ClientArguments:
 
     def prefill(self, arguments: Json) -> None:
         """The item was added with arguments."""
-        self._prefill = self.as_text(arguments) or ""
+        self.prefilled = self.as_text(arguments) or ""
 
     def prefill_again(self, arguments: Json) -> None:
         """The item was added once more: its arguments are the next part, unless they are the same."""
         text = arguments if isinstance(arguments, str) else ""
-        if not text or is_object(self._prefill) or text == self._prefill:
+        if not text or is_object(self.prefilled) or text == self.prefilled:
             return
         if self.judge(PREFILLED_ARGUMENTS, "the item is added again with arguments"):
-            self._prefill += text
+            self.prefilled += text
 
     def prefill_before(self, delta: str) -> str:
         """What is sent of the arguments that the item was added with; nothing if `delta` starts them anew."""
-        prefill, self._prefill = self._prefill, ""
+        prefill, self.prefilled = self.prefilled, ""
         if not prefill or (delta and not goes_on(prefill, delta)):
             return ""
         self._state.because(PREFILLED_ARGUMENTS)

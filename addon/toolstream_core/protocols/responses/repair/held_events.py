@@ -38,7 +38,8 @@ class HeldEvents:
     def hold_delta(self, frame: Frame, payload: dict[str, Json], item: ClientItem) -> None:
         """Take a delta of an item's arguments in place of the last one; it is sent where it cannot change any more."""
         told = item.arguments.take(payload.get("delta"), may_wait=True)
-        self.send_delta()
+        if self.delta is not None:
+            self.send_delta()
         self.delta = _Delta(frame, payload, item, told)
         if not item.arguments.waiting:
             self.send_delta()

@@ -65,7 +65,9 @@ class ItemEvents:
         if self._repeats.drops(fragment, call):
             return None
         in_item = kind in {ADDED, CLOSED}
-        own = json_access.text(json_access.get(payload, "item", "id") if in_item else payload.get("item_id"))
+        own: Json = json_access.get(payload, "item", "id") if in_item else payload.get("item_id")
+        if type(own) is not str:
+            own = json_access.text(own)
         if fragment.phase is Phase.OPEN:
             return self._add(frame, payload, self._items.of(call), own)
         if own in self.added.copies and self._items.find(call) is not None:
@@ -101,7 +103,7 @@ class ItemEvents:
             message = "a delta follows the event that says the arguments whole"
             return None if self._state.report(REPLAYED_ARGUMENTS, message, item.call) else payload
         if kind == DELTA:
-            if isinstance(delta := changed.get("delta"), str) and delta:
+            if item.arguments.prefilled and isinstance(delta := changed.get("delta"), str) and delta:
                 item.send_prefill(delta)
             self.held.hold_delta(frame, changed, item)
             return None

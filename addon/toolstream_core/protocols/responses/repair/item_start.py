@@ -6,7 +6,7 @@ import enum
 from typing import Final
 
 
-class Start(enum.Enum):
+class Start(enum.StrEnum):
     """What the client knows of an item's start, and what becomes of its events.
 
     | from     | event                                                             | to       |

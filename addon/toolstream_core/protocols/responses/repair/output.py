@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
 from toolstream_core.protocols.responses.repair.kept_events import Progress
-from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -54,15 +53,17 @@ class Output:
 
     def send(self, frame: Frame, payload: dict[str, Json]) -> None:
         """Send an event that came as `frame` and is to say `payload`."""
-        self.send_numbered(frame, self.numbered(payload))
+        if "sequence_number" in payload:
+            payload = self.numbered(payload)
+        self.send_numbered(frame, payload)
 
     def send_numbered(self, frame: Frame, payload: dict[str, Json]) -> None:
         """Send an event whose `payload` went through `numbered` when the event came."""
         if payload is frame.json:
             self.frames.append(frame)
             return
-        kind = payload.get("type")
-        renamed = frame.name and kind != json_access.get(frame.json, "type") and isinstance(kind, str)
+        kind, came = payload.get("type"), frame.json
+        renamed = frame.name and isinstance(kind, str) and not (isinstance(came, dict) and came.get("type") == kind)
         self.frames.append(self._writer.rewrite(frame, payload, kind if renamed else None))
 
     def numbered(self, payload: dict[str, Json]) -> dict[str, Json]:

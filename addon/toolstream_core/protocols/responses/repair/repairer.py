@@ -23,6 +23,7 @@ from toolstream_core.protocols.responses.repair.opening import OpeningRepair
 from toolstream_core.protocols.responses.repair.repeats import Repeats
 from toolstream_core.protocols.responses.repair.state import Mode, RepairState
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 # state <- client_item <- client_items, kept_items <- custom_tools, repeats <- item_events, opening, finish <- repairer.
 
 
-class ResponsesRepairer(Repairer):
+class ResponsesRepairer(Repairer, Holds, SkippableWhole):
     """Judges and repairs one Responses stream."""
 
     def __init__(self, context: Context) -> None:
@@ -73,11 +74,12 @@ class ResponsesRepairer(Repairer):
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        if tail_of(event.frame) is not Tail.NONE:
+        if event.frame.trailing and tail_of(event.frame) is not Tail.NONE:
             self._cut = event.frame
             return []
         queued = self._repeats.queues(event, resolved)
-        self._unsent = self._held()
+        held = self._held_events.delta is not None or self._held_events.closing is not None
+        self._unsent = self._held() if held or queued else []
         if queued:
             sent = [frame for waiting in self._repeats.ready() for frame in self._one(*waiting)]
         else:

@@ -53,7 +53,8 @@ class Repeats:
 
     def queues(self, event: Event, resolved: Sequence[ResolvedFragment]) -> bool:
         """Whether an event waits, behind those that do or as the first of them."""
-        if not self._queue and not self._may_repeat(resolved):
+        opens = bool(resolved) and resolved[0].fragment.phase is Phase.OPEN
+        if not self._queue and not (opens and self._may_repeat(resolved)):
             return False
         self._queue.append((event, resolved))
         content = event.content
@@ -70,11 +71,13 @@ class Repeats:
         state = self._state
         if fragment.phase is Phase.OPEN and self._items.find(call) is None and self._repeats_earlier(call):
             state.set_repeated(call, repeated=True)
-        if state.is_repeated(call) and fragment.phase is Phase.CLOSE and not self._repeats_earlier(call):
+        repeated = state.is_repeated(call)
+        if repeated and fragment.phase is Phase.CLOSE and not self._repeats_earlier(call):
+            repeated = False
             state.set_repeated(call, repeated=False)
             item = self._items.of(call)
             item.start = Start.DROPPED if item.start is Start.NEW else item.start
-        return state.is_repeated(call) and state.report(DOUBLED_CALL, "the call was said before", call)
+        return repeated and state.report(DOUBLED_CALL, "the call was said before", call)
 
     def drops_closed(self, item: ClientItem) -> bool:
         """Whether a call repeats an earlier one, where only the event that closes it has its id."""
