@@ -124,9 +124,12 @@ def _prefix(before: History, after: History) -> int:
     texts, calls, results = lengths
     if texts > len(after.texts) or calls > len(after.calls) or results > len(after.results):
         return 0
+    # System prompts hold the time of day.
+    if texts > 1 and after.texts[1:texts] != before.texts[1:]:
+        return 0
     head = History(after.calls[:calls], after.results[:results], after.texts[:texts])
     if head == before:
         return 2
-    # System prompts hold the time of day; old results are shortened.
+    # Old results are shortened.
     same_ids = [one.id for one in (*head.calls, *head.results)] == [one.id for one in (*before.calls, *before.results)]
-    return int(same_ids and texts > 1 and head.texts[1:] == before.texts[1:])
+    return int(same_ids and texts > 1)
