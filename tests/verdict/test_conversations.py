@@ -133,6 +133,29 @@ def test_the_same_asked_of_two_models_is_no_retry(run: Run) -> None:
     assert run.lines == []
 
 
+def test_a_request_beside_the_conversation(run: Run) -> None:
+    """The same messages go to another model, for a title; the conversation goes on."""
+    run.ask("r0", user("go"))
+    run.answer("r0", call("c0"))
+    run.ask("title", user("go"), user("a title, please"), place="openai-chat api small")
+    run.answer("title")
+    run.ask("r1", user("go"), *turn("c0"), place="openai-chat api m without tools")
+    assert run.lines == [("r0", "ok", "r1", 0)]
+
+
+def test_the_same_twice_and_then_the_first_goes_on(run: Run) -> None:
+    """The second verdict on the first answer counts; without its ids there is none."""
+    for token in "ab":
+        run.ask(token, user("go"))
+        run.answer(token, call(f"id-{token}"))
+    run.ask("a2", user("go"), *turn("id-a"))
+    run.seen.unanswered("a2")
+    run.ask("b2", user("go"), *turn("id-b"))
+    run.seen.unanswered("b2")
+    run.ask("c", user("go"), user("more"))
+    assert run.lines == [("a", "retried", "b", 1), ("a", "ok", "a2", 0), ("b", "ok", "b2", 0)]
+
+
 def test_a_failed_request_is_no_answer(run: Run) -> None:
     """Its repetition goes on from the answer before it, which is judged once."""
     run.ask("r0", user("go"))

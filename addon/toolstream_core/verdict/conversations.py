@@ -37,8 +37,8 @@ class Judged[A: SentAnswer](NamedTuple):
 class Conversations[A: SentAnswer]:
     """Takes requests and answers as they come, and tells the verdict on each answer that had calls to run.
 
-    An answer has one verdict; a second one follows where the first was that nothing came, or that the client left,
-    and a request came after all.
+    An answer has one verdict; a second one follows where no call or result had come by the first, and a request has
+    them after all.
     """
 
     def __init__(
@@ -138,7 +138,10 @@ class Conversations[A: SentAnswer]:
         told = slot.state is State.TOLD and again
         if not told and (to_run(answer.calls) or verdict.problems):
             self._tell(Judged(slot.asked, answer, verdict, asked.token))
-        self._drop(slot)
+        if new.calls or new.results or not answer.ids:
+            self._drop(slot)
+        else:
+            slot.state = State.PASSED
         return count
 
     def _tell_missing(self, slot: Slot[A], answer: A, outcome: Outcome) -> None:

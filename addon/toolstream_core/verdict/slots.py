@@ -22,6 +22,8 @@ class State(enum.Enum):
     """It is over, and no request has followed."""
     TOLD = "told"
     """As `WAITING`; that nothing came, or that the client left, has been told."""
+    PASSED = "passed"
+    """A request followed without calls or results; only one that has the ids of the answer's calls still counts."""
 
 
 class Asked(NamedTuple):
@@ -88,17 +90,22 @@ def fit(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> Fit | None:
         return None
     prefix = _prefix(slot.history, asked.history)
     ids = _new_ids(slot.history, answer.ids & asked.ids, asked.said)
-    if not (named or ids or (prefix and (slot.place == asked.place or _size(asked.history) > _size(slot.history)))):
-        return None  # the same may be asked of several models
-    if not named and not ids and 0 < asked.began < answer.ended:
+    if not (named or ids) and not (prefix and _may_follow(slot, answer, asked)):
         return None
     if slot.source != asked.source and not named and not (prefix and ids):
         return None
     return Fit(named, bool(prefix and ids), prefix, ids, _size(slot.history), slot.place == asked.place)
 
 
+def _may_follow(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> bool:
+    """Whether the conversation so far is enough: another model or other tools may be asked the same beside it."""
+    if slot.state is State.PASSED or 0 < asked.began < answer.ended:
+        return False
+    return slot.place == asked.place or goes_on(slot, asked)
+
+
 def goes_on(slot: Slot[Any], asked: Asked) -> bool:
-    """Whether a request has the whole conversation of an answer that is still on its way, and calls or results more."""
+    """Whether a request has the whole conversation so far, and calls or results more."""
     if not _prefix(slot.history, asked.history):
         return False
     new = added(slot.history, asked.said)
