@@ -348,6 +348,8 @@ def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
     ended = cut(seen.raw_cut.tail + b"\n\n", "text/event-stream").blocks  # the last event may have come so, unended
     others = {_names(block) for block in (*seen.raw_cut.blocks, *ended)}
     for block in seen.mended_cut.blocks:
+        if seen.framing == MESSAGES and not (block.name or block.lines in came):
+            yield f"a message whose checksum is wrong: {_short(block)}"
         if block.lines in came or block.data is None or block.data in data:
             continue
         if block.data.strip() != b"[DONE]" and not isinstance(parsed(block.data), dict):

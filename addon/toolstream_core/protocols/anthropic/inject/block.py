@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Phase
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.stages.inject.call_order import reused_id
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -32,6 +34,10 @@ def _foreign_delta(injector: CallInjector, event: WireEvent, call: OpenCall) -> 
     return [event, event.with_body({**event.body, "delta": {"type": "text_delta", "text": "\n"}})]
 
 
-EDITS: Final[dict[str, Edit]] = {"missing-input": _missing_input, "offset-index": _offset_index}
+EDITS: Final[dict[str, Edit]] = {
+    "missing-input": _missing_input,
+    "offset-index": _offset_index,
+    "reused-id": reused_id(earlier_ids),
+}
 """Each does the same to every delta."""
 EDITS_OF_ONE_DELTA: Final[dict[str, Edit]] = {"foreign-delta": _foreign_delta}

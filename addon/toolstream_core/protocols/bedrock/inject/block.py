@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Phase
 from toolstream_core.protocols.bedrock.request import BedrockRequests
+from toolstream_core.stages.inject.call_order import reused_id
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.stages.inject.call_injector import CallInjector, Edit, Edited
     from toolstream_core.stages.inject.wire_event import WireEvent
-
-
-def _reused_id(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edited:
-    del call
-    earlier = min(BedrockRequests().earlier_ids(injector.context.exchange.request), default=None)
-    return [event.with_id(earlier)] if earlier and event.phase is Phase.OPEN else None
 
 
 def _foreign_delta(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edited:
@@ -25,6 +20,6 @@ def _foreign_delta(injector: CallInjector, event: WireEvent, call: OpenCall) -> 
     return [event, event.with_body({**event.body, "delta": {"text": "\n"}})]
 
 
-EDITS: Final[dict[str, Edit]] = {"reused-id": _reused_id}
+EDITS: Final[dict[str, Edit]] = {"reused-id": reused_id(BedrockRequests().earlier_ids)}
 """Each does the same to every delta."""
 EDITS_OF_ONE_DELTA: Final[dict[str, Edit]] = {"foreign-delta": _foreign_delta}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.cohere.inject import call, message
 from toolstream_core.protocols.cohere.inject.call_event import read_event
-from toolstream_core.stages.inject import argument_edits, call_edits, call_injector, message_injector, sse
+from toolstream_core.stages.inject import argument_edits, call_edits, call_injector, call_order, message_injector, sse
 
 if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import InjectorMaker
@@ -17,6 +17,7 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
         read_event, {**call_edits.EDITS_OF_ONE_DELTA, **argument_edits.EDITS, **call.EDITS_OF_ONE_DELTA}
     ),
     **message_injector.makers(read_event),
+    **call_order.makers(read_event),
     "missing-event-name": message_injector.maker(message.MissingEventName, read_event),
     "null-usage": message_injector.maker(message.NullUsage, read_event),
     "repeated-finish": message_injector.maker(message_injector.RepeatedFinish, read_event),

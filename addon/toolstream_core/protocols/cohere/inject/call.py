@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.model import Phase
 from toolstream_core.protocols.cohere.inject.call_event import with_fields, with_function, without
 from toolstream_core.protocols.cohere.wire import entry_of, with_entry
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.stages.inject.call_order import reused_id
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -101,6 +103,7 @@ def _missing_deltas(injector: CallInjector, event: WireEvent, call: OpenCall) ->
 
 
 EDITS: Final[dict[str, Edit]] = {
+    "reused-id": reused_id(earlier_ids),
     "repeated-id": _repeated_id,
     "changing-id": _changing_id,
     "repeated-name": _repeated_name,
