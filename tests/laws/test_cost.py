@@ -95,6 +95,11 @@ CALLS: dict[str, tuple[bytes, Make]] = {
     "chat, one id": (b"", lambda at: chunk(entry(at, id="x"))),
     "chat, no index": (b"", lambda at: chunk(entry(at, index=None))),
     "chat, one index": (b"", lambda at: chunk(entry(at, index=0))),
+    "chat, one index, in pieces": (b"", lambda at: chunk(entry(at, '{"a', index=0)) + piece('":1}')),
+    "chat, no index, in pieces": (
+        b"",
+        lambda at: chunk(entry(at, '{"a', index=None)) + chunk({"function": {"arguments": '":1}'}}),
+    ),
     "chat, half": (b"", lambda at: chunk(entry(at, '{"a'))),
     "chat, a finish with each": (b"", lambda at: chunk(entry(at), finish="tool_calls")),
     "chat, a finish behind each": (b"", lambda at: chunk(entry(at)) + chunk(finish="stop")),

@@ -14,13 +14,16 @@ from mitmproxy import ctx, http
 from toolstream_core.proxy import replay
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
 from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import colour, plain, wants_colour
+from toolstream_core.report.summary import help_with
 from toolstream_core.report.text import EndLines, Lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Finding
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.watch import Watch
 
@@ -69,19 +72,18 @@ class Reporters:
         self._streams += 1
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
         elapsed = watch.elapsed if watch.flow.live else None
+        repairs = watch.repairs
+
+        def advise(finding: Finding) -> str:
+            return "" if finding.code in repairs else help_with(finding)
+
         level = ctx.options.toolstream_log
         if level != "off" and self._terminal is not None:
             make = Lines if level == "chunks" else EndLines
+            request = f"{watch.flow.request.method} {watch.exchange.host}{watch.exchange.path.partition('?')[0]}"
+            label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id)
             sinks.append(
-                make(
-                    self._terminal.line,
-                    f"#{self._streams} {watch.exchange.host}",
-                    model=protocol.requests.model(watch.exchange.path, watch.exchange.request),
-                    elapsed=elapsed,
-                    mark=watch.flow.id,
-                    paint=self._paint,
-                    hide=watch.hide,
-                )
+                make(self._terminal.line, label, elapsed=elapsed, paint=self._paint, hide=watch.hide, advise=advise)
             )
         if self._jsonl is not None:
             head = {
