@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolstream_core.cli import launch
-from toolstream_core.cli.launch import Mitmdump, MitmdumpError, Output, door_path, mitmdump_path
+from toolstream_core.cli.launch import Mitmdump, MitmdumpError, door_path, mitmdump_path
+from toolstream_core.cli.process_output import Output
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.proxy.callables import pieces, through
-from toolstream_core.proxy.watch import Watch, request_json
+from toolstream_core.proxy.exchange import request_json
+from toolstream_core.proxy.watch import Watch
 from toolstream_core.settings import NOTHING, Settings
 
 if TYPE_CHECKING:

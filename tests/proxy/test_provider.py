@@ -11,8 +11,8 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from toolstream_core.fixtures import load, read_flow
+from toolstream_core.fixtures.chunks import chunks_of
 from toolstream_core.fixtures.matching import form_of
-from toolstream_core.fixtures.read import chunks_of
 from toolstream_core.protocols.requests.asked import Asked
 from toolstream_core.proxy.provider import Provider, ProviderError
 from toolstream_core.proxy.replay import REPLAY

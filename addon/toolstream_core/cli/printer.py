@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.report import jsonform
+from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain, word
 from toolstream_core.report.text import EndLines, Lines
 
@@ -60,7 +61,9 @@ class TextPrinter:
 
     def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """One that writes, or two that keep their lines until it is known which to write."""
-        label = " ".join(word(name) for name in (exchange.source, exchange.host) if name)
+        where = f"{exchange.host}{exchange.path.partition('?')[0]}"
+        names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
+        label = Label(f"#{self._counts['stream'] + 1}", names)
 
         def lines(make: type[Lines], write: Write) -> Lines:
             def hidden(line: str) -> None:

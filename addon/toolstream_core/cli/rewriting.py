@@ -15,7 +15,7 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import printable, word
-from toolstream_core.report.text import fault_line
+from toolstream_core.report.summary import fault_line
 from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.rewrite import pairs, rewritten, write
 from toolstream_core.sources.saved import UnreadableError

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
-import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
@@ -14,12 +10,12 @@ from mitmproxy import ctx, exceptions, flowfilter, http
 from toolstream_core.delivery.schedule import drawn
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
-from toolstream_core.proxy import gate, replay
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
 from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
+from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.proxy.options import (
     CAPTURE,
     CHANGES,
@@ -31,28 +27,23 @@ from toolstream_core.proxy.options import (
     refuse_misspelt,
     speed_of,
 )
-from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
 from toolstream_core.proxy.provided import breaks
 from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
+from toolstream_core.proxy.reporters import Reporters
 from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
+from toolstream_core.proxy.resend import RESENT
 from toolstream_core.proxy.timing import Timing
-from toolstream_core.proxy.watch import Watch, exchange_of, request_json
-from toolstream_core.report.jsonl import JsonLines
-from toolstream_core.report.paint import colour, plain, wants_colour
-from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.proxy.watch import Watch
 from toolstream_core.settings import NOTHING
 from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mitmproxy.addonmanager import Loader
 
-    from toolstream_core.engine.sink import Sink
-    from toolstream_core.protocols.protocol import WireProtocol
-
-    type Listeners = Callable[[Watch], Sequence[Sink]]
+    from toolstream_core.proxy.reporters import Listeners
 
 logger = logging.getLogger(__name__)
 
@@ -68,15 +59,11 @@ class ToolstreamAddon:
         `listeners` gives further sinks for each answer; every LLM's answer is watched then. With `gated`, a change
         of options also reaches the connections that are open already.
         """
-        self._listeners = listeners
         self._filter: flowfilter.TFilter | None = None
         self._watches: dict[str, Watch] = {}
-        self._streams = 0
         self._bodies = 0
-        self._out: Outlet | None = None
-        self._jsonl: FileOutlet | None = None
+        self._reporters = Reporters(listeners)
         self._provider: Provider | None = None
-        self._paint = plain
         self._capture = Capture()
         self._codings = Codings()
         self._settings = NOTHING
@@ -97,7 +84,7 @@ class ToolstreamAddon:
         try:
             self._configure(updated)
         except exceptions.OptionsError as error:
-            if self._out is not None or ctx.master.addons.get("errorcheck") is None:
+            if self._reporters.running or ctx.master.addons.get("errorcheck") is None:
                 raise
             logger.error("Addon error: %s", error)  # noqa: TRY400 - one line, in mitmproxy's words
 
@@ -109,7 +96,7 @@ class ToolstreamAddon:
         if "toolstream_filter" in updated:
             self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
-            self._configure_jsonl(ctx.options.toolstream_jsonl)
+            self._reporters.write_jsonl(ctx.options.toolstream_jsonl)
         if updated & {"toolstream_provider", "toolstream_provider_strict"}:
             self._configure_provider(ctx.options.toolstream_provider)
         if updated & CAPTURE:
@@ -122,15 +109,12 @@ class ToolstreamAddon:
 
     def running(self) -> None:
         """Find out where lines go, once mitmproxy's own addons are there."""
-        event_log = ctx.master.addons.get("eventstore") is not None
-        self._out = terminal(event_log=event_log)
-        shown = not event_log and wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ))
-        self._paint = colour if shown else plain
+        self._reporters.run()
         self._timing.run()
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
-        if gate.AGAIN not in flow.metadata:
+        if RESENT not in flow.metadata:
             if self._settings.rewrites or self._ids:
                 self._prepare(flow)
             if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
@@ -139,12 +123,13 @@ class ToolstreamAddon:
                 self._timing.destreams(flow)
         if self._provider is not None and flow.response is None:
             self._provider.answer(flow)
-            self._tell_replay(flow)
+            if self._filtered(flow):
+                self._reporters.replayed(flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let a streamed answer through as it comes, and look at what may be an LLM's."""
         assert flow.response is not None
-        if gate.AGAIN in flow.metadata:
+        if RESENT in flow.metadata:
             return  # wanted whole
         streamed = flow.response.headers.get("content-type", "").lower().startswith(_STREAMED)
         claimed = claiming(flow.request.path) is not None
@@ -161,7 +146,7 @@ class ToolstreamAddon:
         faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
         picks = [pick for _, pick in faults]
         ids = answer_ids(flow, self._ids)
-        watched = (flow, request, self._sinks, self._failed, settings, ids, self._bodies, picks)
+        watched = (flow, request, self._reporters.sinks, self._reporters.failed, settings, ids, self._bodies, picks)
         recording = self._capture.begin(flow)
         watch = Watch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
@@ -198,7 +183,7 @@ class ToolstreamAddon:
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
             watch.close()
-        elif self._filtered(flow) and gate.AGAIN not in flow.metadata:
+        elif self._filtered(flow) and RESENT not in flow.metadata:
             self._capture.unanswered(flow)
 
     def done(self) -> None:
@@ -208,60 +193,20 @@ class ToolstreamAddon:
             watch.close()
         self._watches.clear()
         self._capture.close()
-        if self._out is not None:
-            self._out.flush()
-        if self._jsonl is not None:
-            self._jsonl.close()
-            self._jsonl = None
+        self._reporters.close()
 
     def _closed(self, flow_id: str) -> None:
-        """The answer's passage is over."""
+        """The answer's delivery is over."""
         watch = self._watches.pop(flow_id, None)
         if watch is not None:
             watch.finish(broken="Client disconnected.")  # nothing, where the end was seen
             watch.close()
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
-        told = ctx.options.toolstream_log != "off" or self._jsonl is not None or self._listeners is not None
-        return (told or self._settings.rewrites or self._capture.on) and self._filtered(flow)
+        return (self._reporters.on or self._settings.rewrites or self._capture.on) and self._filtered(flow)
 
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
-
-    def _sinks(self, watch: Watch, dialect: WireProtocol) -> Sequence[Sink]:
-        self._streams += 1
-        sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
-        level = ctx.options.toolstream_log
-        model = dialect.requests.model(watch.exchange.path, watch.exchange.request)
-        elapsed = watch.elapsed if watch.flow.live else None
-        if level != "off" and self._out is not None:
-            make = Lines if level == "chunks" else EndLines
-            sinks.append(
-                make(
-                    self._out.line,
-                    f"#{self._streams} {watch.exchange.host}",
-                    model=model,
-                    elapsed=elapsed,
-                    mark=watch.flow.id,
-                    paint=self._paint,
-                    hide=watch.hide,
-                )
-            )
-        if self._jsonl is not None:
-            head = {
-                "flow": watch.flow.id,
-                "stream": self._streams,
-                "host": watch.exchange.host,
-                "dialect": dialect.name,
-            }
-            sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
-        return sinks
-
-    def _tell_replay(self, flow: http.HTTPFlow) -> None:
-        """Tell which saved flow answered, if one did."""
-        if self._filtered(flow):
-            line = self._out.line if self._out is not None and ctx.options.toolstream_log != "off" else None
-            replay.report(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
 
     def _prepare(self, flow: http.HTTPFlow) -> None:
         """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""
@@ -270,23 +215,6 @@ class ToolstreamAddon:
         restore(flow, self._ids)
         if self._settings.rewrites and looks_like_llm(flow.request.path, request_json(flow.request)):
             flow.request.headers["accept-encoding"] = "identity"
-
-    def _failed(self, watch: Watch, error: Exception) -> None:
-        """One clear error for a bug of ours; the bytes went on."""
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        logger.error(
-            "toolstream stopped reading flow %s and passes it on as it is: %s at %s:%s",
-            watch.flow.id,
-            type(error).__name__,
-            Path(where.filename).name,
-            where.lineno,
-        )
-
-    def _configure_jsonl(self, path: str) -> None:
-        if self._jsonl is not None:
-            self._jsonl.close()
-            self._jsonl = None
-        self._jsonl = jsonl_outlet(path) if path else None
 
     def _configure_provider(self, paths: Sequence[str]) -> None:
         try:

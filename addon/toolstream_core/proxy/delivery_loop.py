@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
+from toolstream_core.proxy.action_queue import HEARTBEAT, NOWHERE, ActionQueue
 from toolstream_core.proxy.provided import Provided
-from toolstream_core.proxy.steps import Break, End
-from toolstream_core.transit import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait
+from toolstream_core.proxy.saved_chunks import SavedChunks
+from toolstream_core.proxy.steps import Break, Delivery, End
+from toolstream_core.transit import Ask, Cut, Finish, Hold, Send, Wait
+from toolstream_core.wire.form import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -27,11 +29,9 @@ FETCHING = 600.0
 """Seconds after which an answer that is fetched whole counts as never coming."""
 BEAT = 5.0
 """Seconds between comments while the client waits for a second answer."""
-_NOWHERE = EventPlace(0, 0, has_data=False)
-_HEARTBEAT = b": keep-alive\n\n"
 
 
-class WatchedDelivery:
+class WatchedDelivery(Delivery):
     """The way of an answer that is watched."""
 
     def __init__(
@@ -53,14 +53,13 @@ class WatchedDelivery:
         self.step: Step = None
         self._watch = watch
         self._told = watch.told_by_delivery() if schedule or fetch or (saved and watch.rewrites) else None
-        self._pace = schedule
+        self._queue = ActionQueue(watch, schedule)
         chunks, self._broken = saved or Provided((), None)
-        self._saved = deque(chunks)
+        self._saved = SavedChunks(chunks, speed)
         self.provided = saved is not None or fetch is not None
         """Whether the body comes from saved chunks, and not from the piece that is offered."""
         self._providing = False
         """Whether the headers have gone and saved chunks are still to come."""
-        self._speed = speed
         self._closed = closed
         self._again = again
         self._fetch = fetch
@@ -71,34 +70,32 @@ class WatchedDelivery:
         self.unread = False
         """Whether what is fetched is no answer to be read, but an error as it came."""
         self._asked: asyncio.Task[bytes] | None = None
-        self._queue: deque[Action] = deque()
         self._due: float | None = None
-        self._begun: float | None = None
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
         """Set when there is no more reason to wait, or something has come that was waited for."""
         self._waited = self._last = False
 
+    @override
     def offer_headers(self) -> None:
-        """As `Delivery`."""
         self.heading = True
-        if self._pace is not None:
-            self._queue.extend(self._pace.begin())
+        self._queue.begin()
 
+    @override
     def offer(self, piece: bytes | None) -> None:
-        """As `Delivery`: of an answer that is provided, its chunks come in the place of the one piece that it is."""
+        """Of an answer that is provided, its chunks come in the place of the one piece that it is."""
         self.heading = False
         if not self._last and self.provided:
-            self._providing = self._begun is None
+            self._providing = not self._saved.begun
         if piece is None:
             self._last = True
             if not self.provided:
-                self._say_last()
+                self._queue.end()
         elif not self.provided:
-            self._say(piece)
+            self._queue.send(piece)
 
+    @override
     def advance(self) -> bool:
-        """As `Delivery`."""
         ready = self._advance()
         if self._told is not None and ready and isinstance(self.step, bytes) and self.step:
             self._told(self.step)
@@ -115,7 +112,7 @@ class WatchedDelivery:
                 return False
             self._due = None
             if self._queue:
-                if self._does(self._queue.popleft()):
+                if self._does(self._queue.pop()):
                     return True
             elif self._fetch is not None and (self.heading or self._providing) and self._still_fetching(self._fetch):
                 continue
@@ -125,14 +122,14 @@ class WatchedDelivery:
                 return self._is_over()
 
     @property
+    @override
     def pause(self) -> float | None:
-        """As `Delivery`."""
         if self._due is None or math.isinf(self._due) or self._asked or self._fetching:
             return None
         return max(0.0, self._due - _now())
 
+    @override
     async def wait(self) -> None:
-        """As `Delivery`."""
         if self._due is None:
             return
         seconds = None if math.isinf(self._due) else max(0.0, self._due - _now())
@@ -144,16 +141,16 @@ class WatchedDelivery:
             self._wake.clear()
             self._due = None
 
+    @override
     def left(self) -> None:
-        """As `Delivery`."""
         self._gone.set()
         self._wake.set()
         for task in (self._asked, self._fetching):
             if task is not None:
                 task.cancel()
 
+    @override
     def forgives(self, message: str) -> bool:
-        """As `Delivery`."""
         return bool(self._watch.forgives(message))
 
     def _is_over(self) -> bool:
@@ -176,23 +173,11 @@ class WatchedDelivery:
                 self._closed()
                 self.step = End()
             case Hold():
-                return self._holds(action)
+                pause = self._queue.hold(action)
+                self._due = None if pause is None else _now() + pause
             case Ask():
                 return self._waits_for(action)
         return self.step is not None
-
-    def _holds(self, hold: Hold) -> bool:
-        """Wait for the next heartbeat, or for the end of it all."""
-        if hold.seconds is not None and hold.seconds <= 0:
-            return False
-        heartbeat = hold.heartbeat or math.inf
-        pause = min(heartbeat, math.inf if hold.seconds is None else hold.seconds)
-        left = None if hold.seconds is None else hold.seconds - pause
-        self._due = _now() + pause
-        self._queue.append(Hold(left, hold.heartbeat))
-        if hold.heartbeat is not None and pause == heartbeat:
-            self._queue.appendleft(Send(_HEARTBEAT, _NOWHERE))
-        return False
 
     def _waits_for(self, ask: Ask) -> bool:
         """Wait for the second answer, with a comment now and then."""
@@ -207,9 +192,9 @@ class WatchedDelivery:
             self.step = ask.event.frame.raw if error is not None else self._asked.result()
             return True
         self._due = _now() + BEAT
-        self._queue.appendleft(ask)
-        if self._waited:
-            self.step = _HEARTBEAT
+        self._queue.add_first(ask)
+        if self._waited and ask.comments:
+            self.step = HEARTBEAT.raw
         self._waited = True
         return self.step is not None
 
@@ -226,63 +211,31 @@ class WatchedDelivery:
         if self._patience <= _now():
             if self.heading:
                 return False
-            self._queue.append(Send(_HEARTBEAT, _NOWHERE))
             self._patience = _now() + BEAT
-        else:
-            self._due = self._patience
+            if self._watch.exchange.content_type.startswith(CONTENT_TYPES[Form.EVENTS]):
+                self._queue.add(HEARTBEAT)
+                return True
+        self._due = self._patience
         return True
 
     def _next_chunk(self) -> bool:
         """Let the next chunk of a provided answer come when it is due; whether there is one."""
         if not self._providing:
             return False
-        if self._begun is None:
-            self._begun = _now()
+        self._saved.begin(_now())
         if not self._saved:
             self._providing = False
-            self._end_provided()
+            self._queue.end_saved(self._broken)
             return bool(self._queue)
-        chunk = self._saved[0]
-        due = self._begun + (chunk.after / 1000 / self._speed if self._speed else 0.0)
-        if due > _now():
-            self._due = due
+        if self._saved.due > _now():
+            self._due = self._saved.due
             return True
-        self._saved.popleft()
+        data = self._saved.pop()
         if self.unread:
-            self._queue.append(Send(chunk.data, _NOWHERE))
-            return True
-        for piece in self._watch.through(chunk.data) if chunk.data else ():
-            self._say(piece)
+            self._queue.add(Send(data, NOWHERE))
+        else:
+            self._queue.read(data)
         return True
-
-    def _end_provided(self) -> None:
-        """End a provided answer as it was recorded: in order, or as a break, where no repair mends that."""
-        if self._broken is not None and not self._watch.forgives(self._broken):
-            how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
-            self._queue.append(Cut(how, self._broken))
-            return
-        for piece in self._watch.through(b""):
-            self._say(piece)
-        self._say_last()
-
-    def _say(self, piece: bytes) -> None:
-        """Let a piece go by way of the faults; `b""` is the end."""
-        if self._pace is not None:
-            try:
-                self._queue.extend(self._pace.feed(piece))
-            except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
-                self._pace = None
-                self._watch.failed(error)
-            else:
-                return
-        if piece:
-            self._queue.append(Send(piece, _NOWHERE))
-
-    def _say_last(self) -> None:
-        self._say(b"")
-        self._watch.tell_end()
-        if self._watch.half is not None:
-            self._queue.append(Cut(BreakKind.CLOSE, f"cut by toolstream_repair: {self._watch.half.name}"))
 
 
 def _now() -> float:

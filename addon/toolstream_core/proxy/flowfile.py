@@ -10,7 +10,7 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
 
 from toolstream_core.proxy.changes import unlabel
-from toolstream_core.proxy.watch import exchange_of, request_json, secrets_of
+from toolstream_core.proxy.exchange import exchange_of, request_json, secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import quoted
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm

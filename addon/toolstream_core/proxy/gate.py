@@ -6,19 +6,16 @@ version lacks of what is used here.
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 from mitmproxy import ctx, flow, http
-from mitmproxy.addons.clientplayback import ReplayHandler
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
 
+from toolstream_core.proxy.connections import close_surely, reset_soon
 from toolstream_core.proxy.steps import Break
 from toolstream_core.transit import BreakKind
 
@@ -31,12 +28,8 @@ if TYPE_CHECKING:
 
 # `flow.response.stream` is a plain function: a sleep in it stops the whole proxy, and nothing can be sent later.
 # mitmproxy itself waits for addons in one way, by a hook that a layer yields: that layer is paused until every addon
-# has had its say, and no other. So streams that have a passage are run by a subclass of mitmproxy's `HttpStream`
-# that yields a hook of its own wherever the passage wants to wait.
-
-
-AGAIN = "toolstream_again"
-"""Key in the metadata of flows that are asked for by ourselves."""
+# has had its say, and no other. So streams that have a delivery are run by a subclass of mitmproxy's `HttpStream`
+# that yields a hook of its own wherever the delivery wants to wait.
 
 
 SHORT = 0.2
@@ -57,61 +50,61 @@ class Sleep(commands.RequestWakeup):
 
 
 class GatedStream(HttpStream):
-    """One request and its answer, the answer by way of its passage where it has one."""
+    """One request and its answer, the answer by way of its delivery where it has one."""
 
     gate: Gate
-    _passage: Delivery | None = None
+    _delivery: Delivery | None = None
     _paced = False
     _over = False
 
     def _handle_paced(self, event: events.Event) -> Commands:
         """As `handle_event`; a client that leaves ends what is waited for."""
-        if self._passage is not None and isinstance(event, _events.RequestProtocolError):
-            self._passage.left()
+        if self._delivery is not None and isinstance(event, _events.RequestProtocolError):
+            self._delivery.left()
         elif isinstance(event, events.Wakeup):
             # A layer that is paused is given the reply of what it waited for, and a timer has none.
             event.reply = None
         return super().handle_event(event)
 
-    def _go_by(self, delivery: Delivery | None) -> None:
-        """Take a passage; only one that has a say in every piece costs something for each."""
-        self._passage = delivery
+    def _take_delivery(self, delivery: Delivery | None) -> None:
+        """Use a delivery; only one that decides on every piece costs something for each."""
+        self._delivery = delivery
         self._paced = delivery is not None and delivery.paced
         if self._paced:
             self.handle_event = self._handle_paced  # type: ignore[method-assign]
 
     def start_response_stream(self) -> Commands:
-        """As ever, with the passage that the flow has got by now."""
-        self._go_by(self.gate.delivery(self.flow))
+        """As ever, with the delivery that the flow has got by now."""
+        self._take_delivery(self.gate.delivery(self.flow))
         inner: Commands = super().start_response_stream()
-        return self._by_passage(inner, self._passage) if self._passage is not None and self._paced else inner
+        return self._delivered(inner, self._delivery) if self._delivery is not None and self._paced else inner
 
     def state_stream_response_body(self, event: events.Event) -> Commands:
-        """As ever, by way of the passage."""
+        """As ever, by way of the delivery."""
         inner: Commands = HttpStream.state_stream_response_body(self, event)
-        if not self._paced and (self._passage is None or type(event) is not _events.ResponseEndOfMessage):
+        if not self._paced and (self._delivery is None or type(event) is not _events.ResponseEndOfMessage):
             return inner
-        assert self._passage is not None
-        return self._by_passage(inner, self._passage)
+        assert self._delivery is not None
+        return self._delivered(inner, self._delivery)
 
     def send_response(self, already_streamed: bool = False) -> Commands:  # noqa: FBT001, FBT002 - mitmproxy's form
-        """As ever; an answer that an addon made goes by way of its passage too."""
+        """As ever; an answer that an addon made goes by way of its delivery too."""
         inner: Commands = super().send_response(already_streamed)
         if already_streamed:
             return inner
-        self._go_by(self.gate.delivery(self.flow))
-        return inner if self._passage is None else self._by_passage(inner, self._passage)
+        self._take_delivery(self.gate.delivery(self.flow))
+        return inner if self._delivery is None else self._delivered(inner, self._delivery)
 
     def handle_protocol_error(self, event: _events.RequestProtocolError | _events.ResponseProtocolError) -> Commands:
         """As ever, unless the answer was whole when upstream's connection broke."""
         streaming = self.server_state == self.state_stream_response_body
         broken = isinstance(event, _events.ResponseProtocolError) and streaming
-        if broken and self._passage is not None and self._passage.forgives(event.message):
+        if broken and self._delivery is not None and self._delivery.forgives(event.message):
             return self.state_stream_response_body(_events.ResponseEndOfMessage(self.stream_id))
         inner: Commands = super().handle_protocol_error(event)
         return inner
 
-    def _by_passage(self, inner: Commands, delivery: Delivery) -> Commands:
+    def _delivered(self, inner: Commands, delivery: Delivery) -> Commands:
         """Let what would go to the client go step by step."""
         reply: object = None
         while True:
@@ -120,10 +113,10 @@ class GatedStream(HttpStream):
             except StopIteration:
                 return
             reply = None
-            said = command.event if isinstance(command, SendHttp) else None
-            if isinstance(said, _events.ResponseData):
-                delivery.offer(said.data)
-            elif isinstance(said, _events.ResponseHeaders):
+            event = command.event if isinstance(command, SendHttp) else None
+            if isinstance(event, _events.ResponseData):
+                delivery.offer(event.data)
+            elif isinstance(event, _events.ResponseHeaders):
                 delivery.offer_headers()
             elif isinstance(command, HttpResponseHook | DropStream) and not self._over and self._ends(command):
                 self._over = True
@@ -134,7 +127,7 @@ class GatedStream(HttpStream):
             if not (yield from self._steps(delivery)):
                 inner.close()
                 return
-            if not isinstance(said, _events.ResponseData):
+            if not isinstance(event, _events.ResponseData):
                 reply = yield command
 
     def _ends(self, command: commands.Command) -> bool:
@@ -143,7 +136,7 @@ class GatedStream(HttpStream):
         return streamed == isinstance(command, HttpResponseHook)
 
     def _steps(self, delivery: Delivery) -> Generator[commands.Command, Any, bool]:
-        """Take the passage's steps; whether the stream goes on."""
+        """Take the delivery's steps; whether the stream goes on."""
         while True:
             while not delivery.advance():
                 pause = delivery.pause
@@ -186,7 +179,7 @@ class GatedStream(HttpStream):
 
 
 class GatedLayer(HttpLayer):
-    """An HTTP connection whose streams can have passages."""
+    """An HTTP connection whose streams can have deliveries."""
 
     gate: Gate
 
@@ -205,7 +198,7 @@ class Gate:
     name = "toolstream-gate"
 
     def __init__(self, delivery: Callable[[http.HTTPFlow], Delivery | None]) -> None:
-        """`delivery` gives the passage of a flow whose answer is about to go."""
+        """`delivery` gives the delivery of a flow whose answer is about to go."""
         self.delivery = delivery
         self.streams: WeakSet[GatedStream] = WeakSet()
 
@@ -222,60 +215,10 @@ class Gate:
                 cast("GatedLayer", one).gate = self
 
     async def toolstream_gate(self, flow: http.HTTPFlow) -> None:
-        """Wait as long as the flow's passage wants to."""
+        """Wait as long as the flow's delivery wants to."""
         delivery = self.delivery(flow)
         if delivery is not None:
             await delivery.wait()
-
-
-async def ask(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str = "") -> http.Response:
-    """Make a flow's request once more with other content (and path), through mitmproxy's own way upstream.
-
-    Raises `TimeoutError` after `seconds`, and `ConnectionError` where no answer came.
-    """
-    again = flow.copy()
-    again.response = again.error = None
-    again.request.content = content
-    again.request.path = path or again.request.path
-    again.metadata = {AGAIN: True}
-    handler = ReplayHandler(again, ctx.options)
-    try:
-        await asyncio.wait_for(handler.replay(), seconds)
-    finally:
-        for one in handler.transports.values():
-            if one.handler is not None:
-                one.handler.cancel()
-    if again.response is None:
-        raise ConnectionError(again.error.msg if again.error else "no answer")
-    response: http.Response = again.response
-    return response
-
-
-def reset_soon(flow: http.HTTPFlow) -> None:
-    """Let the client's TCP connection end with a reset, where it has a socket of its own."""
-    writer = None if flow.request.is_http2 else client_writer(flow)
-    taken = writer.get_extra_info("socket") if writer is not None else None
-    if taken is not None:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-def close_surely(flow: http.HTTPFlow) -> None:
-    """Close the client's connection once more.
-
-    mitmproxy closes by cancelling the task that reads from the client. Where that task is about to hand on what the
-    client said just then (an HTTP/2 acknowledgement), it ends without closing the socket, and the client waits on.
-    """
-    writer = client_writer(flow)
-    if writer is not None:
-        writer.close()
-
-
-def client_writer(flow: http.HTTPFlow) -> Any:
-    """What writes to the flow's client, `None` where it is not to be found."""
-    for handler in ctx.master.addons.get("proxyserver").connections.values():
-        if handler.client is flow.client_conn and flow.client_conn in handler.transports:
-            return handler.transports[flow.client_conn].writer
-    return None
 
 
 def missing() -> str | None:

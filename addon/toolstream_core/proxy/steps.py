@@ -29,7 +29,9 @@ class Delivery(Protocol):
     """One answer's way to the client, step by step."""
 
     paced: bool
-    """Whether it has a say in every piece, not only in how the answer ends."""
+    """Whether it decides on every piece, not only on how the answer ends."""
+    step: Step
+    """The step that `advance` found."""
 
     def offer_headers(self) -> None:
         """The headers are about to go."""
@@ -50,11 +52,6 @@ class Delivery(Protocol):
     @property
     def pause(self) -> float | None:
         """For how many seconds `wait` would wait at most, `None` for no known time."""
-        ...
-
-    @property
-    def step(self) -> Step:
-        """The step that `advance` found."""
         ...
 
     def left(self) -> None:

@@ -19,12 +19,12 @@ from toolstream_core.model import ABSENT, Change, Exchange
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
-from toolstream_core.proxy import gate
 from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
+from toolstream_core.proxy.exchange import request_json
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.request_ids import is_signed
-from toolstream_core.proxy.watch import request_json
+from toolstream_core.proxy.resend import resend
 from toolstream_core.settings import NOTHING
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class Timing:
-    """The passages of the answers that are on their way."""
+    """The deliveries of the answers that are on their way."""
 
     def __init__(self, closed: Callable[[str], object], *, always: bool = False) -> None:
         """Nothing is on, and there is no gate. `closed` is called with a flow's id when its answer is over.
@@ -108,13 +108,13 @@ class Timing:
         return True
 
     def begin(self, flow: http.HTTPFlow, watch: Watch, faults: Drawn) -> bool:
-        """Give an answer a passage where it needs one; whether it comes in its own time from saved chunks."""
+        """Give an answer a delivery where it needs one; whether it comes in its own time from saved chunks."""
         saved = provided(flow) if self._speed is not None else None
         fetched = self._fetching.pop(flow.id, None)
         wanted = bool(faults or saved is not None or fetched or self._settings.repairs & LIVE)
         if self._gate is None or not wanted or not self._gate.has(flow):
             return False
-        asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites
+        asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites and not is_signed(flow.request)
         schedule = Schedule(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
         watch.delivering = True
         self._deliveries[flow.id] = WatchedDelivery(
@@ -144,7 +144,8 @@ class Timing:
         protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
         try:
             content = encoded(protocol.requests.unstreamed(exchange.request))
-            answer = await gate.ask(flow, content, ASKING)
+            path = protocol.requests.unstreamed_path(flow.request.path)
+            answer = await resend(flow, content, ASKING, path=path)
             whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
             got = second_request.recovered(ask, whole, protocol, content_of(answer), watch.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
@@ -168,7 +169,7 @@ class Timing:
         wanted = encoded(protocol.requests.unstreamed(asked))
         path = protocol.requests.unstreamed_path(flow.request.path)
         try:
-            answer = await gate.ask(flow, wanted, FETCHING, path=path)
+            answer = await resend(flow, wanted, FETCHING, path=path)
         except (TimeoutError, ConnectionError) as error:
             why = watch.hide(_why(error, FETCHING))
             logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, why)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.finish import CUT_OFF_CALL, UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
 from toolstream_core.engine.session import Session
-from toolstream_core.model import ABSENT, Exchange
-from toolstream_core.redact import redacted, request_secrets
+from toolstream_core.proxy.exchange import exchange_of, secrets_of
+from toolstream_core.redact import redacted
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
-from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,12 +71,12 @@ class Watch:
         self._pipeline = self._body.pipeline
         self._feed_fast = self._pipeline.feed_fast
         self._secrets: tuple[str, ...] | None = None
-        self._repairs, self._rewrites = settings.repairs, settings.rewrites
+        self.repairs, self._rewrites = settings.repairs, settings.rewrites
         self._forgiven: str | None = None
         self.half: Row | None = None
         """Why the answer, which is over, is only half, and its end is to be no clean one; `None` where it is whole."""
         self.delivering = False
-        """Whether it has a passage: its end may be another one for the client, and more may be done to it."""
+        """Whether it has a delivery: the client may get another end, and more may be done to the stream."""
         self._untold = False
 
     @property
@@ -124,7 +123,7 @@ class Watch:
                 self.failed(self._pipeline.error)
             record = self._body.record(broken=broken or self._forgiven, told=False)
             if record is not None:
-                self.ids.said(call.id for call in record.calls)
+                self.ids.note_given(call.id for call in record.calls)
                 self._note_end(record, broken)
                 self._untold = True
                 if broken is not None or not self.delivering:
@@ -148,7 +147,7 @@ class Watch:
         self.tell_end()
 
     def told_by_delivery(self) -> Callable[[bytes], None] | None:
-        """What a passage, which decides on it, is to call with each piece that the client gets; nobody, if `None`."""
+        """What a delivery, which decides on it, is to call with each piece that the client gets; nobody, if `None`."""
         return None
 
     def fetched(self, response: http.Response, request: http.Request) -> None:
@@ -162,7 +161,7 @@ class Watch:
     def forgives(self, message: str) -> bool:
         """Whether the connection's break is no matter to the client: everything was said, and it may be mended."""
         reader = self.reader
-        if UNTERMINATED_BODY.code not in self._repairs or self._over or reader is None or not reader.whole:
+        if UNTERMINATED_BODY.code not in self.repairs or self._over or reader is None or not reader.whole:
             return False
         self._forgiven = message
         return True
@@ -181,7 +180,7 @@ class Watch:
         found = {finding.code for finding in record.findings}
         if UNREADABLE_BODY.code in found and self._rewrites and self._pipeline.error is None:
             return UNREADABLE_BODY
-        if CUT_OFF_CALL.code in found and CUT_OFF_CALL.code in self._repairs and not record.finish:
+        if CUT_OFF_CALL.code in found and CUT_OFF_CALL.code in self.repairs and not record.finish:
             return CUT_OFF_CALL
         return None
 
@@ -244,33 +243,3 @@ class Watch:
         if not self._given_up:
             self._given_up = True
             self._on_failure(self, error)
-
-
-def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
-    """What a flow says of its answer beside the body."""
-    assert flow.response is not None
-    headers = flow.response.headers
-    return Exchange(
-        source=flow.id,
-        host=flow.request.pretty_host,
-        path=flow.request.path,
-        content_type=headers.get("content-type", ""),
-        content_encoding=headers.get("content-encoding", ""),
-        status=flow.response.status_code,
-        request=request,
-    )
-
-
-def request_json(request: http.Request) -> Json:
-    """The request's body as JSON, or `ABSENT`."""
-    if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
-        return ABSENT
-    try:
-        return parse(request.content)
-    except ValueError:
-        return ABSENT
-
-
-def secrets_of(request: http.Request) -> tuple[str, ...]:
-    """The values in a request that are secrets by the name of their header or parameter."""
-    return request_secrets(request.headers.items(multi=True), request.path)

@@ -176,7 +176,7 @@ class EventStreamWriter:
         """As `Writer.make`. A name that ends in `Exception` makes an exception."""
         data = _data(payload)
         message = event_stream.fresh(data, name)
-        if self._framer.wraps and not event_stream.failed(message):
+        if (self._framer.wraps or name == event_stream.CHUNK) and not event_stream.failed(message):
             message = event_stream.chunk(data)
         return Frame(message.encode(), number, data, event_stream.name_of(message))
 

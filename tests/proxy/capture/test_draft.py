@@ -13,7 +13,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import read_flow
 from toolstream_core.proxy.capture.draft import Draft, Ending, Store
 from toolstream_core.proxy.capture.folder import Folder
-from toolstream_core.proxy.watch import exchange_of, request_json
+from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.redaction import Redaction
 
 if TYPE_CHECKING:

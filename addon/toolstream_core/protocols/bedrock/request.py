@@ -105,8 +105,8 @@ def _blocks(request: Json) -> Iterator[dict[str, Json]]:
 
 
 def _echoed(tool: dict[str, Json]) -> EchoedCall:
-    said = tool.get("input")
-    arguments = said if isinstance(said, str) else "" if said is None else numbers.dumps(said)
+    value = tool.get("input")
+    arguments = value if isinstance(value, str) else "" if value is None else numbers.dumps(value)
     return EchoedCall(_text(tool.get("toolUseId")), _text(tool.get("name")), arguments)
 
 
@@ -118,5 +118,5 @@ def _result(result: dict[str, Json]) -> ToolResult:
     return ToolResult(_text(result.get("toolUseId")), "", "".join(texts))
 
 
-def _text(said: Json) -> str:
-    return said if isinstance(said, str) else ""
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

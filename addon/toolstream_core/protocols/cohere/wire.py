@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -34,10 +35,10 @@ def kind_of(payload: Json, name: str = "") -> str:
 
 def entries(payload: Json) -> list[Json]:
     """The entries of calls: one object in this protocol, a list where a server takes it for Chat Completions."""
-    said = payload
+    found = payload
     for key in ("delta", "message", "tool_calls"):
-        said = said.get(key) if isinstance(said, dict) else None
-    return [said] if isinstance(said, dict) else list(said) if isinstance(said, list) else []
+        found = found.get(key) if isinstance(found, dict) else None
+    return [found] if isinstance(found, dict) else list(found) if isinstance(found, list) else []
 
 
 def entry_of(payload: Json) -> Payload:
@@ -93,6 +94,14 @@ def arguments_in(payload: Json) -> Json:
     function = function_of(entry_of(payload))
     key = argument_key(function)
     return ABSENT if key is None else function[key]
+
+
+def argument_text(payload: Json) -> str:
+    """The arguments of an event as JSON text; `""` where they are neither text nor an object."""
+    arguments = arguments_in(payload)
+    if isinstance(arguments, dict):
+        return encoded(arguments).decode()
+    return arguments if isinstance(arguments, str) else ""
 
 
 def call_start(index: Json, identity: str, name: str) -> Payload:

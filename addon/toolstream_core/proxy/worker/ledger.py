@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
-from toolstream_core.proxy.gate import AGAIN
 from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.proxy.resend import RESENT
 from toolstream_core.redact import HIDDEN, is_secret_header
 from toolstream_core.report.jsonform import record_object
+from toolstream_core.report.layout import Label
 from toolstream_core.report.text import EndLines
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Ledger:
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Keep it, but for its credentials."""
-        if AGAIN in flow.metadata:
+        if RESENT in flow.metadata:
             return
         headers = [
             [name, HIDDEN if is_secret_header(name) else value]
@@ -78,7 +79,7 @@ class Ledger:
         if entry is None:
             return ()
         entry.sinks += 1
-        lines = EndLines(self.line, f"#{entry.request['number'] + 1} {watch.exchange.host}", hide=watch.hide)
+        lines = EndLines(self.line, Label(f"#{entry.request['number'] + 1}", watch.exchange.host), hide=watch.hide)
         return (lines, Answer(entry, watch))
 
     def line(self, text: str) -> None:

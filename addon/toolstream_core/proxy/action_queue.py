@@ -1,0 +1,99 @@
+"""What is to be done with an answer's body, in order: each piece, by way of the faults."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TYPE_CHECKING
+
+from toolstream_core.transit import BreakKind, Cut, EventPlace, Hold, Send
+
+if TYPE_CHECKING:
+    from toolstream_core.delivery.schedule import Schedule
+    from toolstream_core.proxy.watch import Watch
+    from toolstream_core.transit import Action
+
+NOWHERE = EventPlace(0, 0, has_data=False)
+"""The place of bytes that are no event of the stream."""
+HEARTBEAT = Send(b": keep-alive\n\n", NOWHERE)
+"""A comment, which clients skip."""
+
+
+class ActionQueue:
+    """The actions that are still to be taken for one answer."""
+
+    def __init__(self, watch: Watch, schedule: Schedule | None) -> None:
+        """`schedule` has the faults of time and transport; without it each piece is simply sent."""
+        self._watch = watch
+        self._schedule = schedule
+        self._actions: deque[Action] = deque()
+
+    def __bool__(self) -> bool:
+        """Whether an action is left."""
+        return bool(self._actions)
+
+    def pop(self) -> Action:
+        """The next action."""
+        return self._actions.popleft()
+
+    def add(self, *actions: Action) -> None:
+        """Take actions behind all others."""
+        self._actions.extend(actions)
+
+    def add_first(self, action: Action) -> None:
+        """Take an action before all others."""
+        self._actions.appendleft(action)
+
+    def clear(self) -> None:
+        """Nothing is to be done any more."""
+        self._actions.clear()
+
+    def hold(self, hold: Hold) -> float | None:
+        """Put what comes behind the next wait of `hold` in front; that wait in seconds, `None` where it is over."""
+        if hold.seconds is not None and hold.seconds <= 0:
+            return None
+        heartbeat = hold.heartbeat or math.inf
+        pause = min(heartbeat, math.inf if hold.seconds is None else hold.seconds)
+        self.add(Hold(None if hold.seconds is None else hold.seconds - pause, hold.heartbeat))
+        if hold.heartbeat is not None and pause == heartbeat:
+            self.add_first(HEARTBEAT)
+        return pause
+
+    def begin(self) -> None:
+        """The headers are about to go."""
+        if self._schedule is not None:
+            self._actions.extend(self._schedule.begin())
+
+    def read(self, data: bytes) -> None:
+        """Let bytes of a saved answer be read, and send what they become; `b""` is the end."""
+        for piece in self._watch.through(data):
+            self.send(piece)
+
+    def send(self, piece: bytes) -> None:
+        """Send a piece, by way of the faults; `b""` is the end."""
+        if self._schedule is not None:
+            try:
+                self._actions.extend(self._schedule.feed(piece))
+            except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
+                self._schedule = None
+                self._watch.failed(error)
+            else:
+                return
+        if piece:
+            self.add(Send(piece, NOWHERE))
+
+    def end(self) -> None:
+        """End the body in order, or as a break where it stops in the middle of a call."""
+        self.send(b"")
+        self._watch.tell_end()
+        if self._watch.half is not None:
+            self.add(Cut(BreakKind.CLOSE, f"cut by toolstream_repair: {self._watch.half.name}"))
+
+    def end_saved(self, broken: str | None) -> None:
+        """End a saved answer as it was recorded: in order, or as the break `broken`, where no repair mends that."""
+        if broken is None or self._watch.forgives(broken):
+            self.read(b"")
+            self.end()
+        else:
+            how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
+            self.add(Cut(how, broken))

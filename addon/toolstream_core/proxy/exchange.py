@@ -1,0 +1,44 @@
+"""What a flow says of an exchange beside the answer's body. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.redact import request_secrets
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from mitmproxy import http
+
+    from toolstream_core.model import Json
+
+
+def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
+    """What a flow says of its answer beside the body."""
+    assert flow.response is not None
+    headers = flow.response.headers
+    return Exchange(
+        source=flow.id,
+        host=flow.request.pretty_host,
+        path=flow.request.path,
+        content_type=headers.get("content-type", ""),
+        content_encoding=headers.get("content-encoding", ""),
+        status=flow.response.status_code,
+        request=request,
+    )
+
+
+def request_json(request: http.Request) -> Json:
+    """The request's body as JSON, or `ABSENT`."""
+    if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
+        return ABSENT
+    try:
+        return parse(request.content)
+    except ValueError:
+        return ABSENT
+
+
+def secrets_of(request: http.Request) -> tuple[str, ...]:
+    """The values in a request that are secrets by the name of their header or parameter."""
+    return request_secrets(request.headers.items(multi=True), request.path)

@@ -1,0 +1,120 @@
+"""What is told of each stream, and where: the terminal, the JSON Lines file, and sinks that others give."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mitmproxy import ctx, http
+
+from toolstream_core.proxy import replay
+from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
+from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.layout import Label
+from toolstream_core.report.paint import colour, plain, wants_colour
+from toolstream_core.report.summary import help_with
+from toolstream_core.report.text import EndLines, Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Finding
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.watch import Watch
+
+    type Listeners = Callable[[Watch], Sequence[Sink]]
+
+logger = logging.getLogger(__name__)
+
+
+class Reporters:
+    """Gives each stream its number and its sinks."""
+
+    def __init__(self, listeners: Listeners | None) -> None:
+        """Nothing is written before `run`. `listeners` gives further sinks for each stream."""
+        self._listeners = listeners
+        self._streams = 0
+        self._terminal: Outlet | None = None
+        self._jsonl: FileOutlet | None = None
+        self._paint = plain
+
+    @property
+    def running(self) -> bool:
+        """Whether `run` was called."""
+        return self._terminal is not None
+
+    @property
+    def on(self) -> bool:
+        """Whether anybody wants to know of a stream."""
+        return ctx.options.toolstream_log != "off" or self._jsonl is not None or self._listeners is not None
+
+    def run(self) -> None:
+        """Find out where lines go, once mitmproxy's own addons are there."""
+        event_log = ctx.master.addons.get("eventstore") is not None
+        self._terminal = terminal(event_log=event_log)
+        coloured = not event_log and wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ))
+        self._paint = colour if coloured else plain
+
+    def write_jsonl(self, path: str) -> None:
+        """Write JSON Lines to `path` from now on; to no file where it is empty. Raises `OptionsError`."""
+        if self._jsonl is not None:
+            self._jsonl.close()
+            self._jsonl = None
+        self._jsonl = jsonl_outlet(path) if path else None
+
+    def sinks(self, watch: Watch, protocol: WireProtocol) -> Sequence[Sink]:
+        """Everything that wants to know of one stream."""
+        self._streams += 1
+        sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
+        elapsed = watch.elapsed if watch.flow.live else None
+        repairs = watch.repairs
+
+        def advise(finding: Finding) -> str:
+            return "" if finding.code in repairs else help_with(finding)
+
+        level = ctx.options.toolstream_log
+        if level != "off" and self._terminal is not None:
+            make = Lines if level == "chunks" else EndLines
+            request = f"{watch.flow.request.method} {watch.exchange.host}{watch.exchange.path.partition('?')[0]}"
+            label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id)
+            sinks.append(
+                make(self._terminal.line, label, elapsed=elapsed, paint=self._paint, hide=watch.hide, advise=advise)
+            )
+        if self._jsonl is not None:
+            head = {
+                "flow": watch.flow.id,
+                "stream": self._streams,
+                "host": watch.exchange.host,
+                "dialect": protocol.name,
+            }
+            sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
+        return sinks
+
+    def replayed(self, flow: http.HTTPFlow) -> None:
+        """Tell which saved flow answered, if one did."""
+        line = self._terminal.line if self._terminal is not None and ctx.options.toolstream_log != "off" else None
+        replay.report(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
+
+    def failed(self, watch: Watch, error: Exception) -> None:
+        """One clear error for a bug of ours; the bytes went on."""
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        logger.error(
+            "toolstream stopped reading flow %s and passes it on as it is: %s at %s:%s",
+            watch.flow.id,
+            type(error).__name__,
+            Path(where.filename).name,
+            where.lineno,
+        )
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._terminal is not None:
+            self._terminal.flush()
+        if self._jsonl is not None:
+            self._jsonl.close()
+            self._jsonl = None

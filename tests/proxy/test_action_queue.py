@@ -1,0 +1,118 @@
+"""What an answer's body becomes, action by action."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from toolstream_core.proxy.action_queue import HEARTBEAT, NOWHERE, ActionQueue
+from toolstream_core.transit import Action, BreakKind, Cut, Hold, Send
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.delivery.schedule import Schedule
+    from toolstream_core.proxy.watch import Watch
+
+
+class FakeWatch:
+    """Makes the bytes of a saved answer upper case."""
+
+    def __init__(self, *, half: str | None = None, forgiven: bool = False, http2: bool = False) -> None:
+        self.half = SimpleNamespace(name=half) if half else None
+        self.flow = SimpleNamespace(request=SimpleNamespace(is_http2=http2))
+        self.ends = 0
+        self.errors: list[Exception] = []
+        self.failed = self.errors.append
+        self._forgiven = forgiven
+
+    def through(self, data: bytes) -> list[bytes]:
+        """The bytes that the client gets."""
+        return [data.upper()] if data else [b"."]
+
+    def forgives(self, _message: str) -> bool:
+        """Whether a break is none."""
+        return self._forgiven
+
+    def tell_end(self) -> None:
+        """The end was reached."""
+        self.ends += 1
+
+
+class BrokenSchedule:
+    """Has a bug."""
+
+    def feed(self, _piece: bytes) -> Sequence[Action]:
+        """Fail."""
+        raise ZeroDivisionError
+
+
+def queue(watch: FakeWatch, schedule: BrokenSchedule | None = None) -> ActionQueue:
+    """The actions of one answer."""
+    return ActionQueue(cast("Watch", watch), cast("Schedule | None", schedule))
+
+
+def actions(of: ActionQueue) -> list[Action]:
+    """Everything that is left to be done."""
+    found = []
+    while of:
+        found.append(of.pop())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("hold", "pause", "behind"),
+    [
+        (Hold(), math.inf, [Hold()]),
+        (Hold(3), 3, [Hold(0)]),
+        (Hold(0), None, []),
+        (Hold(3, 2), 2, [HEARTBEAT, Hold(1, 2)]),
+        (Hold(1, 2), 1, [Hold(0, 2)]),
+        (Hold(None, 2), 2, [HEARTBEAT, Hold(None, 2)]),
+    ],
+)
+def test_a_hold_is_waited_for_from_comment_to_comment(hold: Hold, pause: float | None, behind: list[Action]) -> None:
+    """Each wait ends at a comment or at the end of it all."""
+    body = queue(FakeWatch())
+    assert body.hold(hold) == pause
+    assert actions(body) == behind
+
+
+def test_a_bug_in_the_faults_loses_no_bytes() -> None:
+    """The piece goes as it is, and so does everything behind it; the bug is told once."""
+    watch = FakeWatch()
+    body = queue(watch, BrokenSchedule())
+    body.send(b"a")
+    body.send(b"b")
+    assert actions(body) == [Send(b"a", NOWHERE), Send(b"b", NOWHERE)]
+    assert [type(error) for error in watch.errors] == [ZeroDivisionError]
+
+
+def test_half_a_call_ends_as_a_break() -> None:
+    """What repairs it is named."""
+    body = queue(watch := FakeWatch(half="cut-off-call"))
+    body.end()
+    assert actions(body) == [Cut(BreakKind.CLOSE, "cut by toolstream_repair: cut-off-call")]
+    assert watch.ends == 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "forgiven", "http2", "then"),
+    [
+        (None, False, False, [Send(b".", NOWHERE)]),
+        ("reset", True, False, [Send(b".", NOWHERE)]),
+        ("reset", False, False, [Cut(BreakKind.CLOSE, "reset")]),
+        ("reset", False, True, [Cut(BreakKind.RESET, "reset")]),
+    ],
+)
+def test_a_saved_answer_ends_as_it_was_recorded(
+    *, broken: str | None, forgiven: bool, http2: bool, then: list[Action]
+) -> None:
+    """In order, or as a break that no repair mends."""
+    body = queue(FakeWatch(forgiven=forgiven, http2=http2))
+    body.read(b"x")
+    body.end_saved(broken)
+    assert actions(body) == [Send(b"X", NOWHERE), *then]
