@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from toolstream_core.cli.judging import SavedVerdict
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Exchange, Record
     from toolstream_core.report.paint import Paint
@@ -33,6 +34,10 @@ class Printer(Protocol):
 
     def add(self, record: Record, hide: Hide) -> None:
         """The answer that was read last was an LLM's."""
+        ...
+
+    def judged(self, verdict: SavedVerdict) -> None:
+        """What a client made of one of the answers so far."""
         ...
 
     def close(self) -> None:
@@ -58,12 +63,15 @@ class TextPrinter:
         """The first stream's chunk lines, while it is not known to be one of several."""
         self._first: list[str] = []
         self._counts: Counter[str] = Counter()
+        self._tags: dict[str, str] = {}
+        """How the lines of each source begin."""
 
     def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """One that writes, or two that keep their lines until it is known which to write."""
         where = f"{exchange.host}{exchange.path.partition('?')[0]}"
         names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
         label = Label(f"#{self._counts['stream'] + 1}", names)
+        self._tags[exchange.source] = label.tag
 
         def lines(make: type[Lines], write: Write) -> Lines:
             def hidden(line: str) -> None:
@@ -95,6 +103,13 @@ class TextPrinter:
             return
         self._release(self._first)
         self._write_all(self._short)
+
+    def judged(self, verdict: SavedVerdict) -> None:
+        """Write a line behind those of the answer that came with the next request."""
+        label = Label(self._tags[verdict.source])
+        for line in verdict.text.lines(label.begin(), label.tag, self._paint):
+            for write in [self._write] if self._waiting is None else [self._waiting.append, self._first.append]:
+                write(line)
 
     def close(self) -> None:
         """Write what still waits, and, for several streams, how many of everything."""
@@ -129,7 +144,13 @@ class JsonPrinter:
 
     def add(self, record: Record, hide: Hide) -> None:
         """Keep the stream's object."""
-        self._streams.append(jsonform.record_object(record, hide))
+        self._streams.append({**jsonform.record_object(record, hide), "verdict": None})
+
+    def judged(self, verdict: SavedVerdict) -> None:
+        """Put it into the stream's object."""
+        for stream in self._streams:
+            if stream["source"] == verdict.source:
+                stream["verdict"] = verdict.object
 
     def close(self) -> None:
         """Write the document."""

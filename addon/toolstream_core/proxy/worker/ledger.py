@@ -13,6 +13,7 @@ from toolstream_core.proxy.resend import RESENT
 from toolstream_core.redact import HIDDEN, is_secret_header
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
+from toolstream_core.report.paint import plain
 from toolstream_core.report.text import EndLines
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Record
+    from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
 
 MAX_LINES = 2000
@@ -81,6 +83,20 @@ class Ledger:
         entry.sinks += 1
         lines = EndLines(self.line, Label(f"#{entry.request['number'] + 1}", watch.exchange.host), hide=watch.hide)
         return (lines, Answer(entry, watch))
+
+    def judged(self, told: ToldVerdict) -> None:
+        """Keep the verdict on an answer, with the number of the request that followed."""
+        entry = self.entries.get(told.flow)
+        if entry is not None:
+            entry.answer["verdict"] = self.verdict(told)
+            label = Label(f"#{entry.request['number'] + 1}")
+            for line in told.text.lines(label.begin(), label.tag, plain):
+                self.line(line)
+
+    def verdict(self, told: ToldVerdict) -> dict[str, Any]:
+        """A verdict for the reply."""
+        after = self.entries.get(told.request or "")
+        return {**told.object, "request": None if after is None else after.request["number"]}
 
     def line(self, text: str) -> None:
         """Keep a line of the log."""
