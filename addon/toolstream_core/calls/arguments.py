@@ -135,7 +135,7 @@ class ArgumentText:
         if not self._size:
             self._begin(piece)
         else:
-            if piece[0] in _BEFORE_OBJECT:
+            if piece[0] in _BEFORE_OBJECT and piece.lstrip().startswith("{"):
                 self._note_whole(piece)
             self._scan(piece)
         self._last = piece
@@ -213,8 +213,6 @@ class ArgumentText:
             self.whole_again = piece
 
     def _note_whole(self, piece: str) -> None:
-        if not piece.lstrip().startswith("{"):
-            return
         if self._may_restart(piece) and (piece == self.whole_again or _is_whole(piece)):
             self.whole_again = piece
         elif self.ended:
