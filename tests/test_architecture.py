@@ -63,6 +63,8 @@ UNMIRRORED = {
     "proxy/gate.py": "tests/e2e/test_transit.py",
     "proxy/connections.py": "tests/e2e/test_transit.py",
     "proxy/exchange.py": "tests/proxy/test_watch.py",
+    "proxy/heading.py": "tests/proxy/test_verdicts.py",
+    "proxy/kept.py": "tests/proxy/test_verdicts.py",
     "proxy/reporters.py": "tests/proxy/test_addon.py",
     "proxy/resend.py": "tests/e2e/test_transit.py",
     "fixtures/chunks.py": "tests/fixtures/test_read.py",

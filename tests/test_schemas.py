@@ -17,6 +17,7 @@ from toolstream_core.model import Exchange, Kind, Phase, Severity
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report import jsonform
 from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,6 +112,7 @@ def test_what_is_enumerated_is_what_there_is() -> None:
     assert defs["call"]["properties"]["kind"]["enum"] == list(Kind)
     assert defs["finding"]["properties"]["severity"]["enum"] == list(Severity)
     assert defs["fragment"]["properties"]["phase"]["enum"] == list(Phase)
+    assert defs["outcome"]["enum"] == list(Outcome)
     for row in ROWS:
         for key in ("code", "name"):
             jsonschema.validate(getattr(row, key), defs["finding"]["properties"][key])

@@ -140,6 +140,6 @@ def test_jsonl_is_a_file_of_its_owner(proxies: Proxies, plain: Upstream, tmp_pat
     with proxies.make({"toolstream_jsonl": str(path)}) as proxy:
         send(proxy, plain, openai_chat("call_1", "Bern"))
     told = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [one["type"] for one in told] == ["before", *["event"] * 7, "end"]
+    assert [one["type"] for one in told] == ["before", *["event"] * 7, "end", "verdict"]
     assert len({one["flow"] for one in told[1:]}) == 1
     assert path.stat().st_mode & 0o077 == 0

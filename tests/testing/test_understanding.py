@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tests.testing.test_exchanges import CALL, TOLD
-from toolstream_core.testing.exchanges import Exchange, exchange_of
+from toolstream_core.model import Call, Kind
+from toolstream_core.model.call import Runs
+from toolstream_core.report.verdict import verdict_object
+from toolstream_core.testing.exchanges import Exchange, FoundVerdict, exchange_of, verdict_of
 from toolstream_core.testing.understanding import half_calls, misunderstood, sources
+from toolstream_core.verdict.answer import SentAnswer
+from toolstream_core.verdict.conversations import Conversations, Judged
 
 USER: Any = {"role": "user", "content": "go"}
 SAID: Any = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": '{"p":1}'}}]}
 RESULT: Any = {"role": "tool", "tool_call_id": "c1", "content": "sk-proj-0123456789abcdefghij0123456789abcdefghij"}
+
+
+def judged(exchanges: list[Exchange]) -> list[Exchange]:
+    """The exchanges with the verdicts that the proxy would tell, each answer over before the next request."""
+    told: dict[str, Judged[SentAnswer]] = {}
+    seen = Conversations[SentAnswer](lambda one: told.update({one.token: one}), ids_kept=True)
+    for number, one in enumerate(exchanges):
+        seen.asked(str(number), "", one.request.history)
+        calls = [Call(**{**call, "kind": Kind(call.kind), "events": Runs()}) for call in one.calls]
+        seen.answered(str(number), SentAnswer(calls=calls))
+    told |= {one.token: one for one in seen.missing()}
+    return [replace(one, verdict=found(told.get(str(number)))) for number, one in enumerate(exchanges)]
+
+
+def found(told: Judged[SentAnswer] | None) -> FoundVerdict | None:
+    """A verdict as the proxy's reply has it."""
+    if told is None:
+        return None
+    request = None if told.request is None else int(told.request)
+    return verdict_of({**verdict_object(told.verdict, told.answer.calls, request=told.request), "request": request})
 
 
 def exchange(number: int, *messages: Any, call: dict[str, Any] | None = None, **more: Any) -> Exchange:
@@ -27,15 +53,15 @@ def exchange(number: int, *messages: Any, call: dict[str, Any] | None = None, **
 
 def test_a_conversation_that_went_well() -> None:
     """Nothing is told of it, nor of a flow that answered once more when nobody went on."""
-    assert misunderstood([exchange(0, call={}), exchange(1, SAID, RESULT)]) == []
-    assert misunderstood([exchange(0, call={}), exchange(1, SAID, RESULT, call={})]) == []
+    assert misunderstood(judged([exchange(0, call={}), exchange(1, SAID, RESULT)])) == []
+    assert misunderstood(judged([exchange(0, call={}), exchange(1, SAID, RESULT, call={})])) == []
 
 
 def test_two_conversations_with_the_same_flow() -> None:
     """The second does not go on from the end of the first."""
     one = [exchange(0, call={}), exchange(1, SAID, RESULT, call={})]
     two = [exchange(2, call={}), exchange(3, SAID, RESULT)]
-    assert misunderstood([*one, *two]) == []
+    assert misunderstood(judged([*one, *two])) == []
 
 
 def test_nothing_was_asked_or_answered() -> None:
@@ -54,7 +80,7 @@ def test_nothing_was_asked_or_answered() -> None:
 def test_what_was_sent_stands_beside_what_came_back() -> None:
     """With events; secrets of results are left out."""
     spoilt = json.loads(json.dumps(SAID).replace("p", "q"))
-    lines = misunderstood([exchange(0, call={}), exchange(1, spoilt, RESULT)])
+    lines = misunderstood(judged([exchange(0, call={}), exchange(1, spoilt, RESULT)]))
     assert lines[0] == "wrong-arguments: answer 0 from flows/a.flow#2 (openai-chat)"
     assert "ls id='c1' {\"p\":1} event 0" in lines[2]
     assert "ls id='c1' {\"q\":1} → " in lines[2]
@@ -65,7 +91,7 @@ def test_half_a_call() -> None:
     """Is told where it came back, but not where a second try had brought it whole."""
     half = {"arguments": '{"p', "complete": False}
     [head, *_] = half_calls([exchange(0, call=half), exchange(1, SAID, RESULT)])
-    assert head.startswith("half-call: answer 0")
+    assert head.startswith("executed-half-call: answer 0")
     assert half_calls([exchange(0, call=half), exchange(1, call={}), exchange(2, SAID, RESULT)]) == []
     assert half_calls([exchange(0, call=half), exchange(1, call=half)]) == []
 

@@ -6,6 +6,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from toolstream_core.cli.judging import Judging, SavedVerdict
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Severity
@@ -44,6 +45,8 @@ class Inspection:
         self._dialects = dialects
         self._found = False
         self._unreadable = False
+        self._verdicts: list[SavedVerdict] = []
+        self._judging = Judging(self._verdicts.append)
 
     def read(self, path: str) -> None:
         """Read all that `path` means; say so where there is nothing of ours in it."""
@@ -75,6 +78,7 @@ class Inspection:
             return True
         try:
             record = self._record(saved)
+            self._judge(saved, record)
         except (UnreadableError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hide what the other answers say
@@ -98,6 +102,13 @@ class Inspection:
         if record is not None:
             self._printer.add(record, hide)
         return record
+
+    def _judge(self, saved: Saved, record: Record | None) -> None:
+        """Say what the client made of the answers that this request follows."""
+        self._judging.take(saved, record)
+        for one in self._verdicts:
+            self._printer.judged(one)
+        self._verdicts.clear()
 
     def _cannot(self, message: str) -> None:
         self._unreadable = True

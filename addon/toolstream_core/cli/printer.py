@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from toolstream_core.cli.judging import SavedVerdict
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Exchange, Record
     from toolstream_core.report.paint import Paint
@@ -32,6 +33,10 @@ class Printer(Protocol):
 
     def add(self, record: Record, hide: Hide) -> None:
         """The answer that was read last was an LLM's."""
+        ...
+
+    def judged(self, verdict: SavedVerdict) -> None:
+        """What a client made of one of the answers so far."""
         ...
 
     def close(self) -> None:
@@ -93,6 +98,12 @@ class TextPrinter:
         self._release(self._first)
         self._write_all(self._short)
 
+    def judged(self, verdict: SavedVerdict) -> None:
+        """Write a line behind those of the answer that came with the next request."""
+        line = f"{word(verdict.source)} {verdict.line(self._paint)}"
+        for waiting in [self._write] if self._waiting is None else [self._waiting.append, self._first.append]:
+            waiting(line)
+
     def close(self) -> None:
         """Write what still waits, and, for several streams, how many of everything."""
         if self._waiting is not None:
@@ -126,7 +137,13 @@ class JsonPrinter:
 
     def add(self, record: Record, hide: Hide) -> None:
         """Keep the stream's object."""
-        self._streams.append(jsonform.record_object(record, hide))
+        self._streams.append({**jsonform.record_object(record, hide), "verdict": None})
+
+    def judged(self, verdict: SavedVerdict) -> None:
+        """Put it into the stream's object."""
+        for stream in self._streams:
+            if stream["source"] == verdict.source:
+                stream["verdict"] = verdict.object
 
     def close(self) -> None:
         """Write the document."""

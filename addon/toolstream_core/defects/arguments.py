@@ -31,6 +31,7 @@ LOST_ARGUMENTS: Final = Row(
     "TS202", "lost-arguments", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
     "a tool with required parameters is called without arguments",
     _NOT_RUN,
+    lossy=True,
 )  # fmt: skip
 NULL_ARGUMENTS: Final = Row(
     "TS203", "null-arguments", "arguments", NOTE, SAFE, (CHAT, COHERE),
@@ -68,11 +69,13 @@ MERGED_CALLS: Final = Row(
     "TS209", "merged-calls", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
     "two calls are glued together in one call's arguments",
     _NOT_RUN,
+    lossy=True,
 )  # fmt: skip
 INVALID_ARGUMENTS: Final = Row(
     "TS210", "invalid-arguments", "arguments", ERROR, UNSAFE, (*_STREAMED, BEDROCK),
     "arguments are finished and still no JSON",
     _NOT_RUN,
+    lossy=True,
 )  # fmt: skip
 TRAILING_GARBAGE: Final = Row(
     "TS211", "trailing-garbage", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),

@@ -26,11 +26,13 @@ TRUNCATED_STREAM: Final = Row(
     "the body ended before the answer did",
     "reports a broken stream; runs nothing that is not whole",
     also=("cut-off-call",),
+    lossy=True,
 )  # fmt: skip
 CUT_OFF_CALL: Final = Row(
     "TS302", "cut-off-call", "ending", ERROR, SAFE, ALL_DIALECTS,
     "a call's arguments are not whole",
     "does not run the call",
+    lossy=True,
 )  # fmt: skip
 UNTERMINATED_BODY: Final = Row(
     "TS303", "unterminated-body", "ending", ERROR, SAFE, ALL_DIALECTS,
@@ -88,6 +90,7 @@ IN_BAND_ERROR: Final = Row(
     "the provider reports an error within the stream",
     "reports the error, and runs nothing that is not whole",
     also=("cut-off-call",),
+    lossy=True,
 )  # fmt: skip
 UNCLOSED_CALL: Final = Row(
     "TS314", "unclosed-call", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),

@@ -27,6 +27,7 @@ OVERSIZE_FRAME: Final = Row(
     "TS001", "oversize-frame", "framing", WARNING, None, ALL_DIALECTS,
     "one event is larger than anybody reads",
     "refuses the answer with an error, and runs nothing of it",
+    lossy=True,
 )  # fmt: skip
 UNPARSABLE_DATA: Final = Row(
     "TS002", "unparsable-data", "framing", WARNING, None, ALL_DIALECTS,
@@ -37,6 +38,7 @@ UNPARSABLE_DATA: Final = Row(
         "short-deltas", "offset-index", "reused-index", "lost-arguments", "trailing-garbage",
         "invalid-arguments",
     ),
+    lossy=True,
 )  # fmt: skip
 UNTERMINATED_EVENT: Final = Row(
     "TS003", "unterminated-event", "framing", NOTE, SAFE, (*_BLOCKS, OLLAMA),
@@ -47,6 +49,7 @@ UNREADABLE_BODY: Final = Row(
     "TS004", "unreadable-body", "framing", ERROR, None, ALL_DIALECTS,
     "the body could not be read to its end",
     "reports a broken stream, and runs no call that was still open",
+    lossy=True,
 )  # fmt: skip
 COMMENT_AS_DATA: Final = Row(
     "TS005", "comment-as-data", "framing", WARNING, SAFE, _BLOCKS,
@@ -112,6 +115,7 @@ RESTARTED_STREAM: Final = Row(
     "TS017", "restarted-stream", "framing", ERROR, None, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the answer begins again within one stream",
     "reports a broken stream; runs no call twice",
+    lossy=True,
 )  # fmt: skip
 TOOL_CALLS_OBJECT: Final = Row(
     "TS018", "tool-calls-object", "framing", ERROR, SAFE, (CHAT, COHERE),

@@ -162,6 +162,7 @@ MISSING_NAME: Final = Row(
     "TS127", "missing-name", "identity", ERROR, None, ALL_DIALECTS,
     "a call never gets a name",
     "runs nothing for it and says so",
+    lossy=True,
 )  # fmt: skip
 MISSING_START: Final = Row(
     "TS128", "missing-start", "identity", WARNING, SAFE, (RESPONSES,),

@@ -16,6 +16,7 @@ from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
 from toolstream_core.proxy.exchange import exchange_of, request_json
+from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.options import (
     CAPTURE,
     CHANGES,
@@ -33,7 +34,7 @@ from toolstream_core.proxy.reporters import Reporters
 from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
 from toolstream_core.proxy.resend import RESENT
 from toolstream_core.proxy.timing import Timing
-from toolstream_core.proxy.watch import Watch
+from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.settings import NOTHING
 from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from mitmproxy.addonmanager import Loader
 
-    from toolstream_core.proxy.reporters import Listeners
+    from toolstream_core.proxy.reporters import Listeners, VerdictListener
 
 logger = logging.getLogger(__name__)
 
@@ -53,16 +54,20 @@ _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", 
 class ToolstreamAddon:
     """Shows how LLM providers say their tool calls, as the streams pass."""
 
-    def __init__(self, listeners: Listeners | None = None, *, gated: bool = False) -> None:
+    def __init__(
+        self, listeners: Listeners | None = None, judged: VerdictListener | None = None, *, gated: bool = False
+    ) -> None:
         """Nothing is on until mitmproxy has read the options.
 
-        `listeners` gives further sinks for each answer; every LLM's answer is watched then. With `gated`, a change
-        of options also reaches the connections that are open already.
+        `listeners` gives further sinks for each answer; every LLM's answer is watched then. `judged` is told of each
+        verdict, and clients have to say the ids again that they got. With `gated`, a change of options also reaches
+        the connections that are open already.
         """
         self._filter: flowfilter.TFilter | None = None
-        self._watches: dict[str, Watch] = {}
+        self._watches: dict[str, KeptWatch] = {}
         self._bodies = 0
-        self._reporters = Reporters(listeners)
+        self._reporters = Reporters(listeners, judged)
+        self.verdicts = Verdicts(self._reporters.judged, self._reporters.unjudged, ids_kept=judged is not None)
         self._provider: Provider | None = None
         self._capture = Capture()
         self._codings = Codings()
@@ -115,6 +120,8 @@ class ToolstreamAddon:
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
         if RESENT not in flow.metadata:
+            if self._reporters.on and self._filtered(flow):
+                self.verdicts.asked(flow)
             if self._settings.rewrites or self._ids:
                 self._prepare(flow)
             if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
@@ -148,8 +155,10 @@ class ToolstreamAddon:
         ids = answer_ids(flow, self._ids)
         watched = (flow, request, self._reporters.sinks, self._reporters.failed, settings, ids, self._bodies, picks)
         recording = self._capture.begin(flow)
-        watch = Watch(*watched) if recording is None else CapturedWatch(recording, *watched)
+        watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
+        if self._reporters.on:
+            watch.keep_sent()
         if delivering:
             if self._timing.begin(flow, watch, faults) or watch.rewrites:
                 relabel(flow)
@@ -162,15 +171,14 @@ class ToolstreamAddon:
         watch = self._watches.pop(flow.id, None)
         self._timing.forget(flow)
         if watch is None or watch.over:
-            if watch is not None:
-                watch.close()
+            self._close(flow, watch)
             return
         assert flow.response is not None
         out: list[bytes] = []
         if flow.response.raw_content:
             out += pieces(watch.stream(flow.response.raw_content))
         out += pieces(watch.stream(b""))
-        watch.close()
+        self._close(flow, watch)
         if watch.rewrites:
             flow.response.raw_content = b"".join(out)
             flow.response.headers.pop("transfer-encoding", None)
@@ -182,9 +190,9 @@ class ToolstreamAddon:
         self._timing.forget(flow)
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
-            watch.close()
         elif self._filtered(flow) and RESENT not in flow.metadata:
             self._capture.unanswered(flow)
+        self._close(flow, watch)
 
     def done(self) -> None:
         """Tell what is left."""
@@ -193,6 +201,7 @@ class ToolstreamAddon:
             watch.close()
         self._watches.clear()
         self._capture.close()
+        self.verdicts.close()
         self._reporters.close()
 
     def _closed(self, flow_id: str) -> None:
@@ -200,7 +209,15 @@ class ToolstreamAddon:
         watch = self._watches.pop(flow_id, None)
         if watch is not None:
             watch.finish(broken="Client disconnected.")  # nothing, where the end was seen
+            self._close(watch.flow, watch)
+
+    def _close(self, flow: http.HTTPFlow, watch: KeptWatch | None) -> None:
+        """Nothing more goes to the client."""
+        if watch is None:
+            self.verdicts.unanswered(flow)
+        else:
             watch.close()
+            self.verdicts.answered(flow, watch)
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
         return (self._reporters.on or self._settings.rewrites or self._capture.on) and self._filtered(flow)

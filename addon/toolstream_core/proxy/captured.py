@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, override
 
 from toolstream_core.proxy.callables import pieces
-from toolstream_core.proxy.watch import Watch
+from toolstream_core.proxy.kept import KeptWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.recording import Recording
 
 
-class CapturedWatch(Watch):
+class CapturedWatch(KeptWatch):
     """Hands what comes, and what goes where that may be something else, to a recording."""
 
     def __init__(self, recording: Recording, *watched: Any) -> None:
@@ -24,7 +24,6 @@ class CapturedWatch(Watch):
         super().__init__(*watched)
         self._recording = recording
         self._broken: str | None = None
-        self._record: Record | None = None
         self._made_here = False
         """Whether what is read here was made of an answer that the recording has already."""
         self._delivery_tells = not self.rewrites
@@ -43,7 +42,15 @@ class CapturedWatch(Watch):
     @override
     def told_by_delivery(self) -> Callable[[bytes], None]:
         self._delivery_tells = True
-        return self._recording.take_client
+        keep, capture = super().told_by_delivery(), self._recording.take_client
+        if keep is None:
+            return capture
+
+        def both(piece: bytes) -> None:
+            keep(piece)
+            capture(piece)
+
+        return both
 
     @override
     def fetched(self, response: http.Response, request: http.Request) -> None:
@@ -54,13 +61,13 @@ class CapturedWatch(Watch):
     def finish(self, *, broken: str | None = None) -> Record | None:
         if not self.over:
             self._broken = broken
-            self._record = super().finish(broken=broken)
-        return self._record
+            super().finish(broken=broken)
+        return self.record
 
     @override
     def close(self) -> None:
         super().close()
-        record = self._record
+        record = self.record
         broken = self._broken if record is None else record.broken
         noted = record is not None and bool(record.notes)
         timed = any(pick.touched for pick in self._body.transit)

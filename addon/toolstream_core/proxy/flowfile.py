@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
 
+from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.proxy.changes import unlabel
 from toolstream_core.proxy.exchange import exchange_of, request_json, secrets_of
 from toolstream_core.redact import redacted
@@ -79,6 +80,7 @@ def _answer(one: http.HTTPFlow, source: str) -> Saved:
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content
+    sent = json_access.get(one.metadata, "toolstream", "sent", "body")
     pieces = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
     return Saved(
         exchange=exchange,
@@ -86,6 +88,10 @@ def _answer(one: http.HTTPFlow, source: str) -> Saved:
         times=[when for when, _ in pieces if when is not None],
         broken=one.error.msg if one.error else None,
         secrets=secrets_of(one.request),
+        sent=sent if isinstance(sent, bytes) else None,
+        began=one.request.timestamp_start,
+        ended=one.response.timestamp_end or 0.0,
+        response=response_id([body or b""], exchange),
         missing=None if body or not was_llm(exchange, one.request.method) else _why(one),
     )
 

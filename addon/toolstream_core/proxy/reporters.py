@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mitmproxy import ctx, http
+from mitmproxy import ctx
 
 from toolstream_core.proxy import replay
+from toolstream_core.proxy.heading import Heading
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.paint import colour, plain, wants_colour
@@ -20,11 +22,15 @@ from toolstream_core.report.text import EndLines, Lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from mitmproxy import http
+
     from toolstream_core.engine.sink import Sink
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
 
     type Listeners = Callable[[Watch], Sequence[Sink]]
+    type VerdictListener = Callable[[ToldVerdict], None]
 
 logger = logging.getLogger(__name__)
 
@@ -32,9 +38,13 @@ logger = logging.getLogger(__name__)
 class Reporters:
     """Gives each stream its number and its sinks."""
 
-    def __init__(self, listeners: Listeners | None) -> None:
-        """Nothing is written before `run`. `listeners` gives further sinks for each stream."""
+    def __init__(self, listeners: Listeners | None, judged: VerdictListener | None = None) -> None:
+        """Nothing is written before `run`. `listeners` gives further sinks for each stream.
+
+        `judged` is told of each verdict too.
+        """
         self._listeners = listeners
+        self._judged = judged
         self._streams = 0
         self._terminal: Outlet | None = None
         self._jsonl: FileOutlet | None = None
@@ -67,6 +77,8 @@ class Reporters:
     def sinks(self, watch: Watch, protocol: WireProtocol) -> Sequence[Sink]:
         """Everything that wants to know of one stream."""
         self._streams += 1
+        model = protocol.requests.model(watch.exchange.path, watch.exchange.request)
+        heading = watch.heading = Heading(self._streams, watch.exchange.host, protocol.name, model)
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
         elapsed = watch.elapsed if watch.flow.live else None
         level = ctx.options.toolstream_log
@@ -76,7 +88,7 @@ class Reporters:
                 make(
                     self._terminal.line,
                     f"#{self._streams} {watch.exchange.host}",
-                    model=protocol.requests.model(watch.exchange.path, watch.exchange.request),
+                    model=model,
                     elapsed=elapsed,
                     mark=watch.flow.id,
                     paint=self._paint,
@@ -84,14 +96,22 @@ class Reporters:
                 )
             )
         if self._jsonl is not None:
-            head = {
-                "flow": watch.flow.id,
-                "stream": self._streams,
-                "host": watch.exchange.host,
-                "dialect": protocol.name,
-            }
+            head = _head(watch.flow.id, heading)
             sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
         return sinks
+
+    def judged(self, told: ToldVerdict) -> None:
+        """Tell what a client made of a stream."""
+        if self._judged is not None:
+            self._judged(told)
+        if self._terminal is not None and ctx.options.toolstream_log != "off":
+            label = " ".join(filter(None, [f"#{told.heading.number}", told.heading.host, told.heading.model]))
+            self._terminal.line(
+                f"{self._paint('dim', label)} {told.line(self._paint)}  {self._paint('dim', told.flow)}"
+            )
+        if self._jsonl is not None:
+            head = _head(told.flow, told.heading)
+            self._jsonl.line(json.dumps({"type": "verdict", **head, "verdict": told.object}, separators=(",", ":")))
 
     def replayed(self, flow: http.HTTPFlow) -> None:
         """Tell which saved flow answered, if one did."""
@@ -100,14 +120,11 @@ class Reporters:
 
     def failed(self, watch: Watch, error: Exception) -> None:
         """One clear error for a bug of ours; the bytes went on."""
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        logger.error(
-            "toolstream stopped reading flow %s and passes it on as it is: %s at %s:%s",
-            watch.flow.id,
-            type(error).__name__,
-            Path(where.filename).name,
-            where.lineno,
-        )
+        logger.error("toolstream stopped reading flow %s and passes it on as it is: %s", watch.flow.id, _where(error))
+
+    def unjudged(self, flow: str, error: Exception) -> None:
+        """As `failed`, where what the client made of an answer cannot be told."""
+        logger.error("toolstream gives no verdict on flow %s: %s", flow, _where(error))
 
     def close(self) -> None:
         """Write what is left."""
@@ -116,3 +133,13 @@ class Reporters:
         if self._jsonl is not None:
             self._jsonl.close()
             self._jsonl = None
+
+
+def _head(flow: str, heading: Heading) -> dict[str, Any]:
+    return {"flow": flow, "stream": heading.number, "host": heading.host, "dialect": heading.protocol}
+
+
+def _where(error: Exception) -> str:
+    """The kind of an error and the line of ours; its text may hold what nobody should see."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json, Record
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.heading import Heading
 
 
 class Watch:
@@ -78,6 +79,8 @@ class Watch:
         self.delivering = False
         """Whether it has a delivery: the client may get another end, and more may be done to the stream."""
         self._untold = False
+        self.heading: Heading | None = None
+        """What names it in reports, where it is an LLM's."""
 
     @property
     def over(self) -> bool:

@@ -31,6 +31,14 @@ class Saved:
     """How the connection broke, where it did."""
     secrets: tuple[str, ...] = ()
     """What the request carried and nobody should see."""
+    sent: bytes | None = None
+    """The body as the client got it, where that is another one."""
+    began: float = 0.0
+    """When the request came, in seconds since 1970; 0 where nobody noted it."""
+    ended: float = 0.0
+    """When the answer was over; 0 where nobody noted it."""
+    response: str = ""
+    """The id by which later requests may name the answer (`previous_response_id`)."""
     missing: str | None = None
     """Why the body of an LLM's answer is not there, where it is not."""
 

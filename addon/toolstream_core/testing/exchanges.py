@@ -71,6 +71,34 @@ class FoundDefect(_Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FoundProblem(_Entry):
+    """One way in which a client's next request was not what the answer meant."""
+
+    verdict: str
+    call: int | None
+    """Place of the call among those of the answer; `None` where it is none of them."""
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundVerdict(_Entry):
+    """What the client made of an answer, by its next request."""
+
+    verdict: str
+    """`ok`, `lost-arguments`, `silent`, …: `docs/jsonl.schema.json` has them all."""
+    understood: bool
+    """Whether the client did what the answer meant."""
+    call: int | None
+    """Place of the call that decided, among those of the answer."""
+    event: int | None
+    """Where it went wrong."""
+    explained: tuple[str, ...]
+    problems: tuple[FoundProblem, ...]
+    request: int | None
+    """The number of the request that followed; `None` where none did."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SentRequest(_Entry):
     """What a client asked."""
 
@@ -149,6 +177,8 @@ class Exchange:
     """What the proxy noted."""
     answer: str | None
     """`exact`: the request was the recorded one; `diverged`: this flow fits best; `refused`: none fits."""
+    verdict: FoundVerdict | None
+    """What the client made of it; `None` where there was no call to run."""
 
 
 def exchange_of(said: Mapping[str, Any]) -> Exchange:
@@ -174,7 +204,15 @@ def exchange_of(said: Mapping[str, Any]) -> Exchange:
         changes=tuple(record.get("changes", ())),
         comment=str(said.get("comment") or ""),
         answer=(said.get("replay") or {}).get("answer"),
+        verdict=verdict_of(said["verdict"]) if said.get("verdict") else None,
     )
+
+
+def verdict_of(said: Mapping[str, Any]) -> FoundVerdict:
+    """Read what the proxy tells of a verdict."""
+    chosen = {one.name: said[one.name] for one in fields(FoundVerdict)}
+    problems = tuple(FoundProblem(**problem) for problem in said["problems"])
+    return FoundVerdict(**{**chosen, "explained": tuple(said["explained"]), "problems": problems})
 
 
 def _call(call: Mapping[str, Any]) -> SentCall:

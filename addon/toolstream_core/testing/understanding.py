@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.redact import redacted
-from toolstream_core.verdict import Outcome, Verdict, judge, to_run
-from toolstream_core.verdict.compare import added
+from toolstream_core.testing.exchanges import FoundProblem
+from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,11 +26,12 @@ _BAD_STATUS = 400
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An answer, the request that came after it, and the verdict."""
+    """An answer, the request that came after it, and what the client made of it."""
 
     exchange: Exchange
     after: SentRequest | None
-    verdict: Verdict
+    verdict: str
+    problems: Sequence[FoundProblem]
 
 
 def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
@@ -41,7 +42,7 @@ def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
         return [f"the client sent no request to an LLM{others}"]
     if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
         return [f"the client got no answer: {_status(asked[-1])}"]
-    bad = [one for one in _judged(asked) if not one.verdict.understood]
+    bad = [one for one in _judged(asked) if one.problems]
     return [line for one in bad for line in _lines(one)]
 
 
@@ -53,46 +54,33 @@ def half_calls(exchanges: Sequence[Exchange]) -> list[str]:
     lines: list[str] = []
     for at, one in enumerate(asked):
         for after in _until_whole(one, asked[at + 1 :]):
-            verdict = judge(one.calls, one.request.history, after.request.history)
-            problems = tuple(problem for problem in verdict.problems if problem.outcome is Outcome.HALF_CALL)
+            verdict = judge(one.calls, added(history_of(one.request.history), after.request.history))
+            ran = Outcome.EXECUTED_HALF_CALL
+            problems = [
+                FoundProblem(verdict=ran, call=problem.call, message=problem.text)
+                for problem in verdict.problems
+                if problem.outcome is ran
+            ]
             if problems:
-                lines += _lines(Judged(one, after.request, Verdict(Outcome.HALF_CALL, problems)))
+                lines += _lines(Judged(one, after.request, ran, problems))
                 break
     return lines
 
 
 def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
-    """Each answer that has calls to run.
+    """Each answer on which there is a verdict.
 
     A flow may answer more often than was recorded; such a repetition counts only if somebody went on from it.
     """
+    requests = {one.request.number: one.request for one in asked}
     told: set[str] = set()
-    for at, one in enumerate(asked):
-        if not to_run(one.calls):
+    for one in asked:
+        if one.verdict is None:
             continue
-        same = [other.request for other in asked[at + 1 :] if other.request.protocol == one.request.protocol]
-        after = _going_on(one, same)
-        if after is None and one.source not in told:
-            after = next(iter(same), None)
+        after = None if one.verdict.request is None else requests.get(one.verdict.request)
         if after is not None or one.source not in told:
-            before, said = one.request.history, None if after is None else after.history
-            yield Judged(one, after, judge(one.calls, before, said, ids_kept=not one.changes))
+            yield Judged(one, after, one.verdict.verdict, one.verdict.problems)
         told.update([one.source] if one.source else [])
-
-
-def _going_on(one: Exchange, later: Sequence[SentRequest]) -> SentRequest | None:
-    """The request that goes on from an answer: it knows its calls, or says what was said before and more."""
-    ids = {call.id for call in one.calls if call.id}
-    before = one.request.history
-    new = [(request, added(before, request.history)) for request in later]
-    for request, more in new:
-        if ids & {*(said.id for said in more.calls), *(said.id for said in more.results)}:
-            return request
-    for request, more in new:
-        goes_on = request.history.texts[: len(before.texts)] == before.texts
-        if goes_on and (more.calls or more.results or more.texts):
-            return request
-    return None
 
 
 def _until_whole(one: Exchange, later: Sequence[Exchange]) -> Iterator[Exchange]:
@@ -122,15 +110,15 @@ def _lines(judged: Judged) -> list[str]:
         )
     ]
     whys = [
-        f"  {problem.outcome}: {'' if problem.call is None else f'call {problem.call} '}{problem.text}"
-        for problem in judged.verdict.problems
+        f"  {problem.verdict}: {'' if problem.call is None else f'call {problem.call} '}{problem.message}"
+        for problem in judged.problems
     ]
     found = [
         f"  finding: {one.name} ({one.code}, {one.severity}) at event {one.event}: {one.message}"
         for one in exchange.findings
     ]
     broken = [f"  the answer broke: {exchange.broken}"] if exchange.broken else []
-    head = f"{judged.verdict.outcome}: answer {exchange.request.number}{source} ({exchange.request.protocol})"
+    head = f"{judged.verdict}: answer {exchange.request.number}{source} ({exchange.request.protocol})"
     return [head, *rows, *whys, *found, *broken]
 
 

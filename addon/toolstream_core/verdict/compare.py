@@ -1,60 +1,50 @@
-"""Arguments compared, and what one request says beyond another."""
+"""Arguments compared as JSON values."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from typing import TYPE_CHECKING, Protocol
-
-from toolstream_core.protocols.requests.conversation import Conversation
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterator
 
     from toolstream_core.model import Json
 
-
-def added(before: Conversation, after: Conversation) -> Conversation:
-    """What a request says beyond an earlier one of the same conversation."""
-    return Conversation(
-        tuple(beyond(before.calls, after.calls, lambda one: (one.id, one.name, canonical(one.arguments)))),
-        tuple(beyond(before.results, after.results, lambda one: (one.id, one.name, one.text))),
-        tuple(beyond(before.texts, after.texts, lambda one: one)),
-        after.continues,
-    )
-
-
-def canonical(arguments: str) -> str:
-    """Arguments so that equal ones are equal text: order of keys and spaces do not count, nothing is `{}`."""
-    value = value_of(arguments)
-    return arguments if value is INVALID else json.dumps(value, sort_keys=True)
-
-
-INVALID = object()
+INVALID: Final = object()
 
 
 def value_of(arguments: str) -> Json:
-    """What arguments say; `INVALID` where they are not JSON."""
+    """The value of argument text: nothing and `null` are `{}`; `INVALID` where the text is not JSON."""
     try:
-        return json.loads(arguments) if arguments.strip() else {}
+        value = json.loads(arguments) if arguments.strip() else {}
     except (ValueError, RecursionError):
         return INVALID
-
-
-def beyond[T](before: Iterable[T], after: Iterable[T], key: _Key[T]) -> Iterable[T]:
-    """What is in `after` more often than in `before`, by its key, in order."""
-    left = Counter(map(key, before))
-    for one in after:
-        if left[key(one)] > 0:
-            left[key(one)] -= 1
-        else:
-            yield one
-
-
-class _Key[T](Protocol):
-    def __call__(self, one: T, /) -> Hashable: ...
+    return {} if value is None else value
 
 
 def same(arguments: str, again: str) -> bool:
-    """Whether two texts of arguments mean the same."""
-    return canonical(arguments) == canonical(again)
+    """Whether two texts of arguments mean the same: `10` is `10.0`, the order of keys and spaces do not count."""
+    if arguments == again:
+        return True
+    one, other = value_of(arguments), value_of(again)
+    return one is not INVALID and other is not INVALID and equal(one, other)
+
+
+def equal(one: Json, other: Json) -> bool:
+    """Whether two JSON values are equal; `true` is not `1`."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)
+
+
+def leaves(value: Json) -> Iterator[str]:
+    """The strings and numbers in a value, as text."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from leaves(inner)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from toolstream_core.verdict.compare import added, beyond, same, value_of
+from toolstream_core.verdict.alignment import is_merged, is_piece, paired
+from toolstream_core.verdict.compare import INVALID, leaves, same, value_of
 from toolstream_core.verdict.outcome import Outcome, Problem, Verdict
-from toolstream_core.verdict.pairing import paired
 from toolstream_core.verdict.results import changed_ids, judge_ids, judge_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from toolstream_core.model import Json
     from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall
+    from toolstream_core.verdict.alignment import Pair
     from toolstream_core.verdict.outcome import Meant
-    from toolstream_core.verdict.pairing import Pair
 
 
 def to_run[M: Meant](calls: Iterable[M]) -> list[M]:
@@ -24,76 +24,109 @@ def to_run[M: Meant](calls: Iterable[M]) -> list[M]:
 
 
 def judge(
-    sent: Sequence[Meant], before: Conversation, after: Conversation | None, *, ids_kept: bool = False
+    calls: Sequence[Meant], new: Conversation | None, *, ids_kept: bool = False, dropped: Collection[int] = ()
 ) -> Verdict:
-    """The verdict on an answer's calls; `before` is the request it answered, `after` the next one, if there was one.
+    """The verdict on an answer's calls; `new` is what the next request adds to the one it answered, if one came.
 
-    With `ids_kept`, the client was sent the very ids of `sent`, and is to say these again; otherwise any will do that
-    tell calls apart.
+    With `ids_kept`, the client was sent the very ids of `calls`, and is to say these again; otherwise any will do
+    that tell calls apart. `dropped` are the places of calls that a correct client may leave out; one that never came
+    whole is always one of them.
     """
-    meant = to_run(sent)
-    if after is None:
-        lost = [
-            Problem(Outcome.SILENT, at, "no request came after it") for at, call in enumerate(meant) if call.complete
-        ]
-        return Verdict(Outcome.SILENT if meant else Outcome.OK, tuple(lost))
-    new = added(before, after)
+    if new is None:
+        return without_request(Outcome.SILENT, calls, dropped)
+    choices = {call.choice for call in to_run(calls)} or {0}
+    verdicts = [_judge_choice(choice, calls, new, ids_kept=ids_kept, dropped=dropped) for choice in sorted(choices)]
+    # A client goes on with one of several alternatives.
+    best = min(verdicts, key=lambda one: len(one.problems))
+    return replace(best, sent=new.calls, results=new.results)
+
+
+def without_request(outcome: Outcome, calls: Sequence[Meant], dropped: Collection[int] = ()) -> Verdict:
+    """The verdict on an answer after which no request came: `SILENT`, or `ABORTED`."""
+    text = "the client left" if outcome is Outcome.ABORTED else "no request came after it"
+    lost = [Problem(outcome, place, text) for place, _ in _wanted(calls, dropped)]
+    nothing = outcome is Outcome.SILENT and not to_run(calls)
+    return Verdict(Outcome.OK if nothing else outcome, tuple(lost))
+
+
+def _wanted(calls: Sequence[Meant], dropped: Collection[int]) -> Iterator[tuple[int, Meant]]:
+    """The calls that the client had to run, with their places."""
+    for place, call in enumerate(calls):
+        if call.kind != "server" and call.complete and place not in dropped:
+            yield place, call
+
+
+def _judge_choice(
+    choice: int, calls: Sequence[Meant], new: Conversation, *, ids_kept: bool, dropped: Collection[int]
+) -> Verdict:
+    """As `judge`, of one of the alternatives."""
+    places = [place for place, call in enumerate(calls) if call.kind != "server" and call.choice == choice]
+    meant = [calls[place] for place in places]
+    left_out = {at for at, place in enumerate(places) if place in dropped}
+    verdict = _judge(meant, new, ids_kept=ids_kept, dropped=left_out)
+    problems = (one if one.call is None else one._replace(call=places[one.call]) for one in verdict.problems)
+    return replace(verdict, problems=tuple(problems))
+
+
+def _judge(meant: Sequence[Meant], new: Conversation, *, ids_kept: bool, dropped: Collection[int]) -> Verdict:
     if not new.calls and not new.results:
-        return _without_calls(meant, new)
+        return _without_calls(meant, new, dropped)
     if not new.calls and new.continues:
-        problems = judge_results(meant, list(enumerate(meant)), new.results)
-        return _verdict(problems, Outcome.RESULTS_ONLY)
+        kept = [(at, call) for at, call in enumerate(meant) if at not in dropped or _has_result(call, new)]
+        return _verdict(judge_results(meant, kept, new.results), Outcome.RESULTS_ONLY)
     pairs = paired(meant, new.calls)
     changed = changed_ids(meant, pairs) if ids_kept else ()
-    return _verdict([*_judge_calls(meant, new.calls, pairs), *judge_ids(meant, pairs, new), *changed])
+    problems = [*_judge_calls(meant, new.calls, pairs, dropped), *judge_ids(meant, pairs, new), *changed]
+    return _verdict(_graded(meant, pairs, problems))
 
 
-def _without_calls(meant: Sequence[Meant], new: Conversation) -> Verdict:
+def _has_result(call: Meant, new: Conversation) -> bool:
+    return any(one.id == call.id for one in new.results)
+
+
+def _without_calls(meant: Sequence[Meant], new: Conversation, dropped: Collection[int]) -> Verdict:
     """Neither calls nor results: they may stand in the text, or the client tried again."""
     text = "\n".join(new.texts)
     run = "the call never came whole, and the text says that it was run"
-    half = [Problem(Outcome.HALF_CALL, at, run) for at, call in enumerate(meant) if _half_stands_in(call, text)]
-    lost = "neither the call nor a result came back"
-    whole = [(at, call) for at, call in enumerate(meant) if call.complete]
-    missing = [Problem(Outcome.RETRIED, at, lost) for at, call in whole if not _stands_in(call, text)]
+    half = [Problem(Outcome.AS_TEXT, at, run) for at, call in enumerate(meant) if _half_stands_in(call, text)]
+    whole = list(_wanted(meant, dropped))
+    outcome, why = Outcome.LOST_CALL, "the client went on, and neither the call nor a result came back"
+    if not new.texts:
+        outcome, why = Outcome.RETRIED, "the same was asked again, and neither the call nor a result came back"
+    missing = [Problem(outcome, at, why) for at, call in whole if not _stands_in(call, text)]
     otherwise = Outcome.AS_TEXT if whole else Outcome.RETRIED if meant else Outcome.OK
     return _verdict([*half, *missing], otherwise)
 
 
 def _stands_in(call: Meant, text: str) -> bool:
     """Whether a text names the tool and holds each value of its arguments."""
-    return call.name in text and all(leaf in text for leaf in _leaves(value_of(call.arguments)))
+    value = value_of(call.arguments)
+    found = leaves({} if value is INVALID else value)
+    return bool(call.name) and call.name in text and all(leaf in text for leaf in found)
 
 
 def _half_stands_in(call: Meant, text: str) -> bool:
     return not call.complete and bool(call.arguments) and call.name in text and call.arguments in text
 
 
-def _leaves(value: Json) -> list[str]:
-    if isinstance(value, dict):
-        return [leaf for inner in value.values() for leaf in _leaves(inner)]
-    if isinstance(value, list):
-        return [leaf for inner in value for leaf in _leaves(inner)]
-    return [value] if isinstance(value, str) else [str(value)] if type(value) in (int, float) else []
-
-
-def _judge_calls(meant: Sequence[Meant], echoed: Sequence[EchoedCall], pairs: Sequence[Pair]) -> Iterable[Problem]:
-    paired = {pair.place for pair in pairs}
+def _judge_calls(
+    meant: Sequence[Meant], echoed: Sequence[EchoedCall], pairs: Sequence[Pair], dropped: Collection[int]
+) -> Iterator[Problem]:
+    matched = {pair.place for pair in pairs}
     for place, one in pairs:
         yield from _judge_call(place, meant[place], one)
     for place, call in enumerate(meant):
-        if place not in paired and call.complete:
-            yield Problem(Outcome.LOST_CALL, place, "the call did not come back")
-    for one in beyond([pair.echoed for pair in pairs], echoed, id):
-        known = any(call.name == one.name and same(call.arguments, one.arguments) for call in meant)
-        outcome = Outcome.DUPLICATE_CALL if known else Outcome.PHANTOM_CALL
-        what = "came back once more" if known else "was never sent"
-        yield Problem(outcome, None, f"{one.name or 'a call without a name'} id={one.id!r} {what}")
+        if place not in matched and call.complete:
+            yield from _judge_lost(place, meant, pairs, may_be_dropped=place in dropped)
+    taken = {id(pair.echoed) for pair in pairs}
+    for one in echoed:
+        if id(one) not in taken:
+            yield _judge_more(meant, pairs, one)
 
 
-def _judge_call(place: int, call: Meant, one: EchoedCall) -> Iterable[Problem]:
+def _judge_call(place: int, call: Meant, one: EchoedCall) -> Iterator[Problem]:
     if not call.complete:
-        yield Problem(Outcome.HALF_CALL, place, "the call never came whole, and came back all the same")
+        yield Problem(Outcome.EXECUTED_HALF_CALL, place, "the call never came whole, and came back all the same")
         return
     if one.name != call.name:
         yield Problem(Outcome.WRONG_NAME, place, f"came back as {one.name!r}")
@@ -105,6 +138,38 @@ def _judge_call(place: int, call: Meant, one: EchoedCall) -> Iterable[Problem]:
         yield Problem(Outcome.WRONG_ARGUMENTS, place, "its arguments came back as no JSON object")
     else:
         yield Problem(Outcome.WRONG_ARGUMENTS, place, "came back with other arguments")
+
+
+def _judge_lost(
+    place: int, meant: Sequence[Meant], pairs: Sequence[Pair], *, may_be_dropped: bool
+) -> Iterator[Problem]:
+    """A call that came back as none; perhaps as part of another."""
+    for pair in pairs:
+        if is_merged(meant[place], meant[pair.place], pair.echoed):
+            yield Problem(Outcome.MERGED_CALLS, place, f"came back as one call with call {pair.place}")
+            return
+    if not may_be_dropped:
+        yield Problem(Outcome.LOST_CALL, place, "the call did not come back")
+
+
+def _judge_more(meant: Sequence[Meant], pairs: Sequence[Pair], one: EchoedCall) -> Problem:
+    """A call that came back beyond those that were sent."""
+    what = f"{one.name or 'a call without a name'} id={one.id!r}"
+    for pair in pairs:
+        if is_piece(meant[pair.place], pair, one):
+            return Problem(Outcome.SPLIT_CALL, pair.place, f"came back in pieces; {what} is one of them")
+    if any(call.name == one.name and same(call.arguments, one.arguments) for call in meant):
+        return Problem(Outcome.DUPLICATE_CALL, None, f"{what} came back once more")
+    return Problem(Outcome.PHANTOM_CALL, None, f"{what} was never sent")
+
+
+def _graded(meant: Sequence[Meant], pairs: Sequence[Pair], problems: Sequence[Problem]) -> list[Problem]:
+    """Arguments are lost where none came back at all; where some calls kept theirs, the answer's were wrong."""
+    having = [pair for pair in pairs if value_of(meant[pair.place].arguments) != {}]
+    if all(value_of(pair.echoed.arguments) == {} for pair in having):
+        return list(problems)
+    lost, wrong = Outcome.LOST_ARGUMENTS, Outcome.WRONG_ARGUMENTS
+    return [one._replace(outcome=wrong) if one.outcome is lost else one for one in problems]
 
 
 def _verdict(problems: Iterable[Problem], otherwise: Outcome = Outcome.OK) -> Verdict:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
+    from toolstream_core.verdict.alignment import Pair
     from toolstream_core.verdict.outcome import Meant
-    from toolstream_core.verdict.pairing import Pair
 
 
 def judge_ids(meant: Sequence[Meant], pairs: Sequence[Pair], new: Conversation) -> Iterable[Problem]:
@@ -32,7 +32,7 @@ def changed_ids(meant: Sequence[Meant], pairs: Sequence[Pair]) -> Iterable[Probl
     """Calls that came back under another id than they were sent with."""
     for place, one in pairs:
         if meant[place].id and one.id is not None and one.id != meant[place].id:
-            yield Problem(Outcome.CHANGED_ID, place, f"came back with id {one.id!r}, sent with {meant[place].id!r}")
+            yield Problem(Outcome.WRONG_ID, place, f"came back with id {one.id!r}, sent with {meant[place].id!r}")
 
 
 class _Answered(Protocol):
@@ -51,7 +51,7 @@ def judge_results(
     for place, call in calls:
         if call.id and with_ids[call.id]:
             if not meant[place].complete:
-                yield Problem(Outcome.HALF_CALL, place, "the call never came whole, and got a result")
+                yield Problem(Outcome.EXECUTED_HALF_CALL, place, "the call never came whole, and got a result")
             elif with_ids[call.id] > 1:
                 yield Problem(Outcome.DUPLICATE_CALL, place, f"got {with_ids[call.id]} results")
         elif fitting := next((one for one in without if one.name in ("", call.name)), None):
@@ -62,6 +62,6 @@ def judge_results(
 
 def _missing(place: int, call: _Answered, results: Sequence[ToolResult]) -> Problem:
     if not results:
-        return Problem(Outcome.NO_RESULT, place, "came back without a result")
+        return Problem(Outcome.WRONG_ID, place, "came back without a result")
     others = ", ".join(sorted({repr(one.id) for one in results}))
     return Problem(Outcome.WRONG_ID, place, f"no result has its id {call.id!r}; there is {others}")

@@ -67,7 +67,7 @@ def openai_chat(call_id: str, city: str) -> Sample:
         path="/v1/chat/completions",
         request={
             "model": "gpt-test",
-            "messages": [{"role": "user", "content": "weather?"}],
+            "messages": [{"role": "user", "content": f"weather? {call_id}"}],
             "tools": [{"type": "function", "function": function}],
             "stream": True,
         },
@@ -111,7 +111,7 @@ def openai_responses(call_id: str, city: str) -> Sample:
         path="/v1/responses",
         request={
             "model": "gpt-test",
-            "input": "weather?",
+            "input": f"weather? {call_id}",
             "tools": [{"type": "function", "name": NAME, "description": ABOUT, "parameters": PARAMETERS}],
             "stream": True,
         },
@@ -153,7 +153,7 @@ def anthropic(call_id: str, city: str) -> Sample:
         request={
             "model": "claude-test",
             "max_tokens": 100,
-            "messages": [{"role": "user", "content": "weather?"}],
+            "messages": [{"role": "user", "content": f"weather? {call_id}"}],
             "tools": [{"name": NAME, "description": ABOUT, "input_schema": PARAMETERS}],
             "stream": True,
         },
@@ -183,7 +183,7 @@ def gemini(call_id: str, city: str) -> Sample:
         dialect="gemini",
         path="/v1beta/models/gemini-test:streamGenerateContent?alt=sse",
         request={
-            "contents": [{"role": "user", "parts": [{"text": "weather?"}]}],
+            "contents": [{"role": "user", "parts": [{"text": f"weather? {call_id}"}]}],
             "tools": [{"functionDeclarations": [{"name": NAME, "parametersJsonSchema": PARAMETERS}]}],
         },
         content_type=SSE,
@@ -210,7 +210,7 @@ def ollama(call_id: str, city: str) -> Sample:
         path="/api/chat",
         request={
             "model": "llama-test",
-            "messages": [{"role": "user", "content": "weather?"}],
+            "messages": [{"role": "user", "content": f"weather? {call_id}"}],
             "tools": [{"type": "function", "function": {"name": NAME, "parameters": PARAMETERS}}],
             "stream": True,
         },

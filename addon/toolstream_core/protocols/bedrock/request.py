@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, override
 from urllib.parse import unquote
 
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests import conversation as common
-from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import CallFields, Conversation, EchoedCall, ToolResult
 from toolstream_core.protocols.requests.mentions import Mention
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.wire import json_access, numbers
@@ -107,7 +108,8 @@ def _blocks(request: Json) -> Iterator[dict[str, Json]]:
 def _echoed(tool: dict[str, Json]) -> EchoedCall:
     said = tool.get("input")
     arguments = said if isinstance(said, str) else "" if said is None else numbers.dumps(said)
-    return EchoedCall(_text(tool.get("toolUseId")), _text(tool.get("name")), arguments)
+    written = CallFields(tool.get("toolUseId", ABSENT), tool.get("name", ABSENT), said)
+    return EchoedCall(_text(written.id), _text(written.name), arguments, written)
 
 
 def _result(result: dict[str, Json]) -> ToolResult:
@@ -115,7 +117,8 @@ def _result(result: dict[str, Json]) -> ToolResult:
     for part in json_access.items(result.get("content")):
         text = json_access.get(part, "text")
         texts.append(text if isinstance(text, str) else numbers.dumps(json_access.get(part, "json") or part))
-    return ToolResult(_text(result.get("toolUseId")), "", "".join(texts))
+    identity = result.get("toolUseId", ABSENT)
+    return ToolResult(_text(identity), "", "".join(texts), identity)
 
 
 def _text(said: Json) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Record
+    from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
 
 MAX_LINES = 2000
@@ -80,6 +81,18 @@ class Ledger:
         entry.sinks += 1
         lines = EndLines(self.line, f"#{entry.request['number'] + 1} {watch.exchange.host}", hide=watch.hide)
         return (lines, Answer(entry, watch))
+
+    def judged(self, told: ToldVerdict) -> None:
+        """Keep the verdict on an answer, with the number of the request that followed."""
+        entry = self.entries.get(told.flow)
+        if entry is not None:
+            entry.answer["verdict"] = self.verdict(told)
+            self.line(f"#{entry.request['number'] + 1} {told.heading.host} {told.line()}")
+
+    def verdict(self, told: ToldVerdict) -> dict[str, Any]:
+        """A verdict for the reply."""
+        after = self.entries.get(told.request or "")
+        return {**told.object, "request": None if after is None else after.request["number"]}
 
     def line(self, text: str) -> None:
         """Keep a line of the log."""

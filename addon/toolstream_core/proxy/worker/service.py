@@ -69,6 +69,7 @@ class Service:
         self._guard = Guard(self._network)
         self._port = 0
         self._ledger = Ledger()
+        self._addon: ToolstreamAddon
         self._log = LogKeeper(self._ledger)
         self._orders: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
             "reset": self._reset,
@@ -138,10 +139,13 @@ class Service:
         """What was asked and answered, once nothing is on its way any more, or after a while."""
         del order
         await _settle(lambda: not self._ledger.waiting)
-        return {"exchanges": [one.as_json() for one in self._ledger.entries.values()], "log": self._ledger.log}
+        missing = {told.flow: self._ledger.verdict(told) for told in self._addon.verdicts.missing()}
+        exchanges = [{"verdict": missing.get(flow), **one.as_json()} for flow, one in self._ledger.entries.items()]
+        return {"exchanges": exchanges, "log": self._ledger.log}
 
     def _add_ours(self) -> None:
-        addon = ToolstreamAddon(self._ledger.listeners if self._keep else None, gated=True)
+        heard = (self._ledger.listeners, self._ledger.judged) if self._keep else (None, None)
+        addon = self._addon = ToolstreamAddon(*heard, gated=True)
         first: list[object] = [self._ledger] if self._keep else []
         last: list[object] = [self._ledger.last] if self._keep else []
         self._guard = Guard(self._network)

@@ -1,0 +1,99 @@
+"""What clients made of saved answers, where their next requests were saved too. Knows sources and verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.engine.session import read_body
+from toolstream_core.protocols.requests import asked
+from toolstream_core.redact import redacted
+from toolstream_core.report.verdict import verdict_line, verdict_object
+from toolstream_core.stages.stream_checks import BY_CLIENT
+from toolstream_core.verdict.answer import SentAnswer, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.model import Call, Record
+    from toolstream_core.report.paint import Paint
+    from toolstream_core.sources.saved import Saved
+    from toolstream_core.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedAnswer(SentAnswer):
+    """An answer that was saved."""
+
+    secrets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedVerdict:
+    """What a client made of a saved answer."""
+
+    source: str
+    """Of the answer."""
+    verdict: Verdict
+    calls: Sequence[Call]
+    request: str | None
+    """The source of the request that followed."""
+    hide: Callable[[str], str]
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return verdict_object(self.verdict, self.calls, request=self.request, hide=self.hide)
+
+    def line(self, paint: Paint) -> str:
+        """As a line for people."""
+        return verdict_line(self.verdict, self.calls, request=self.request, paint=paint, hide=self.hide)
+
+
+class Judging:
+    """Takes saved requests and answers in their order, and tells the verdicts."""
+
+    def __init__(self, tell: Callable[[SavedVerdict], None]) -> None:
+        """Nothing was read yet."""
+        self._tell_verdict = tell
+        self._secrets: tuple[str, ...] = ()
+        self._conversations = Conversations[SavedAnswer](self._tell)
+
+    def take(self, saved: Saved, record: Record | None) -> None:
+        """The next exchange; `record` is `None` where its answer is no LLM's."""
+        exchange = saved.exchange
+        wanted = asked.read(exchange.path, exchange.request)
+        if wanted is None:
+            return
+        self._secrets = saved.secrets
+        said = asked.reader_of(exchange.path, exchange.request).conversation(exchange.request)
+        place = f"{wanted.dialect} {exchange.host} {wanted.model} {sorted(wanted.tools)}"
+        file = exchange.source.rpartition("#")[0]
+        self._conversations.asked(exchange.source, place, said, source=file, began=saved.began)
+        if record is None:
+            self._conversations.unanswered(exchange.source)
+            return
+        got = _as_sent(saved) or record
+        answer = SavedAnswer(
+            calls=tuple(got.calls),
+            dropped=dropped(got),
+            response=saved.response if got.calls else "",
+            ended=saved.ended,
+            secrets=saved.secrets,
+        )
+        left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
+        self._conversations.answered(exchange.source, answer, left=left)
+
+    def _tell(self, judged: Judged[SavedAnswer]) -> None:
+        answer = judged.answer
+        hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
+        self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide))
+
+
+def _as_sent(saved: Saved) -> Record | None:
+    """The answer as the client got it, where that was saved beside what the provider said."""
+    if saved.sent is None:
+        return None
+    return read_body([saved.sent], replace(saved.exchange, content_encoding=""), broken=saved.broken)

@@ -1,0 +1,106 @@
+"""What the client gets of one answer, to be read again where that is not what came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.engine.decoder import BodyDecoder
+from toolstream_core.engine.framing import BodyFraming
+from toolstream_core.engine.session import Session, read_body
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.model import Exchange, Json, Record
+    from toolstream_core.wire.frame import Frame
+
+MAX_BYTES: Final = 1024 * 1024
+"""Bytes of an answer that are kept; a longer one is read as it goes, and not kept."""
+_HEAD: Final = 16 * 1024
+"""Bytes in which an answer's id is looked for."""
+
+
+class SentBytes:
+    """Keeps the bytes of one answer as they go to the client."""
+
+    def __init__(self, exchange: Exchange, *, reads_long: bool = True, max_bytes: int = MAX_BYTES) -> None:
+        """`exchange` describes the bytes as they go: with `content_encoding` only where they are still encoded.
+
+        `reads_long`: whether an answer that is too long to be kept is read as it goes; `record` has none of it else.
+        """
+        self.exchange = exchange
+        self.reads_long = reads_long
+        self._max_bytes = max_bytes
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._session: Session | None = None
+        self._response = ""
+        self._too_long = False
+
+    def take(self, piece: bytes) -> None:
+        """Keep the next piece."""
+        self._size += len(piece)
+        if self._session is not None:
+            self._session.feed(piece)
+        elif not self._too_long:
+            self._pieces.append(piece)
+            if self._size > self._max_bytes:
+                self._keep_no_more()
+
+    def _keep_no_more(self) -> None:
+        self._too_long = True
+        self._response = self.response
+        if self.reads_long:
+            self._session = Session(self.exchange)
+            self._session.feed(b"".join(self._pieces))
+        self._pieces.clear()
+
+    @property
+    def body(self) -> bytes | None:
+        """All of the bytes; `None` where they were too many to keep."""
+        return None if self._too_long else b"".join(self._pieces)
+
+    @property
+    def response(self) -> str:
+        """The id by which later requests may name the answer (`previousresponse_id`), where it has one."""
+        return self._response or response_id(self._pieces, self.exchange)
+
+    def record(self, *, broken: str | None) -> Record | None:
+        """The answer as the client got it, where it was kept or read; asked for once, when it is over."""
+        if not self._too_long:
+            return read_body(self._pieces, self.exchange, broken=broken)
+        if self._session is None:
+            return None
+        self._session.end(broken=broken)
+        return self._session.record(broken=broken)
+
+
+def response_id(pieces: Sequence[bytes], exchange: Exchange) -> str:
+    """The id of the response that the first events, or a whole answer, belong to."""
+    decoder, framing = BodyDecoder(exchange.content_encoding), BodyFraming(exchange.content_type)
+    size = 0
+    for piece in pieces:
+        data = decoder.decode(piece)
+        if data and (found := _id_among(_frames(framing, data))):
+            return found
+        size += len(piece)
+        if size > _HEAD:
+            return ""
+    return _id_among([*_frames(framing, decoder.decode(b""), ended=True), *_frames(framing, b"")])
+
+
+def _frames(framing: BodyFraming, data: bytes, *, ended: bool = False) -> list[Frame]:
+    if framing.framer is None:
+        data = framing.open(data, ended=ended)
+    return [] if framing.framer is None else list(framing.framer.feed(data))
+
+
+def _id_among(frames: Sequence[Frame]) -> str:
+    return next(filter(None, (_id_in(frame.json) for frame in frames)), "")
+
+
+def _id_in(payload: Json) -> str:
+    whole = payload if json_access.get(payload, "object") == "response" else json_access.get(payload, "response")
+    found = json_access.get(whole, "id")
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,200 @@
+"""What clients make of the answers that pass, told when their next request comes. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.requests import asked
+from toolstream_core.proxy.exchange import request_json, secrets_of
+from toolstream_core.redact import redacted
+from toolstream_core.report.paint import plain
+from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_line, verdict_object
+from toolstream_core.stages.stream_checks import BY_CLIENT
+from toolstream_core.verdict.answer import SentAnswer, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.delivery.sent_bytes import SentBytes
+    from toolstream_core.model import Exchange, Record
+    from toolstream_core.protocols.requests.conversation import EchoedCall
+    from toolstream_core.proxy.heading import Heading
+    from toolstream_core.proxy.kept import KeptWatch
+    from toolstream_core.report.paint import Paint
+    from toolstream_core.verdict import Verdict
+
+    type Explain = Callable[[Exchange, bytes, Sequence[EchoedCall], str], Explained]
+    """Says why a client sent these calls; given the answer's bytes as the client got them, and the client's name."""
+
+SILENT_AFTER: Final = 600.0
+"""Seconds after which an answer that no request followed is told of; a tool may take long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveAnswer(SentAnswer):
+    """An answer that passed, as long as a request may follow."""
+
+    heading: Heading
+    exchange: Exchange
+    """Without the request."""
+    body: bytes | None
+    """The bytes as the client got them, where they are kept."""
+    client: str
+    """What tells clients apart: the address and the user agent."""
+    secrets: tuple[str, ...]
+
+    @property
+    @override
+    def size(self) -> int:
+        return sum(len(call.arguments) + 300 for call in self.calls) + len(self.body or b"")
+
+
+class ToldVerdict(NamedTuple):
+    """A verdict, ready to be told."""
+
+    flow: str
+    """The id of the flow that was answered."""
+    heading: Heading
+    answer: LiveAnswer
+    verdict: Verdict
+    explained: Explained
+    request: str | None
+    """The id of the flow whose request followed."""
+    hide: Callable[[str], str]
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """As JSON has it."""
+        calls = self.answer.calls
+        return verdict_object(self.verdict, calls, request=self.request, explained=self.explained, hide=self.hide)
+
+    def line(self, paint: Paint = plain) -> str:
+        """As the log has it."""
+        return verdict_line(
+            self.verdict,
+            self.answer.calls,
+            request=self.request,
+            explained=self.explained,
+            paint=paint,
+            hide=self.hide,
+        )
+
+
+class Verdicts:
+    """Pairs the requests and answers of one run of the proxy."""
+
+    def __init__(
+        self,
+        tell: Callable[[ToldVerdict], None],
+        failed: Callable[[str, Exception], None],
+        *,
+        ids_kept: bool = False,
+        explain: Explain | None = None,
+    ) -> None:
+        """`failed` is told of a bug of ours, with the flow's id; `ids_kept`: as for `judge`."""
+        self._tell_verdict = tell
+        self._failed = failed
+        self._explain = explain
+        self._conversations = Conversations[LiveAnswer](self._tell, ids_kept=ids_kept)
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._secrets: tuple[str, ...] = ()
+        """Those of the request that is looked at."""
+
+    def asked(self, flow: http.HTTPFlow) -> None:
+        """A request came; call this before anything of it is changed."""
+        try:
+            request = request_json(flow.request)
+            wanted = asked.read(flow.request.path, request)
+            if wanted is None:
+                return
+            tools = hash(wanted.tools)
+            place = f"{wanted.dialect} {flow.request.pretty_host} {wanted.model} {tools}"
+            said = asked.reader_of(flow.request.path, request).conversation(request)
+            self._secrets = secrets_of(flow.request)
+            self._conversations.asked(flow.id, place, said)
+        except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
+            self._failed(flow.id, error)
+        self._secrets = ()
+
+    def answered(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+        """An answer is over for the client; nothing more of it goes."""
+        try:
+            record, sent, heading = watch.record, watch.sent, watch.heading
+            if record is None or sent is None or heading is None:
+                self._conversations.unanswered(flow.id)
+                return
+            broken = flow.error.msg if flow.error else None
+            if watch.differs:
+                record = sent.record(broken=broken) or record
+            answer = _answer(flow, record, sent, heading)
+            left = broken is not None and not record.ended and _is_gone(flow, broken)
+            if answer.calls and not left:
+                self._begin_waiting(flow.id)
+            self._conversations.answered(flow.id, answer, left=left)
+        except Exception as error:  # noqa: BLE001 - the answer has gone
+            self._failed(flow.id, error)
+
+    def unanswered(self, flow: http.HTTPFlow) -> None:
+        """A request got no answer of an LLM."""
+        self._conversations.unanswered(flow.id)
+
+    def missing(self) -> Iterator[ToldVerdict]:
+        """The verdicts on answers that no request has followed so far."""
+        return map(self._told, self._conversations.missing())
+
+    def close(self) -> None:
+        """No more requests will come."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._conversations.close()
+
+    def _begin_waiting(self, flow: str) -> None:
+        def expired() -> None:
+            self._timers.pop(flow, None)
+            self._conversations.silent(flow)
+
+        with contextlib.suppress(RuntimeError):  # no loop runs: nobody waits
+            self._timers[flow] = asyncio.get_running_loop().call_later(SILENT_AFTER, expired)
+
+    def _tell(self, judged: Judged[LiveAnswer]) -> None:
+        timer = self._timers.pop(judged.token, None)
+        if timer is not None:
+            timer.cancel()
+        self._tell_verdict(self._told(judged))
+
+    def _told(self, judged: Judged[LiveAnswer]) -> ToldVerdict:
+        answer, verdict = judged.answer, judged.verdict
+        explained = UNEXPLAINED
+        if self._explain is not None and not verdict.understood and verdict.sent and answer.body is not None:
+            explained = self._explain(answer.exchange, answer.body, verdict.sent, answer.client)
+        hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
+        return ToldVerdict(judged.token, answer.heading, answer, verdict, explained, judged.request, hide)
+
+
+def _answer(flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading) -> LiveAnswer:
+    calls = tuple(record.calls)
+    agent = flow.request.headers.get("user-agent", "")
+    return LiveAnswer(
+        calls=calls,
+        dropped=dropped(record),
+        response=sent.response if calls else "",
+        heading=heading,
+        exchange=replace(sent.exchange, request=ABSENT),
+        body=sent.body if calls else None,
+        client=f"{flow.client_conn.peername[0]} {agent}",
+        secrets=secrets_of(flow.request),
+    )
+
+
+def _is_gone(flow: http.HTTPFlow, broken: str) -> bool:
+    """Whether the client left, and nobody cut its connection."""
+    return bool(BY_CLIENT.search(broken)) or not flow.client_conn.connected

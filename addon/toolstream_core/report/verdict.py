@@ -1,0 +1,100 @@
+"""A verdict as a line and as an object. Shape of the object: `docs/jsonl.schema.json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from toolstream_core.model import ABSENT
+from toolstream_core.report.paint import plain, printable, word
+from toolstream_core.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.report.paint import Paint
+    from toolstream_core.verdict import Problem, Verdict
+
+_TIMES: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
+
+
+class Explained(NamedTuple):
+    """Why a client got an answer wrong."""
+
+    names: Sequence[str] = ()
+    """Of the ways in which it reads otherwise than the protocol means."""
+    event: int | None = None
+    """The event where its reading parts from that."""
+    text: str = ""
+    """The same for people."""
+
+
+UNEXPLAINED: Final = Explained()
+
+
+def verdict_object(
+    verdict: Verdict,
+    calls: Sequence[Call],
+    *,
+    request: str | None,
+    explained: Explained = UNEXPLAINED,
+    hide: Callable[[str], str] = str,
+) -> dict[str, Any]:
+    """`calls` are those of the answer as the client got it; `request` names the request that followed."""
+    return {
+        "verdict": verdict.outcome.value,
+        "understood": verdict.understood,
+        "sent": [{key: _hidden(value, hide) for key, value in one.written._asdict().items()} for one in verdict.sent],
+        "results": [_hidden(one.written_id, hide) for one in verdict.results],
+        "call": verdict.call,
+        "event": _event(verdict, calls, explained),
+        "explained": list(explained.names),
+        "problems": [
+            {"verdict": one.outcome.value, "call": one.call, "message": hide(one.text)} for one in verdict.problems
+        ],
+        "count": verdict.count,
+        "request": request,
+    }
+
+
+def verdict_line(
+    verdict: Verdict,
+    calls: Sequence[Call],
+    *,
+    request: str | None,
+    explained: Explained = UNEXPLAINED,
+    paint: Paint = plain,
+    hide: Callable[[str], str] = str,
+) -> str:
+    """What the client made of an answer, in one line."""
+    colour = "name" if verdict.understood else "error"
+    times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
+    said = "; ".join(_problem(one, calls, hide) for one in verdict.problems)
+    why = f" ({printable(hide(explained.text))})" if explained.text else ""
+    where = f", request {request}" if request else ""
+    return f"{paint(colour, f'verdict {verdict.outcome}')}{times}{': ' if said else ''}{said}{why}{where}"
+
+
+def _problem(problem: Problem, calls: Sequence[Call], hide: Callable[[str], str]) -> str:
+    text = printable(hide(problem.text))
+    if problem.call is None:
+        return text
+    return f"call {problem.call} {word(calls[problem.call].name) or '(no name)'}: {text}"
+
+
+def _event(verdict: Verdict, calls: Sequence[Call], explained: Explained) -> int | None:
+    """Where the readings part; where that is not known, where the call begins."""
+    if explained.event is not None or verdict.call is None:
+        return explained.event
+    return next(iter(calls[verdict.call].events), None)
+
+
+def _hidden(value: Json, hide: Callable[[str], str]) -> Json:
+    """A value of a request without secrets; what it did not have is null."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, list):
+        return [_hidden(inner, hide) for inner in value]
+    if isinstance(value, dict):
+        return {key: _hidden(inner, hide) for key, inner in value.items()}
+    return None if value is ABSENT else value

@@ -1,0 +1,142 @@
+"""One answer that may be followed by a request, and how well a request fits as the one that follows it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolstream_core.verdict.history import History, added
+
+if TYPE_CHECKING:
+    from toolstream_core.protocols.requests.conversation import Conversation
+    from toolstream_core.verdict.answer import SentAnswer
+
+
+class State(enum.Enum):
+    """How far an answer has come."""
+
+    OPEN = "open"
+    """It is on its way to the client."""
+    WAITING = "waiting"
+    """It is over, and no request has followed."""
+    TOLD = "told"
+    """As `WAITING`; that nothing came, or that the client left, has been told."""
+    PASSED = "passed"
+    """A request followed without calls or results; only one that has the ids of the answer's calls still counts."""
+
+
+class Asked(NamedTuple):
+    """A request, as far as it matters to which answer it follows."""
+
+    token: str
+    """Names it, and the answer that it gets."""
+    place: str
+    """Protocol, host, model and tools: one conversation rarely changes them."""
+    said: Conversation
+    history: History
+    """The digests of `said`."""
+    ids: frozenset[str]
+    """Of all calls and results in it."""
+    source: str = ""
+    """The file that has it; `""` for what passes now."""
+    began: float = 0.0
+    """When it came, in seconds since 1970; 0 where that is not known."""
+
+
+@dataclass(slots=True)
+class Slot[A: SentAnswer]:
+    """One answer, and the request that it answers."""
+
+    asked: str
+    """The request's token."""
+    place: str
+    history: History
+    source: str = ""
+    count: int = 0
+    """How often the same was asked before."""
+    state: State = State.OPEN
+    answer: A | None = None
+    """What the client got, once it is over."""
+    early: list[Asked] = field(default_factory=list)
+    """A request that came before the answer was over and can only follow it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory, about."""
+        return self.history.size + (0 if self.answer is None else self.answer.size)
+
+
+class Fit(NamedTuple):
+    """How well a request fits behind an answer; the greatest is the best."""
+
+    named: bool
+    """Whether it names the answer (`previous_response_id`)."""
+    both: bool
+    """Whether it has both the conversation so far and an id of the answer's calls."""
+    prefix: int
+    """2 where it begins as the answered request, 1 where it does but for what clients change, else 0."""
+    ids: int
+    """How many of the answer's ids are new in it."""
+    length: int
+    """How long the conversation was by then."""
+    same_place: bool
+
+
+def fit(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> Fit | None:
+    """How well a request fits behind an answer; `None` where it does not follow it."""
+    named = bool(answer.response) and answer.response == asked.said.previous
+    if asked.said.previous and answer.response and not named:
+        return None
+    prefix = _prefix(slot.history, asked.history)
+    ids = _new_ids(slot.history, answer.ids & asked.ids, asked.said)
+    if not (named or ids) and not (prefix and _may_follow(slot, answer, asked)):
+        return None
+    if slot.source != asked.source and not named and not (prefix and ids):
+        return None
+    return Fit(named, bool(prefix and ids), prefix, ids, _size(slot.history), slot.place == asked.place)
+
+
+def _may_follow(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> bool:
+    """Whether the conversation so far is enough: another model or other tools may be asked the same beside it."""
+    if slot.state is State.PASSED or 0 < asked.began < answer.ended:
+        return False
+    return slot.place == asked.place or goes_on(slot, asked)
+
+
+def goes_on(slot: Slot[Any], asked: Asked) -> bool:
+    """Whether a request has the whole conversation so far, and calls or results more."""
+    if not _prefix(slot.history, asked.history):
+        return False
+    new = added(slot.history, asked.said)
+    return bool(new.calls or new.results)
+
+
+def _size(history: History) -> int:
+    return len(history.texts) + len(history.calls) + len(history.results)
+
+
+def _new_ids(before: History, ids: frozenset[str], said: Conversation) -> int:
+    """How many of these ids a request says beyond an earlier one."""
+    if not ids:
+        return 0
+    new = added(before, said, ids)
+    return len(ids & {*(one.id for one in new.calls), *(one.id for one in new.results)})
+
+
+def _prefix(before: History, after: History) -> int:
+    lengths = len(before.texts), len(before.calls), len(before.results)
+    if not any(lengths):
+        return 0
+    texts, calls, results = lengths
+    if texts > len(after.texts) or calls > len(after.calls) or results > len(after.results):
+        return 0
+    # System prompts hold the time of day.
+    if texts > 1 and after.texts[1:texts] != before.texts[1:]:
+        return 0
+    head = History(after.calls[:calls], after.results[:results], after.texts[:texts])
+    if head == before:
+        return 2
+    # Old results are shortened.
+    same_ids = [one.id for one in (*head.calls, *head.results)] == [one.id for one in (*before.calls, *before.results)]
+    return int(same_ids and texts > 1)

@@ -1,0 +1,76 @@
+"""What the client got of an answer, read again: short and long ones, and their ids."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from tests.laws.healthy import Healthy, streams
+from toolstream_core.delivery.sent_bytes import SentBytes, response_id
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import Exchange
+
+EVENTS = Exchange(path="/v1/responses", content_type="text/event-stream")
+
+
+@pytest.mark.parametrize("healthy", streams(), ids=str)
+def test_every_protocol_is_read_as_it_went(healthy: Healthy) -> None:
+    """Whether the bytes are kept, or too many to keep."""
+    meant = read_body([healthy.body], healthy.exchange)
+    assert meant is not None
+    for room in (1024 * 1024, 100):
+        sent = SentBytes(healthy.exchange, max_bytes=room)
+        for at in range(0, len(healthy.body), 37):
+            sent.take(healthy.body[at : at + 37])
+        record = sent.record(broken=None)
+        assert record is not None
+        calls = [(call.id, call.name, call.arguments, call.complete) for call in record.calls]
+        assert calls == [(call.id, call.name, call.arguments, call.complete) for call in meant.calls]
+        assert sent.body == (healthy.body if len(healthy.body) <= room else None)
+
+
+def event(kind: str, **more: Any) -> bytes:
+    """An event of Responses."""
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **more})}\n\n".encode()
+
+
+CREATED = event("response.created", response={"id": "resp_1", "object": "response"})
+
+
+@pytest.mark.parametrize(
+    ("body", "exchange", "found"),
+    [
+        (CREATED, EVENTS, "resp_1"),
+        (b": hi\n\n" + CREATED, EVENTS, "resp_1"),
+        (gzip.compress(CREATED), Exchange(content_type="text/event-stream", content_encoding="gzip"), "resp_1"),
+        (b'{"object":"response","id":"resp_2"}', Exchange(content_type="application/json"), "resp_2"),
+        (b'{"object":"chat.completion","id":"chatcmpl"}', Exchange(content_type="application/json"), ""),
+        (event("response.output_text.delta", delta="x"), EVENTS, ""),
+        (b"<html>", Exchange(content_type="text/html"), ""),
+        (b"", EVENTS, ""),
+    ],
+)
+def test_the_id_of_a_response(body: bytes, exchange: Exchange, found: str) -> None:
+    """However the bytes are cut."""
+    assert response_id([body], exchange) == found
+    assert response_id([body[at : at + 1] for at in range(len(body))], exchange) == found
+
+
+def test_the_id_of_a_long_answer_is_kept() -> None:
+    """Though its bytes are not."""
+    sent = SentBytes(EVENTS, max_bytes=200)
+    sent.take(CREATED)
+    for _ in range(20):
+        sent.take(event("response.output_text.delta", delta="x"))
+    assert (sent.body, sent.response) == (None, "resp_1")
+
+
+def test_a_long_answer_that_went_as_it_came_is_not_read_again() -> None:
+    """Whoever passed it on has read it."""
+    sent = SentBytes(EVENTS, reads_long=False, max_bytes=200)
+    for _ in range(20):
+        sent.take(CREATED)
+    assert (sent.body, sent.response, sent.record(broken=None)) == (None, "resp_1", None)

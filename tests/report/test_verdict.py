@@ -1,0 +1,52 @@
+"""A verdict in one line and as one object."""
+
+from __future__ import annotations
+
+from toolstream_core.model import ABSENT, Call, Kind
+from toolstream_core.protocols.requests.conversation import CallFields, EchoedCall, ToolResult
+from toolstream_core.report.verdict import Explained, verdict_line, verdict_object
+from toolstream_core.verdict import Outcome, Problem, Verdict
+
+CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
+CALL.events.extend(3, 2)
+LOST = Problem(Outcome.LOST_ARGUMENTS, 0, "came back without its arguments")
+
+
+def hide(text: str) -> str:
+    """Hides one word."""
+    return text.replace("secret", "***")
+
+
+def test_an_object() -> None:
+    """What the request had, as it had it; what it did not have is null."""
+    fields = CallFields(None, ABSENT, {"p": ["secret", 1, None], "secret": True})
+    sent = (EchoedCall("", "ls", "", fields),)
+    verdict = Verdict(Outcome.LOST_ARGUMENTS, (LOST,), sent, (ToolResult("", "", "", None), ToolResult("", "", "")))
+    said = verdict_object(verdict, [CALL], request="r", hide=hide)
+    assert said["sent"] == [{"id": None, "name": None, "arguments": {"p": ["***", 1, None], "secret": True}}]
+    assert said["results"] == [None, None]
+    assert (said["call"], said["event"], said["explained"]) == (0, 3, [])
+    why = Explained(["first-arguments"], 4, "takes the first arguments alone")
+    said = verdict_object(verdict, [CALL], request=None, explained=why)
+    assert (said["event"], said["explained"], said["request"]) == (4, ["first-arguments"], None)
+
+
+def test_an_event_is_known_where_a_call_is() -> None:
+    """A call that was never sent is in none."""
+    phantom = Verdict(Outcome.PHANTOM_CALL, (Problem(Outcome.PHANTOM_CALL, None, "was never sent"),))
+    assert verdict_object(phantom, [CALL], request="r")["event"] is None
+    assert verdict_object(Verdict(Outcome.OK), [], request="r")["call"] is None
+
+
+def test_lines() -> None:
+    """The verdict, why, and by which request."""
+    lost = Verdict(Outcome.LOST_ARGUMENTS, (LOST,))
+    why = Explained(text="takes every present id for a new call")
+    assert verdict_line(Verdict(Outcome.OK), [CALL], request="r") == "verdict ok, request r"
+    assert verdict_line(lost, [CALL], request="r", explained=why) == (
+        "verdict lost-arguments: call 0 ls: came back without its arguments "
+        "(takes every present id for a new call), request r"
+    )
+    again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)
+    line = verdict_line(again, [CALL], request="r", hide=hide, paint=lambda style, text: f"<{style} {text}>")
+    assert line == "<error verdict retried> 3 times: call 0 ls: the ***\\n, request r"

@@ -1,0 +1,109 @@
+"""The verdict in every protocol: a client that says all again, one that loses arguments, one that mixes up results."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.laws.healthy import Healthy, streams
+from toolstream_core.engine.session import read_body
+from toolstream_core.model.record import runs_on_client
+from toolstream_core.protocols.requests import asked
+from toolstream_core.verdict.answer import SentAnswer
+from toolstream_core.verdict.conversations import Conversations, Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.model import Call
+
+type Json = Any
+
+WITHOUT_IDS = {"gemini", "ollama"}
+
+
+def echoed(dialect: str, calls: Sequence[Call], arguments: Sequence[str], results: Sequence[str]) -> list[Json]:
+    """The messages that say calls again with these arguments, and results under these ids."""
+    pairs = list(zip(calls, arguments, strict=True))
+    objects = [(call, json.loads(text)) for call, text in pairs]
+    if dialect == "openai-responses":
+        kinds = {"function": ("function_call", "arguments"), "custom": ("custom_tool_call", "input")}
+        items: list[Json] = [
+            {"type": kinds[call.kind][0], "call_id": call.id, "name": call.name, kinds[call.kind][1]: text}
+            for call, text in pairs
+        ]
+        return items + [{"type": "function_call_output", "call_id": one, "output": "r"} for one in results]
+    if dialect == "anthropic":
+        blocks = [{"type": "tool_use", "id": call.id, "name": call.name, "input": value} for call, value in objects]
+        answers = [{"type": "tool_result", "tool_use_id": one, "content": "r"} for one in results]
+        return [{"role": "assistant", "content": blocks}, {"role": "user", "content": answers}]
+    if dialect == "bedrock":
+        uses = [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": value}} for call, value in objects]
+        back = [{"toolResult": {"toolUseId": one, "content": [{"text": "r"}]}} for one in results]
+        return [{"role": "assistant", "content": uses}, {"role": "user", "content": back}]
+    if dialect == "gemini":
+        parts = [{"functionCall": {"name": call.name, "args": value}} for call, value in objects]
+        named = [{"functionResponse": {"name": call.name, "response": {"r": 1}}} for call, _ in pairs]
+        return [{"role": "model", "parts": parts}, {"role": "user", "parts": named}]
+    if dialect == "ollama":
+        bare = [{"function": {"name": call.name, "arguments": value}} for call, value in objects]
+        tool = [{"role": "tool", "tool_name": call.name, "content": "r"} for call, _ in pairs]
+        return [{"role": "assistant", "tool_calls": bare}, *tool]
+    said = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}} for call, text in pairs
+    ]
+    return [
+        {"role": "assistant", "tool_calls": said},
+        *({"role": "tool", "tool_call_id": one, "content": "r"} for one in results),
+    ]
+
+
+def judged(healthy: Healthy, arguments: str | None, results: str | None = None) -> str | None:
+    """The verdict on a client that says `arguments` in the place of every call's, and this id with every result."""
+    record = read_body([healthy.body], healthy.exchange)
+    assert record is not None
+    calls = [call for call in record.calls if runs_on_client(call) and call.choice == 0]
+    request, path = dict(healthy.exchange.request), healthy.exchange.path
+    key = {"openai-responses": "input", "gemini": "contents"}.get(healthy.dialect, "messages")
+    first = [{"role": "user", "parts": [{"text": "go"}]}] if key == "contents" else [{"role": "user", "content": "go"}]
+    texts = [call.arguments or "{}" if arguments is None else arguments for call in calls]
+    said = echoed(healthy.dialect, calls, texts, [call.id if results is None else results for call in calls])
+    told: list[Judged[SentAnswer]] = []
+    seen = Conversations[SentAnswer](told.append)
+    reader = asked.reader_of(path, request)
+    seen.asked("first", "", reader.conversation({**request, key: first}))
+    seen.answered("first", SentAnswer(calls=record.calls))
+    seen.asked("next", "", reader.conversation({**request, key: [*first, *said]}))
+    return told[0].verdict.outcome.value if told else None
+
+
+CALLING = [
+    healthy
+    for healthy in streams()
+    if (record := read_body([healthy.body], healthy.exchange)) is not None
+    and any(runs_on_client(call) and call.kind == "function" for call in record.calls)
+    and not any(call.kind == "custom" for call in record.calls)
+]
+
+
+@pytest.mark.parametrize("healthy", CALLING, ids=str)
+def test_a_client_that_understands(healthy: Healthy) -> None:
+    """Whatever the stream's form."""
+    assert judged(healthy, None) == "ok"
+
+
+@pytest.mark.parametrize("healthy", CALLING, ids=str)
+def test_a_client_that_does_not(healthy: Healthy) -> None:
+    """Other arguments; and a result for nobody, where results have ids."""
+    assert judged(healthy, '{"odd":1}') == "wrong-arguments"
+    if healthy.dialect not in WITHOUT_IDS:
+        assert judged(healthy, None, "call_of_nobody") == "wrong-id"
+
+
+def test_every_protocol_is_there() -> None:
+    """And in each, arguments can be lost."""
+    first = {healthy.dialect: healthy for healthy in reversed(CALLING)}
+    assert set(first) == {healthy.dialect for healthy in streams()}
+    assert {judged(healthy, "{}") for healthy in first.values()} == {"lost-arguments"}
