@@ -104,7 +104,7 @@ def back(id_: str, arguments: str = ARGUMENTS) -> list[dict[str, Any]]:
 
 
 def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line in the log, and one object, when the next request comes."""
+    """One line in the log, and one object, when the next request comes; both say what explains it."""
     proxy.addon.running()
     first = proxy.ask()
     proxy.answer(first, *stream(arguments=json.dumps({"key": SECRET})))
@@ -118,8 +118,8 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
         "sent": [{"id": "c1", "name": "ls", "arguments": "{}"}],
         "results": ["c1"],
         "call": 0,
-        "event": 0,
-        "explained": [],
+        "event": 1,
+        "explained": ["by-index-and-id", "nameless-dropped"],
         "problems": [{"verdict": "lost-arguments", "call": 0, "message": "came back without its arguments"}],
         "count": 0,
         "request": second.id,
@@ -127,7 +127,8 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
     proxy.addon.done()
     [shown] = [line for line in capsys.readouterr().out.splitlines() if "verdict" in line]
     head = f"#1 {first.request.pretty_host} m verdict lost-arguments: call 0 ls: came back without its arguments"
-    assert shown == f"{head}, request {second.id}  {first.id}"
+    why = "takes every change of index or id, to no id too, for a new call; drops calls without a name: "
+    assert shown == f"{head} ({why}index 0, id absent at event 1), request {second.id}  {first.id}"
 
 
 def test_secrets_are_hidden(proxy: Proxy) -> None:
