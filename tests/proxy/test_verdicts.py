@@ -125,10 +125,12 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
         "request": second.id,
     }
     proxy.addon.done()
-    [shown] = [line for line in capsys.readouterr().out.splitlines() if "verdict" in line]
-    head = f"#1 {first.request.pretty_host} m verdict lost-arguments: call 0 ls: came back without its arguments"
+    shown = capsys.readouterr().out.splitlines()
+    first_line = next(at for at, one in enumerate(shown) if "verdict" in one)
+    said = " ".join(line.removeprefix("#1").strip() for line in shown[first_line:])
     why = "takes every change of index or id, to no id too, for a new call; drops calls without a name: "
-    assert shown == f"{head} ({why}index 0, id absent at event 1), request {second.id}  {first.id}"
+    head = "verdict lost-arguments: call 0 ls: came back without its arguments"
+    assert said.startswith(f"{head} ({why}index 0, id absent at event 1)")
 
 
 def test_secrets_are_hidden(proxy: Proxy) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolstream_core.model import ABSENT, Call, Kind
 from toolstream_core.protocols.requests.conversation import CallFields, EchoedCall, ToolResult
-from toolstream_core.report.verdict import Explained, verdict_line, verdict_object
+from toolstream_core.report.verdict import Explained, verdict_object, verdict_text
 from toolstream_core.verdict import Outcome, Problem, Verdict
 
 CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
@@ -42,11 +42,12 @@ def test_lines() -> None:
     """The verdict, why, and by which request."""
     lost = Verdict(Outcome.LOST_ARGUMENTS, (LOST,))
     why = Explained(text="takes every present id for a new call")
-    assert verdict_line(Verdict(Outcome.OK), [CALL], request="r") == "verdict ok, request r"
-    assert verdict_line(lost, [CALL], request="r", explained=why) == (
+    assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok, request r"
+    assert verdict_text(lost, [CALL], request="r", explained=why).text == (
         "verdict lost-arguments: call 0 ls: came back without its arguments "
         "(takes every present id for a new call), request r"
     )
     again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)
-    line = verdict_line(again, [CALL], request="r", hide=hide, paint=lambda style, text: f"<{style} {text}>")
+    marked = verdict_text(again, [CALL], request="r", hide=hide)
+    [line] = marked.lines("", "", lambda style, text: f"<{style} {text}>")
     assert line == "<error verdict retried> 3 times: call 0 ls: the ***\\n, request r"
