@@ -104,7 +104,7 @@ def back(id_: str, arguments: str = ARGUMENTS) -> list[dict[str, Any]]:
 
 
 def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line in the log, and one object, when the next request comes; both say what explains it."""
+    """One line in the log, and one object, when the next request comes."""
     proxy.addon.running()
     first = proxy.ask()
     proxy.answer(first, *stream(arguments=json.dumps({"key": SECRET})))

@@ -35,7 +35,6 @@ from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
 from toolstream_core.proxy.resend import RESENT
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.verdicts import Verdicts
-from toolstream_core.report.explaining import Explaining
 from toolstream_core.settings import NOTHING
 from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
@@ -68,9 +67,7 @@ class ToolstreamAddon:
         self._watches: dict[str, KeptWatch] = {}
         self._bodies = 0
         self._reporters = Reporters(listeners, judged)
-        explain = Explaining().explain
-        told, failed = self._reporters.judged, self._reporters.unjudged
-        self.verdicts = Verdicts(told, failed, ids_kept=judged is not None, explain=explain)
+        self.verdicts = Verdicts(self._reporters.judged, self._reporters.unjudged, ids_kept=judged is not None)
         self._provider: Provider | None = None
         self._capture = Capture()
         self._codings = Codings()
