@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 README = ROOT / "README.md"
 SCENE = "DeepSeek"
-COLUMNS = 118
+COLUMNS = 120
 _FLOW_ID = re.compile(r"  [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
@@ -147,7 +147,7 @@ def _run(*words: str, both: bool = False) -> str:
 
 
 def _stable(line: str) -> str:
-    line = re.sub(r"\+\d+ms", "+1ms", _FLOW_ID.sub("  …", line))
+    line = re.sub(r" *\+\d+ms", lambda time: f"{'+1ms':>{len(time[0])}}", _FLOW_ID.sub("  …", line))
     return line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
 
 

@@ -21,7 +21,7 @@ CORE = ROOT / "addon" / "toolstream_core"
 # Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
 LAYERS = (
     "wire, secret_shapes, redact, redaction ← model ← calls ← defects ← stages ← protocols ← faults ← transit, sources,"
-    " verdict ← settings ← engine ← delivery ← shrinking ← report ← probing ← fixtures ← proxy ← testing"
+    " verdict ← settings ← engine ← clients ← delivery ← shrinking ← report ← probing ← fixtures ← proxy ← testing"
     " ← cli, pytest_plugin"
 )
 # Who alone may import these at all.
@@ -99,6 +99,7 @@ UNMIRRORED = {
     "fixtures/matching/": "tests/fixtures/test_matching.py",
     "pytest_plugin/": "tests/pytest_plugin/test_clients.py",
     "verdict/": "tests/verdict/test_judge.py",
+    "clients/": "tests/clients/test_deviations.py",
     "sources/rewrite.py": "tests/cli/test_rewriting.py",
     "redaction/": "tests/redaction/test_body.py",
     "secret_shapes.py": "tests/redaction/test_body.py",

@@ -1,4 +1,4 @@
-"""Reads the wire texts beside this file. Knows their layout, and mitmproxy's headers.
+"""Reads the wire texts beside this file. Knows their layout, AWS's messages, and mitmproxy's headers.
 
 A wire text begins with `about:` and `from:`, which become its row in flows/README.md. Then come exchanges,
 each in parts that begin with a line `=== …`:
@@ -7,6 +7,8 @@ each in parts that begin with a line `=== …`:
     === response 200 at TIME after MS     headers; MS from the request to the first byte
     === +MS                               one HTTP chunk, MS after the first byte, as sent; for each chunk
     === expect                            what a reader has to find in it, written by hand
+
+In an answer of AWS's binary messages each line of a chunk is one of them: its event type, a space, its JSON.
 
 In a chunk `␍` is a carriage return, and `␄` at a line's end leaves out that line's end: neither would survive
 editors and git.
@@ -21,6 +23,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy import http
+
+from toolstream_core.wire.event_stream import MESSAGES, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,6 +79,8 @@ def _turn(parts: list[tuple[str, str]]) -> Turn:
     _, method, url = request.split()
     _, status, _, when, _, first_byte = response.split()
     head, _, body = asked.partition("\n\n")
+    headers = _headers(answered)
+    as_sent = _messages if headers["content-type"] == MESSAGES else _as_sent
     return Turn(
         method,
         url,
@@ -83,8 +89,8 @@ def _turn(parts: list[tuple[str, str]]) -> Turn:
         int(first_byte),
         _headers(head),
         json.dumps(json.loads(body), ensure_ascii=False, separators=(",", ":")).encode(),
-        _headers(answered),
-        tuple((int(mark), _as_sent(text)) for mark, text in chunks),
+        headers,
+        tuple((int(mark), as_sent(text)) for mark, text in chunks),
         json.loads(expected),
     )
 
@@ -96,3 +102,8 @@ def _headers(text: str) -> http.Headers:
 
 def _as_sent(text: str) -> bytes:
     return text.replace("␄\n", "").replace("␍", "\r").encode()
+
+
+def _messages(text: str) -> bytes:
+    pairs = (line.split(" ", 1) for line in text.splitlines() if line)
+    return b"".join(fresh(payload.encode(), kind).encode() for kind, payload in pairs)

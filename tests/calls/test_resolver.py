@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.calls.fragments import delta
+from tests.counted import functions_called
 from tests.laws.driven import changed
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.calls import Calls, OpenCall, resolver
@@ -107,27 +107,11 @@ def test_a_fragment_costs_the_same_however_long_its_call_is(protocol: type[Calls
     first, more = GROWING[protocol]
     calls = protocol()
     calls.take(first, 0)
-    early = _functions_called(lambda: [calls.take(more, 1) for _ in range(512)])
+    early = functions_called(lambda: [calls.take(more, 1) for _ in range(512)])
     for _ in range(20_000):
         calls.take(more, 2)
-    late = _functions_called(lambda: [calls.take(more, 3) for _ in range(512)])
+    late = functions_called(lambda: [calls.take(more, 3) for _ in range(512)])
     assert late <= early + 8
-
-
-def _functions_called(work: Callable[[], object]) -> int:
-    count = 0
-
-    def called(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    before = sys.getprofile()
-    sys.setprofile(called)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def test_whole_fills_only_what_is_not_whole() -> None:

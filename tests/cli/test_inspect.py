@@ -18,13 +18,14 @@ def test_one_stream_is_told_chunk_by_chunk() -> None:
     done = run("flows/glm-5.flow", "--chunks")
     lines = done.stdout.decode().splitlines()
     assert (done.returncode, done.stderr) == (0, b"")
-    label = "flows/glm-5.flow#0 openrouter.ai z-ai/glm-5-20260211"
-    assert lines[0] == (
-        f'{label} +0ms event 0  call 0: id="call_95df1cc8dabc4b959bbbc431" name="web_search" index=0 args=""'
+    assert lines[0] == ("#1 flows/glm-5.flow#0 openrouter.ai/api/v1/chat/completions z-ai/glm-5 openai-chat")
+    assert lines[1] == (
+        '#1    +0ms event 0    call 0  id="call_95df1cc8…4b959bbbc431"  name="web_search"  index=0  args=""'
     )
-    assert re.fullmatch(rf"{label} \+\d+ms event 1  call 0: id=absent name=absent index=0 args=.*", lines[1])
-    assert any(line.startswith(f"{label} call 0 web_search ") for line in lines)
-    assert any(line == f"{label} openai-chat: 7 events, 1 call, finish tool_calls" for line in lines)
+    assert re.fullmatch(r"#1 +\+\d+ms event 1    call 0  id=absent +name=absent +index=0  args=.*", lines[2])
+    assert any(line.startswith("#1         call 0 web_search ") for line in lines)
+    assert "#1         7 events, 1 call, finish tool_calls, answered by z-ai/glm-5-20260211" in lines
+    assert all(len(line) <= 120 for line in lines)
 
 
 def test_several_streams_are_told_by_their_ends(inspect: Inspect) -> None:

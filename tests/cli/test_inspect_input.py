@@ -73,7 +73,7 @@ def test_standard_input_is_a_body() -> None:
     """A single one, so it is told chunk by chunk."""
     done = run("-", stdin=body())
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.startswith(b'- z-ai/glm-5-20260211 event 0  call 0: id="call_')
+    assert done.stdout.startswith(b"#1 - z-ai/glm-5-20260211 openai-chat\n#1         event 0    call 0  id=")
 
 
 def test_standard_input_is_told_as_it_comes() -> None:
@@ -90,6 +90,7 @@ def test_standard_input_is_told_as_it_comes() -> None:
         assert process.stdout is not None
         process.stdin.write(first)
         process.stdin.flush()
+        assert process.stdout.readline() == b"#1 - z-ai/glm-5-20260211 openai-chat\n"
         assert b"event 0" in process.stdout.readline()
         process.stdin.write(b"".join(others))
         process.stdin.close()

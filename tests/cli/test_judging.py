@@ -9,6 +9,7 @@ from toolstream_core.cli.judging import Judging, SavedVerdict
 from toolstream_core.cli.printer import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange, Record
+from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain
 from toolstream_core.sources.saved import Saved
 
@@ -97,7 +98,8 @@ def test_what_is_no_request_to_an_llm() -> None:
     judging.take(one, record(one))
     judging.take(other, None)
     judging.take(saved("a.flow#2", *back()), None)
-    assert [verdict.line(plain) for verdict in told] == ["verdict ok, request a.flow#2"]
+    [verdict] = told
+    assert list(verdict.lines(Label("#1"), plain)) == ["#1         verdict ok, request a.flow#2"]
 
 
 def test_printed() -> None:
@@ -111,12 +113,15 @@ def test_printed() -> None:
         read = record(one)
         judging.take(one, read)
         for printer in printers:
+            printer.sinks(one.exchange, str, None)
             printer.add(read, str)
             for verdict in told:
                 printer.judged(verdict)
     for printer in printers:
         printer.close()
-    assert lines[0] == ("a.flow#0 verdict lost-arguments: call 0 ls: came back without its arguments, request a.flow#1")
+    assert lines[0] == (
+        "#1         verdict lost-arguments: call 0 ls: came back without its arguments, request a.flow#1"
+    )
     first, second = json.loads(documents[0])["streams"]
     assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)
 
@@ -135,4 +140,4 @@ def test_a_single_stream_whose_lines_still_wait() -> None:
     printer.judged(told[0])
     assert lines == []
     printer.close()
-    assert lines[-1] == "s verdict aborted"
+    assert lines[-1] == "#1         verdict aborted"

@@ -33,7 +33,7 @@ def test_a_single_stream_is_told_chunk_by_chunk() -> None:
     """There is room for it."""
     lines = printed(1)
     assert lines == printed(1, chunks=True)
-    assert [line.split()[1] for line in lines] == ["event", "event", "event", "call", "openai-chat:"]
+    assert [line.split()[1] for line in lines] == ["s0", "event", "event", "event", "call", "3"]
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -42,7 +42,7 @@ def test_of_several_streams_only_the_ends_are_told(count: int) -> None:
     lines = printed(count)
     assert lines == printed(count, chunks=False)
     assert [line.split()[:2] for line in lines[:-1]] == [
-        [f"s{number}", what] for number in range(count) for what in ("call", "openai-chat:")
+        [f"#{number + 1}", what] for number in range(count) for what in (f"s{number}", "call", "3")
     ]
     assert lines[-1] == f"{count} streams, {count} calls, 0 errors, 0 warnings, 0 notes"
 
@@ -68,8 +68,9 @@ def test_an_answer_that_is_no_stream_leaves_no_line_behind() -> None:
         if record is not None:
             printer.add(record, str)
     printer.close()
-    assert len(lines) == 5
-    assert all(line.startswith("yes ") for line in lines)
+    assert len(lines) == 6
+    assert lines[0] == "#1 yes openai-chat"
+    assert all(line.startswith("#1 ") for line in lines)
 
 
 def test_findings_are_counted_by_severity() -> None:
@@ -83,7 +84,7 @@ def test_lines_begin_with_source_and_host_on_one_line() -> None:
     printer = TextPrinter(lines.append, chunks=True)
     exchange = Exchange(source="my \x1b[31mfile", host="api.example.com")
     read_body([END], exchange, sinks=printer.sinks(exchange, str, None))
-    assert lines[0].startswith('"my \\u001b[31mfile" api.example.com event 0')
+    assert lines[0] == '#1 "my \\u001b[31mfile" api.example.com openai-chat'
 
 
 def test_whole_lines_are_hidden_and_painted() -> None:
@@ -97,7 +98,7 @@ def test_whole_lines_are_hidden_and_painted() -> None:
         return text.replace("secret-id", "[redacted]")
 
     read_body([body], exchange, sinks=printer.sinks(exchange, hide, lambda: 7))
-    assert '+7ms event 0  call 0: id="[redacted]"' in lines[0]
+    assert '+7ms event 0    call 0  id="[redacted]"' in lines[1]
     assert "secret-id" not in "".join(lines)
     assert "\x1b[" in lines[0]
 

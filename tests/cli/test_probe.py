@@ -233,9 +233,7 @@ def test_what_only_chance_may_have_made_is_not_held_against_the_provider() -> No
 def test_every_protocol_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """A provider of ours answers from saved flows: cleanly, then with a fault."""
     monkeypatch.delenv("OPENAI_API_KEY")
-    saved = {name: FLOWS / f"{name}-single.flow" for name in PROTOCOLS}
-    flows = {name: flow for name, flow in saved.items() if flow.exists()}
-    assert set(PROTOCOLS) - flows.keys() == {"cohere-v2", "bedrock"}, "these have no saved flow yet"
+    flows = {name: FLOWS / f"{name}-single.flow" for name in PROTOCOLS}
     with ProxySession(Setup(flows=tuple(flows.values()), network="loopback")) as session:
         for fault, expected in (((), False), (("missing-name",), True)):
             session.reset(Setup(flows=tuple(flows.values()), network="loopback", fault=fault))

@@ -6,13 +6,18 @@ import json
 
 import pytest
 
+from tests.e2e.harness.samples import MAKERS
+from tests.laws import strict
 from tests.laws.healthy import streams
 from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.delivery.second_request import NothingRecoveredError, recovered
-from toolstream_core.engine.session import read_body
+from toolstream_core.engine.session import Session, read_body
+from toolstream_core.faults.picker import Budget
+from toolstream_core.faults.spec import Fault
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.requests import Requests
+from toolstream_core.settings import Settings
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import Ask, Send
 
@@ -45,6 +50,28 @@ def test_the_calls_come_before_the_finish() -> None:
     record = read_body([got.frames], EXCHANGE)
     assert record is not None
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "f", '{"a":1}')]
+
+
+@pytest.mark.parametrize("dialect", ["cohere-v2", "bedrock"])
+def test_calls_come_in_every_framing_behind_what_was_said(dialect: str) -> None:
+    """Each at an index of its own: Cohere counts calls apart from content, Bedrock with it."""
+    healthy = next(one for one in streams() if str(one) == f"{dialect}, fragments of two")
+    faults = ((Fault(name="missing-calls"), Budget(None)),)
+    session = Session(healthy.exchange, Settings(faults=faults))
+    body = b"".join([*session.feed(healthy.body), *session.end()])
+    schedule = Schedule(healthy.exchange, (), asks=True)
+    actions = [*schedule.feed(body), *schedule.feed(b"")]
+    [ask] = [action for action in actions if isinstance(action, Ask)]
+    assert ask.comments == (dialect == "cohere-v2")
+    path = healthy.exchange.path.replace("-stream", "")
+    sample = MAKERS[dialect]("call_1", "Bern")
+    got = recovered(ask, Exchange(path=path), named(dialect), sample.whole_body, AnswerIds())
+    whole = b"".join(got.frames if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
+    assert strict.calls(dialect, whole, healthy.exchange) == [("get_weather", {"city": "Bern"})]
+    record = read_body([whole], healthy.exchange)
+    assert record is not None
+    assert record.findings == []
+    assert got.usage == sample.whole["usage"]
 
 
 def test_calls_are_told_apart() -> None:

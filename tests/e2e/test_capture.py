@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import socket
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +18,10 @@ from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, answer
+from toolstream_core.proxy.capture.locks import YOUNG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from mitmproxy import http
@@ -243,14 +247,20 @@ def test_a_killed_proxy_leaves_no_half_file(proxies: Proxies, plain: Upstream, t
                 fetch(captures, plain, said)
             assert proxy.pid is not None
             _kill(proxy.pid)
+        _age(tmp_path.glob(".toolstream-*"))
         written = captured(tmp_path, len(list(tmp_path.glob("*.flow"))))
         assert all(pieces(flow) == list(CHAT.pieces) for flow in written)
 
 
 def _kill(pid: int) -> None:
-    import os
-
     os.kill(pid, signal.SIGKILL)
+
+
+def _age(paths: Iterable[Path]) -> None:
+    """An empty file is only cleared once nobody can be about to lock it."""
+    before = time.time() - 2 * YOUNG
+    for path in paths:
+        os.utime(path, (before, before))
 
 
 def test_a_folder_that_cannot_be(proxies: Proxies, tmp_path: Path) -> None:

@@ -87,17 +87,17 @@ def test_a_finding_is_told_at_its_event(proxies: Proxies, plain: Upstream) -> No
         reply = connection.request(sample.path, sample.body, plan.headers)
         gates[0].open()
         gates[1].open()
-        proxy.wait_for(r"event 1  repair: empty-id", after=mark)
+        proxy.wait_for(r"event 1    repair: empty-id", after=mark)
         lines = [line for line in proxy.output[mark:] if "event 1" in line or "event 2" in line]
         gates[2].open()
         for gate in gates:
             gate.open()
         reply.rest()
     shown, found, changed = lines
-    assert 'event 1  call 0: id=""' in shown
+    assert 'event 1    call 0  id=""' in shown
     assert "note TS102 empty-id at event 1 call 0: " in found
     assert "repair: empty-id" in changed
-    proxy.wait_for(r"openai-chat: 7 events, 1 call, .* 1 note, 4 mended", after=mark)
+    proxy.wait_for(r"  7 events, 1 call, .* 1 note, 4 mended", after=mark)
     assert len([line for line in proxy.output[mark:] if "TS102" in line]) == 1
 
 

@@ -72,12 +72,12 @@ def test_other_traffic_passes_and_is_not_told(proxies: Proxies, plain: Upstream,
         assert connection.request(path, asked, plan.headers, method).rest() == body
     after = openai_chat(f"after {name}", "Bern")
     send(proxy, plain, after)
-    flow = tap.end_of(after.call_id)["flow"]
-    assert {one["flow"] for one in tap.told[told:]} == {flow}
-    proxy.wait_for(f"openai-chat: .*{flow}", after=printed)
+    number = tap.end_of(after.call_id)["stream"]
+    assert {one["stream"] for one in tap.told[told:]} == {number}
+    proxy.wait_for(rf"#{number} +\d+ events, ", after=printed)
     ours = [line for line in proxy.output[printed:] if not OF_MITMPROXY.match(line)]
     assert ours
-    assert [line for line in ours if flow not in line] == []
+    assert [line for line in ours if not line.startswith(f"#{number} ")] == []
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
@@ -93,20 +93,20 @@ def test_answers_that_are_not_streamed_are_read(proxies: Proxies, secure: Upstre
     [call] = end["record"]["calls"]
     assert (end["record"]["dialect"], end["record"]["streamed"]) == (dialect, False)
     assert (call["name"], json.loads(call["arguments"]), call["complete"]) == (NAME, sample.arguments, True)
-    proxy.wait_for(lambda line: end["flow"] in line and f"{NAME} id=" in line)
+    proxy.wait_for(lambda line: line.startswith(f"#{end['stream']} ") and f"{NAME} id=" in line)
 
 
 @pytest.mark.parametrize(("log", "fragments"), [("calls", False), ("chunks", True)])
-def test_every_line_carries_the_flow(proxies: Proxies, plain: Upstream, log: str, fragments: bool) -> None:
-    """So that the lines of streams that run side by side can be told apart."""
+def test_every_line_belongs_to_a_head(proxies: Proxies, plain: Upstream, log: str, fragments: bool) -> None:
+    """Which has the flow's id: the lines of streams that run side by side can be told apart, and each fits."""
     proxy = proxies.get(toolstream_log=log)
     mark = len(proxy.output)
     send(proxy, plain, openai_chat(f"call for {log}", "Bern"))
-    last = proxy.wait_for(r"openai-chat: 7 events, 1 call", after=mark)
-    flow = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", last)
-    assert flow
-    ours = [line for line in proxy.output[mark:] if not OF_MITMPROXY.match(line)]
-    assert all(flow[0] in line for line in ours)
+    proxy.wait_for(r" 7 events, 1 call", after=mark)
+    head, *ours = [line for line in proxy.output[mark:] if not OF_MITMPROXY.match(line)]
+    found = re.fullmatch(r"(#\d+) POST \S+ gpt-test openai-chat  [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", head)
+    assert found
+    assert all(line.startswith(f"{found[1]} ") and len(line) <= 120 for line in ours)
     assert any(f'{NAME} id="call for {log}"' in line for line in ours)
     assert any("event 2 " in line for line in ours) is fragments
     assert ESCAPE not in "".join(proxy.output)
@@ -127,8 +127,8 @@ def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, 
     with proxies.make(env={"TERM": "xterm", "NO_COLOR": "", **env}, terminal=True) as proxy:
         send(proxy, plain, openai_chat("call_1", "Bern"))
         line = proxy.wait_for(f'{NAME}.* id="call_1"')
-        proxy.wait_for("openai-chat: 7 events")
-        ours = [line for line in proxy.output if "gpt-test" in line]
+        proxy.wait_for(" 7 events")
+        ours = [line for line in proxy.output if "#1" in line]
     assert (ESCAPE in line) is coloured
     assert (ESCAPE in "".join(ours)) is coloured
 

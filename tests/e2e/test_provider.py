@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anthropic
+import boto3
+import cohere
+import httpx
 import httpx2
 import ollama
 import openai
 import pytest
+from botocore.config import Config
 from google import genai
 
 from toolstream_core.fixtures import load
@@ -28,6 +32,7 @@ pytestmark = pytest.mark.e2e
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 CITY = {"city": "Lisbon", "unit": "celsius"}
+NOVA = "amazon.nova-lite-v1:0"
 ANSWER = "It is 19 °C in Lisbon, and the sky is clear."
 
 
@@ -176,6 +181,64 @@ def test_ollama(local: ollama.Client, streamed: bool) -> None:
     assert (call.function.name, call.function.arguments) == ("get_weather", CITY)
     told = [*request["messages"], {"role": "tool", "tool_name": "get_weather", "content": "19"}]
     assert "".join(message.content or "" for message in ask(told)) == ANSWER
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_cohere(proxy: Mitmdump, streamed: bool) -> None:
+    """One method for each of the two."""
+    request = asked("cohere-v2-single")
+    kept: Any = {key: request[key] for key in ("model", "tools")}
+
+    with httpx.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:
+        client = cohere.ClientV2(api_key="none", httpx_client=http)
+
+        def ask(messages: Any) -> tuple[str, list[tuple[str | None, str | None]]]:
+            if not streamed:
+                message: Any = client.chat(messages=messages, **kept).message
+                calls = [(call.function.name, call.function.arguments) for call in message.tool_calls or ()]
+                return "".join(block.text for block in message.content or ()), calls
+            events: list[Any] = list(client.chat_stream(messages=messages, **kept))
+            text = "".join(one.delta.message.content.text for one in events if one.type == "content-delta")
+            starts = [one.delta.message.tool_calls for one in events if one.type == "tool-call-start"]
+            deltas = [one.delta.message.tool_calls for one in events if one.type == "tool-call-delta"]
+            said = "".join(one.function.arguments for one in deltas)
+            return text, [(one.function.name, said) for one in starts]
+
+        _, [(name, arguments)] = ask(request["messages"])
+        assert (name, json.loads(arguments or "")) == ("get_weather", CITY)
+        assert ask(load(FLOWS / "cohere-v2-single.flow")[1].request["messages"]) == (ANSWER, [])
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_bedrock(proxy: Mitmdump, streamed: bool) -> None:
+    """Two operations; a signature that nobody checks."""
+    config = Config(proxies={"https": proxy.url}, retries={"total_max_attempts": 1})
+    client: Any = boto3.client(
+        "bedrock-runtime",
+        region_name="us-east-1",
+        verify=str(proxy.ca),
+        aws_access_key_id="none",
+        aws_secret_access_key="none",
+        config=config,
+    )
+
+    def ask(request: Any) -> list[dict[str, Any]]:
+        kept = {key: request[key] for key in ("messages", "system", "toolConfig", "inferenceConfig")}
+        if not streamed:
+            content: list[dict[str, Any]] = client.converse(modelId=NOVA, **kept)["output"]["message"]["content"]
+            return content
+        events = list(client.converse_stream(modelId=NOVA, **kept)["stream"])
+        starts = [event["contentBlockStart"]["start"] for event in events if "contentBlockStart" in event]
+        deltas = [event["contentBlockDelta"]["delta"] for event in events if "contentBlockDelta" in event]
+        said = "".join(delta["toolUse"]["input"] for delta in deltas if "toolUse" in delta)
+        text = "".join(delta.get("text", "") for delta in deltas)
+        return [{"toolUse": {**start["toolUse"], "input": json.loads(said)}} for start in starts] or [{"text": text}]
+
+    first, second = (fixture.request for fixture in load(FLOWS / "bedrock-single.flow"))
+    [block] = ask(first)
+    assert (block["toolUse"]["name"], block["toolUse"]["input"]) == ("get_weather", CITY)
+    assert ask(second) == [{"text": ANSWER}]
+    client.close()
 
 
 def test_what_nothing_fits_is_an_error_that_the_sdk_shows(proxies: Proxies) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.harness.proxies import client, way
-from tests.e2e.harness.samples import JSON, anthropic, openai_chat
+from tests.e2e.harness.samples import JSON, SSE, anthropic, bedrock, cohere, openai_chat
 from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, answer
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
@@ -36,6 +36,14 @@ SAMPLES = {
         anthropic("toolu_1", "Bern"),
         tuple(piece for piece in anthropic("toolu_1", "Bern").pieces if b"content_block" not in piece),
     ),
+    "cohere-v2": (
+        cohere("get_weather_1", "Bern"),
+        tuple(piece for piece in cohere("get_weather_1", "Bern").pieces if b"tool-call" not in piece),
+    ),
+    "bedrock": (
+        bedrock("tooluse_1", "Bern"),
+        tuple(piece for piece in bedrock("tooluse_1", "Bern").pieces if b"contentBlock" not in piece),
+    ),
 }
 VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
 
@@ -51,16 +59,17 @@ def whole(sample: Sample) -> Answer:
     return Answer((Send(sample.whole_body),), content_type=JSON)
 
 
-def planned(upstream: Upstream, pieces: Sequence[bytes], second: Answer) -> StageSet:
+def planned(upstream: Upstream, pieces: Sequence[bytes], second: Answer, content_type: str = SSE) -> StageSet:
     """A stream, and what comes to those who ask again."""
-    plan = upstream.plan(answer(pieces))
+    plan = upstream.plan(replace(answer(pieces), content_type=content_type))
     plan.second = second
     return plan
 
 
 def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, plan: StageSet) -> bytes:
     """The body of the client's answer."""
-    asked = json.dumps(sample.request | {"stream_options": {"include_usage": True}}).encode()
+    options = {"stream_options": {"include_usage": True}} if "stream" in sample.request else {}
+    asked = json.dumps(sample.request | options).encode()
     with client(version, way(proxy, upstream)) as connection:
         return connection.request(sample.path, asked, plan.headers | {"authorization": "Bearer sk-1"}).rest()
 
@@ -70,7 +79,7 @@ def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, pla
 def test_the_calls_come_before_the_finish(mending: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
     """The same request but for its stream; the calls of its answer; one request more and no other."""
     sample, empty = SAMPLES[dialect]
-    plan = planned(secure, empty, whole(sample))
+    plan = planned(secure, empty, whole(sample), sample.content_type)
     came = fetch(mending, secure, version, sample, plan)
     record = read_body([came], Exchange(path=sample.path, content_type=sample.content_type))
     assert record is not None
@@ -78,7 +87,7 @@ def test_the_calls_come_before_the_finish(mending: Mitmdump, secure: Upstream, v
     assert record.findings == []
     assert came.startswith(empty[0])
     again = plan.came_again.result(30)
-    assert json.loads(again.body) == sample.request | {"stream": False}
+    assert (again.target, json.loads(again.body)) == (sample.whole_path, sample.unstreamed)
     assert again.header("authorization") == "Bearer sk-1"
     mending.wait_for("asked again for flow")
 

@@ -258,6 +258,10 @@ FAILS = {
     "anthropic": """cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish
         missing-event-name missing-finish null-usage object-arguments offset-index placeholder-arguments repeated-start
         reused-index split-surrogate unknown-block wrong-finish""",
+    "cohere": """changing-index cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish
+        late-id late-name misnamed-arguments missing-deltas missing-finish missing-id missing-index null-arguments
+        object-arguments placeholder-arguments replayed-arguments reused-index split-surrogate tool-calls-object
+        trailing-garbage unknown-block wrong-finish""",
     "boto3": """cumulative-arguments decorated-name double-encoded-arguments doubled-call foreign-finish missing-finish
         object-arguments placeholder-arguments prefilled-arguments repeated-start replayed-arguments trailing-garbage
         wrong-finish""",

@@ -119,7 +119,7 @@ def test_recovered_calls_are_calls(proxies: Proxies, plain: Upstream) -> None:
     [call] = told["calls"]
     assert (call["name"], call["arguments"], call["complete"]) == ("get_weather", '{"city": "Bern"}', True)
     assert told["changes"] == ["missing-calls"]
-    asking.proxy.wait_for(r"openai-chat: \d+ events?, 1 call, .*1 mended \(missing-calls\)", after=mark)
+    asking.proxy.wait_for(r" \d+ events?, 1 call, .*1 mended \(missing-calls\)", after=mark)
 
 
 @pytest.mark.parametrize(

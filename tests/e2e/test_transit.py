@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +16,8 @@ from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import answer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.samples import Sample
     from tests.e2e.harness.upstream import Upstream
@@ -26,11 +28,14 @@ pytestmark = pytest.mark.e2e
 CHAT = openai_chat("call_1", "Bern")
 WHOLE = b"".join(CHAT.pieces)
 EARLY, LATE = 0.01, 0.4
-"""Seconds by which something may come before its time (clocks differ) and after it (machines are shared)."""
+"""Seconds by which something may come before its time (clocks differ) and after it."""
+ATTEMPTS = 10
+"""How often something is asked for that only a busy machine makes late."""
 SPECS = {
     "first": "first-byte-delay:ms=300",
     "stall": "stall:ms=300,at=event:2",
     "inside": "stall:ms=300",
+    "long": "stall:ms=600000,at=event:2",
     "drip": "drip:ms=40",
     "close": "cut:at=event:3",
     "reset": "cut:how=reset",
@@ -83,34 +88,49 @@ class Arrived:
         return b"".join(piece for _, piece in self.pieces)
 
 
-def near(seconds: float, wanted: float) -> bool:
-    """Whether something came when it was due."""
-    return wanted - EARLY <= seconds <= wanted + LATE
+def in_time(seconds: float, wanted: float) -> bool:
+    """Whether something was not late; early it never is."""
+    assert wanted - EARLY <= seconds
+    return seconds <= wanted + LATE
+
+
+def soon(ask: Callable[[], Arrived], is_soon: Callable[[Arrived], bool]) -> Arrived:
+    """The first answer of some that is not late: each can be on a busy machine, all are where the proxy is to blame."""
+    for _ in range(ATTEMPTS):
+        if is_soon(arrived := ask()):
+            return arrived
+    pytest.fail(f"late {ATTEMPTS} times out of {ATTEMPTS}")
 
 
 @VERSIONS
-def test_nothing_comes_before_its_time(proxy: Mitmdump, secure: Upstream, version: str) -> None:
-    """The headers wait, or an event in the middle does, and all else comes at once."""
-    late = Arrived(proxy, secure, version, "first")
-    assert near(late.head, 0.3)
+def test_the_headers_wait(proxy: Mitmdump, secure: Upstream, version: str) -> None:
+    """And all else comes with them."""
+    late = soon(partial(Arrived, proxy, secure, version, "first"), lambda one: in_time(one.head, 0.3))
     assert (late.body, late.broken) == (WHOLE, None)
-    for name, events in (("stall", 2), ("inside", None)):
-        stalled = Arrived(proxy, secure, version, name)
-        assert stalled.body == WHOLE
-        assert stalled.head < LATE
-        before = [at for at, _ in stalled.pieces if at < 0.28]
-        assert before
-        assert all(near(at, 0.3) for at, _ in stalled.pieces[len(before) :])
-        if events is not None:
-            assert sum(piece.count(b"data:") for at, piece in stalled.pieces if at < 0.28) == events
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["stall", "inside"])
+def test_an_event_waits(proxy: Mitmdump, secure: Upstream, version: str, name: str) -> None:
+    """The two before it come at once, and all else with it."""
+
+    def is_soon(one: Arrived) -> bool:
+        at_once = [piece for at, piece in one.pieces if at < 0.28]
+        came = b"".join(at_once).count(b"data:")
+        assert came <= 2
+        waited = [in_time(at, 0.3) for at, _ in one.pieces[len(at_once) :]]
+        return one.head < LATE and came == 2 and all(waited)
+
+    stalled = soon(partial(Arrived, proxy, secure, version, name), is_soon)
+    assert stalled.body == WHOLE
 
 
 @VERSIONS
 def test_events_drip(proxy: Mitmdump, secure: Upstream, version: str) -> None:
     """Each a while after the one before."""
-    dripped = Arrived(proxy, secure, version, "drip")
+    due = 0.04 * len(CHAT.pieces)
+    dripped = soon(partial(Arrived, proxy, secure, version, "drip"), lambda one: in_time(one.end, due))
     assert dripped.body == WHOLE
-    assert near(dripped.end, 0.04 * len(CHAT.pieces))
     gaps = [after - before for (before, _), (after, _) in zip(dripped.pieces, dripped.pieces[1:], strict=False)]
     assert sorted(gaps)[len(gaps) // 2] >= 0.04 - EARLY
 
@@ -183,12 +203,13 @@ def test_an_error_ends_the_stream(proxy: Mitmdump, secure: Upstream, version: st
 @VERSIONS
 def test_the_connection_stays_open(proxy: Mitmdump, secure: Upstream, version: str) -> None:
     """Behind everything, with comments or without."""
-    held, beaten = Arrived(proxy, secure, version, "hold"), Arrived(proxy, secure, version, "beat")
+    held = soon(
+        partial(Arrived, proxy, secure, version, "hold"),
+        lambda one: in_time(one.end, 0.3) and one.pieces[-1][0] < 0.28,
+    )
     assert held.body == WHOLE
-    assert near(held.end, 0.3)
-    assert held.pieces[-1][0] < 0.28
+    beaten = soon(partial(Arrived, proxy, secure, version, "beat"), lambda one: in_time(one.end, 0.35))
     assert beaten.body == WHOLE + b": keep-alive\n\n" * 3
-    assert near(beaten.end, 0.35)
 
 
 @VERSIONS
@@ -202,16 +223,17 @@ def test_events_come_otherwise(proxy: Mitmdump, secure: Upstream, version: str) 
 
 
 def test_others_flow_while_one_waits(proxy: Mitmdump, secure: Upstream) -> None:
-    """Also on the same proxy, many at once."""
-    waiting = threading.Thread(target=Arrived, args=(proxy, secure, "h1", "first"))
-    waiting.start()
-    done = 0
-    while waiting.is_alive():
-        other = Arrived(proxy, secure, "h2" if done % 2 else "h1", "none")
-        assert other.body == WHOLE
-        assert other.end < 0.25
-        done += 1
-    assert done > 1
+    """Also on the same proxy, many at once: it waits longer than all of them may take."""
+    asked = json.dumps(json.loads(CHAT.body) | {"model": "long"}).encode()
+    with client("h1", way(proxy, secure)) as connection:
+        reply = connection.request(CHAT.path, asked, secure.plan(answer(CHAT.pieces)).headers)
+        came = b""
+        while came.count(b"data:") < 2:
+            came += reply.piece()
+        for turn in range(4):
+            assert Arrived(proxy, secure, "h2" if turn % 2 else "h1", "none").body == WHOLE
+        assert came == b"".join(CHAT.pieces[:2])
+        reply.leave()
 
 
 def test_what_was_done_is_told(proxy: Mitmdump, secure: Upstream) -> None:

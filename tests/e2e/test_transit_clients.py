@@ -29,12 +29,14 @@ ARGUMENTS = '{"city": "Bern"}'
 SPECS = {
     "late": "first-byte-delay:ms=600",
     "stall": "stall:ms=600",
+    "later": "first-byte-delay:ms=600000",
+    "stalled": "stall:ms=600000",
     "close": "cut",
     "reset": "cut:how=reset",
     "done": "cut:at=before-done",
     "bytes": "recut:bytes=1",
     "error": "error-event",
-    "held": "hold-open:ms=4000",
+    "held": "hold-open:ms=600000",
     "twice": "duplicate-event",
     "drop": "drop-event",
     "swap": "swap-events",
@@ -99,9 +101,9 @@ class Asked:
 @pytest.mark.parametrize(
     ("model", "timeout", "error"),
     [
-        ("late", 0.2, "APITimeoutError"),
+        ("later", 0.2, "APITimeoutError"),
         ("late", 20, ""),
-        ("stall", 0.2, "APITimeoutError"),
+        ("stalled", 0.2, "APITimeoutError"),
         ("stall", 20, ""),
         ("close", 20, "APIConnectionError"),
         ("reset", 20, "APIConnectionError"),
@@ -117,8 +119,6 @@ def test_openai(proxy: Mitmdump, secure: Upstream, model: str, timeout: float, e
     assert asked.error == error
     if not error:
         assert asked.arguments == ARGUMENTS
-    if timeout < 1:
-        assert asked.seconds < 0.6
 
 
 def test_openai_asks_again_where_it_is_told_to(proxy: Mitmdump, secure: Upstream) -> None:
@@ -132,7 +132,7 @@ def test_openai_leaves_at_done(proxy: Mitmdump, secure: Upstream) -> None:
     """It does not wait for the connection's end."""
     asked = Asked(proxy, secure, "held")
     assert (asked.error, asked.arguments) == ("", ARGUMENTS)
-    assert asked.seconds < 3
+    assert asked.seconds < 300
 
 
 @pytest.mark.parametrize("model", ["twice", "drop", "swap"])

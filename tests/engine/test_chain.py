@@ -10,14 +10,15 @@ import pytest
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
+from toolstream_core.calls import OpenCall
 from toolstream_core.engine.chain import Chain, OwnResolver
 from toolstream_core.engine.session import Session
-from toolstream_core.model import NOTHING, Event, EventContent, Exchange
+from toolstream_core.model import NOTHING, Event, EventContent, Exchange, Fragment, SkippedRun
 from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.reporter import Reporter
-from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.stage import Holds, Indifferent, SkippableWhole, Stage
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
 
 
-class Keeps(Stage):
+class Keeps(Stage, Holds):
     """Holds one frame, and fails at another."""
 
     def __init__(self, fails_at: bytes = b"") -> None:
@@ -59,6 +60,41 @@ class Keeps(Stage):
         return bool(self.held)
 
 
+class Passes(Stage):
+    """Lets everything pass."""
+
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        """As it is."""
+        del resolved
+        return (event.frame,)
+
+
+class PassesUnseen(Passes, Indifferent):
+    """The same, and nothing in the middle of a call concerns it."""
+
+
+class PassesWhole(Passes, SkippableWhole):
+    """The same, and it says what need not be shown."""
+
+    def __init__(self) -> None:
+        """Nothing has to be shown."""
+        super().__init__(Context(Exchange(), {}))
+        self.skipped: list[int] = []
+
+    def needs_every_event(self, call: OpenCall) -> bool:
+        """Only those of a call without a name."""
+        return not call.name
+
+    def accepts_any(self, call: OpenCall) -> bool:
+        """Those of a call with an id."""
+        return bool(call.id)
+
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        """Counts them."""
+        del call
+        self.skipped.append(passed.events)
+
+
 def silent(frame: Frame) -> EventContent:
     """Nothing is ever said."""
     del frame
@@ -79,6 +115,31 @@ def test_order() -> None:
     out, chain = through(Keeps(), Keeps(), Keeps())
     assert out == [b"1", b"2", b"3", b"4", b"5"]
     assert not chain.holding
+
+
+def test_one_stage_that_has_to_see_every_event_is_enough() -> None:
+    """A stage that says nothing of it has to see each; one that nothing concerns is not asked."""
+    call = OpenCall(Fragment(), 0)
+    whole, unseen, seen = PassesWhole(), PassesUnseen(Context(Exchange(), {})), Passes(Context(Exchange(), {}))
+    asked, with_another = through(whole, unseen)[1], through(whole, seen)[1]
+    assert asked.needs_every_event(call)
+    assert not asked.accepts_any(call)
+    call.name = call.id = "f"
+    assert not asked.needs_every_event(call)
+    assert asked.accepts_any(call)
+    assert with_another.needs_every_event(call)
+    assert not with_another.accepts_any(call)
+    asked.on_skipped(call, SkippedRun(0, 3, 30, "abc", "c", changed=False, counter=None))
+    assert whole.skipped == [3]
+
+
+def test_a_chain_holds_what_any_stage_holds() -> None:
+    """Stages that cannot hold anything are not asked."""
+    keeps = Keeps()
+    chain = through(Passes(Context(Exchange(), {})), keeps)[1]
+    assert list(map(id, chain.holders)) == [id(keeps)]
+    chain.take(Event(Frame(b"6", 0, b"6"), silent))
+    assert chain.holding
 
 
 def test_a_stage_that_raises_loses_nothing() -> None:

@@ -6,12 +6,14 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from tests.fuzz.messages import MESSAGES, messages
+
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 
 class Block(NamedTuple):
-    """One SSE block, JSON line or array element."""
+    """One SSE block, JSON line, array element or AWS message."""
 
     lines: tuple[bytes, ...]
     """Its lines without their ends: equal in every spelling of a line's end."""
@@ -48,6 +50,9 @@ def cut(body: bytes, content_type: str) -> Cut:
         return Cut([Block((line.strip(),), line.strip()) for line in lines if line.strip()], tail)
     if content_type == "application/json":
         return _array(body)
+    if content_type == MESSAGES:
+        found, tail = messages(body)
+        return Cut([Block((one.raw,), one.data, one.name) for one in found], tail)
     return _sse(body)
 
 

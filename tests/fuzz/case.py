@@ -7,13 +7,19 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tests.fuzz.messages import MESSAGES
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.settings import Settings, Words, settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUFFIXES = {"text/event-stream": ".sse", "application/x-ndjson": ".ndjson", "application/json": ".json"}
+SUFFIXES = {
+    "text/event-stream": ".sse",
+    "application/x-ndjson": ".ndjson",
+    "application/json": ".json",
+    MESSAGES: ".eventstream",
+}
 TYPES = {suffix: kind for kind, suffix in SUFFIXES.items()}
 ABSENT_TEXT = "(none)"
 """How a request that is not there is written."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.calls.patterns import patterns
+from tests.fuzz.messages import MESSAGES, messages
+from tests.fuzz.readers import READERS
 from tests.laws.healthy import streams
 from toolstream_core.fixtures import load
 from toolstream_core.model import ABSENT
@@ -15,8 +17,8 @@ from toolstream_core.model import ABSENT
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 MOST = 8000
 """Bytes of a stream; of longer ones some events are taken out."""
-READ = {"openai-chat", "openai-responses", "anthropic", "gemini", "ollama"}
-"""Protocols that the evidence readers of the laws can read by themselves."""
+MOST_MESSAGES = 40
+"""Binary messages that stay in any case."""
 PROTOCOLS = {
     "responses": "openai-responses",
     "anthropic": "anthropic",
@@ -25,7 +27,12 @@ PROTOCOLS = {
     "bedrock": "bedrock",
     "cohere": "cohere-v2",
 }
-TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".jsonarray": "application/json"}
+TYPES = {
+    ".eventstream": MESSAGES,
+    ".sse": "text/event-stream",
+    ".ndjson": "application/x-ndjson",
+    ".jsonarray": "application/json",
+}
 
 
 class Seed(NamedTuple):
@@ -45,7 +52,7 @@ def seeds(shared: Path | None = None) -> tuple[Seed, ...]:
     found = [*_healthy(), *_samples(), *_flows()]
     if shared is not None:
         found += [*_recorded(shared / "streams"), *_repro(shared / "repro")]
-    return tuple(seed for seed in found if seed.body and seed.dialect in {*READ, ""})
+    return tuple(seed for seed in found if seed.body and seed.dialect in {*READERS, ""})
 
 
 def _healthy() -> list[Seed]:
@@ -78,10 +85,20 @@ def _recorded(folder: Path) -> list[Seed]:
     for line in (folder / "INDEX.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         path = folder / str(row["file"])
-        if row["dialect"] in READ and path.suffix in TYPES:
-            body = path.read_bytes()
-            found.append(Seed(path.name, row["dialect"], shortened(body), TYPES[path.suffix]))
+        if path.suffix == ".eventstream":
+            dialect = "anthropic" if "anthropic" in path.name else "bedrock"
+            found.append(Seed(path.name, dialect, _few(path.read_bytes()), MESSAGES))
+        elif row["dialect"] in READERS and path.suffix in TYPES:
+            found.append(Seed(path.name, row["dialect"], shortened(path.read_bytes()), TYPES[path.suffix]))
     return found
+
+
+def _few(body: bytes) -> bytes:
+    """A long stream of messages without those in the middle."""
+    raw = [one.raw for one in messages(body)[0]]
+    while sum(map(len, raw)) > MOST and len(raw) > MOST_MESSAGES:
+        del raw[len(raw) // 2]
+    return b"".join(raw)
 
 
 def _repro(folder: Path) -> list[Seed]:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tests.fuzz.blocks import cut, parsed
+from tests.fuzz.messages import MESSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ ARGUMENTS = frozenset(
     {"arguments", "partial_json", "delta", "parameters", "args", "input", "argument", "action", "operation", "code"}
 )
 """Keys under which argument text comes."""
-KEYS = ("index", "id", "item_id", "output_index", "call_id")
+KEYS = ("index", "id", "item_id", "output_index", "call_id", "contentBlockIndex", "toolUseId")
 """Keys that say whose a part is."""
 NOBODY = frozenset({"", "null"})
 """What stands there where nobody is meant."""
@@ -33,6 +34,7 @@ VIA = frozenset({"delta", "message"})
 """Where a part stands: some servers say the same in both."""
 CLOSING = re.compile(
     rb'finish_reason"\s*:\s*"[^"]|\[DONE\]|stop_reason"\s*:\s*"[^"]|message_stop|content_block_stop|arguments\.done'
+    rb'|tool-call-end|message-end|contentBlockStop|messageStop|stopReason"\s*:\s*"[^"]'
     rb'|output_item\.done|response\.(?:completed|incomplete|done)|finishReason|"done"\s*:\s*true'
 )
 """Whatever says, in any protocol, that a call or the turn is over."""
@@ -53,7 +55,8 @@ class Evidence:
 
     def __init__(self, body: bytes, content_type: str) -> None:
         self._cut = cut(body, content_type)
-        self._body = body
+        said = (one.name.encode() + b" " + (one.data or b"") for one in self._cut.blocks)
+        self._body = b"\n".join(said) if content_type == MESSAGES else body
 
     @cached_property
     def closed(self) -> bool:

@@ -7,6 +7,7 @@ import random
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.fuzz.case import Case
+from tests.fuzz.messages import MESSAGES, as_lines, messages, of_lines
 from tests.fuzz.odd import odd_request, oddly_written
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
@@ -24,7 +25,17 @@ if TYPE_CHECKING:
 
 UNSAFE: Final = [row.name for row in ROWS if row.repair == "unsafe"]
 SAFE: Final = [row.name for row in ROWS if row.repair == "safe"]
-TEXTS: Final = {"arguments", "partial_json", "delta", "content", "text", "thinking", "reasoning_content", "input"}
+TEXTS: Final = {
+    "arguments",
+    "partial_json",
+    "delta",
+    "content",
+    "text",
+    "thinking",
+    "reasoning_content",
+    "input",
+    "tool_plan",
+}
 """Keys whose text may come in several deltas."""
 
 type Blocks = list[bytes]
@@ -39,7 +50,8 @@ def case(seeds: Sequence[Seed], seed: str) -> Case:
     body = mother.body
     if dice.random() < 0.35:
         body = _injected(mother, body, dice, did)
-    blocks = split(body)
+    binary = mother.content_type == MESSAGES
+    blocks = _editable(mother, body)
     if dice.random() < 0.1:
         blocks = _spliced(blocks, seeds, mother, dice, did)
     for _ in range(dice.choice((0, 1, 1, 1, 2, 2, 3, 5))):
@@ -48,7 +60,7 @@ def case(seeds: Sequence[Seed], seed: str) -> Case:
         blocks = [block for block in blocks if block]
         if blocks:
             change(blocks, dice)
-    body = b"".join(blocks)
+    body = of_lines(blocks) if binary else b"".join(blocks)
     if dice.random() < 0.2:
         body = _bytes(body, dice, did)
     repair, shape = _wanted(mother.dialect, dice)
@@ -66,8 +78,16 @@ def case(seeds: Sequence[Seed], seed: str) -> Case:
     )
 
 
+def _editable(seed: Seed, body: bytes) -> Blocks:
+    """The events of a body; binary messages as lines of text."""
+    return as_lines(body) if seed.content_type == MESSAGES else split(body)
+
+
 def split(body: bytes) -> Blocks:
     """The events of a body, each with its terminator."""
+    if body.startswith(b"\0"):
+        found, rest = messages(body)
+        return [one.raw for one in found] + ([rest] if rest else [])
     for end in (b"\r\n\r\n", b"\n\n", b"\n", b"},"):
         if body.count(end) > 1 or (end in body and body.endswith(end)):
             *blocks, rest = body.split(end)
@@ -93,7 +113,7 @@ def _spliced(blocks: Blocks, seeds: Sequence[Seed], mother: Seed, dice: random.R
     others = [seed for seed in seeds if seed.dialect == mother.dialect] if dice.random() < 0.8 else seeds
     other = dice.choice(others)
     did.append(f"spliced with {other.name}")
-    more = split(other.body)
+    more = _editable(other, other.body)
     if dice.random() < 0.2:
         both = [block for pair in zip(blocks, more, strict=False) for block in pair]
         return both[: dice.randint(1, len(both))]

@@ -14,7 +14,8 @@ KEYS: Final = frozenset(
         "arguments", "id", "name", "index", "type", "finish_reason", "delta", "partial_json", "tool_calls", "function",
         "item", "output", "input", "call_id", "item_id", "output_index", "content", "stop_reason", "usage", "message",
         "sequence_number", "choices", "content_block", "response", "status", "parts", "functionCall", "args", "done",
-        "finishReason", "candidates", "text", "role", "thinking", "object",
+        "finishReason", "candidates", "text", "role", "thinking", "object", "toolUse", "toolUseId", "contentBlockIndex",
+        "start", "stopReason",
     }
 )  # fmt: skip
 """Keys that say something: they are changed more often than others."""
@@ -80,6 +81,8 @@ def odd_request(dialect: str, body: bytes, dice: random.Random) -> Any:
     names = sorted({found.decode("utf-8", "replace") for found in NAME.findall(body)})
     tools = [_tool(dialect, name, dice) for name in names]
     request: dict[str, Any] = {"model": "m", "stream": True, "tools": tools, "messages": []}
+    if dialect == "bedrock":
+        request = {"toolConfig": {"tools": tools}, "messages": []}
     if dice.random() < 0.3:
         try:
             return json.loads(oddly_written(request, dice))
@@ -100,6 +103,8 @@ def _tool(dialect: str, name: str, dice: random.Random) -> dict[str, Any]:
         return {"name": name, "input_schema": schema}
     if dialect == "openai-responses":
         return {"type": "function", "name": name, "parameters": schema}
+    if dialect == "bedrock":
+        return {"toolSpec": {"name": name, "inputSchema": {"json": schema}}}
     if dialect == "gemini":
         return {"functionDeclarations": [{"name": name, "parameters": schema}]}
     return {"type": "function", "function": {"name": name, "parameters": schema}}

@@ -21,7 +21,7 @@ TEXT_DELTAS = {
     "response.reasoning_summary_text.delta": "summary",
 }
 ENDS = {"response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"}
-SERVER_BLOCKS = {"server_tool_use", "mcp_tool_use"}
+CONVERSE = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
 
 
 @dataclass
@@ -78,13 +78,19 @@ class Plain:
 
     def call(self, key: object, *, fresh: bool = False) -> PlainCall:
         """The call of `key`, made where it is new; `fresh`: a new one in any case."""
-        if fresh and key in self.calls:
-            self.calls[(key, len(self.calls))] = self.calls.pop(key)
+        if fresh:
+            self.leave(key)
         if key not in self.calls:
             self.calls[key] = PlainCall(
                 key, after={name: len("".join(said.split())) for name, said in self.text.items()}
             )
         return self.calls[key]
+
+    def leave(self, key: object) -> None:
+        """Something else has this key now; the call that had it stays in its place."""
+        if key in self.calls:
+            other = (key, len(self.calls))
+            self.calls = {other if one == key else one: call for one, call in self.calls.items()}
 
 
 def read(dialect: str, body: bytes, content_type: str) -> Plain:
@@ -214,6 +220,60 @@ def _ollama(plain: Plain, block: Block) -> None:
         plain.over = plain.ended = True
 
 
+def _cohere(plain: Plain, block: Block) -> None:
+    if block.data is not None and block.data.strip() == b"[DONE]":
+        plain.ended = plain.over = True
+        return
+    payload = _dict(block.payload)
+    delta, key = _dict(payload.get("delta")), str(payload.get("index"))
+    message = _dict(delta.get("message"))
+    function = _dict(_dict(message.get("tool_calls")).get("function"))
+    match payload.get("type", block.name):
+        case "tool-plan-delta":
+            plain.say("plan", message.get("tool_plan"))
+        case "content-start" | "content-delta":
+            for channel in ("text", "thinking"):
+                plain.say(channel, _dict(message.get("content")).get(channel))
+        case "tool-call-start":
+            call = plain.call(key, fresh=True)
+            call.name = _text(function.get("name"))
+            call.parts.append(_text(function.get("arguments")))
+        case "tool-call-delta" if key in plain.calls:
+            plain.calls[key].parts.append(_text(function.get("arguments")))
+            plain.calls[key].odd = plain.calls[key].odd or isinstance(function.get("arguments"), dict)
+        case "tool-call-end" if key in plain.calls:
+            plain.calls[key].over = True
+        case "message-end" if _text(delta.get("finish_reason")):
+            plain.over = True
+
+
+def _converse(plain: Plain, block: Block) -> None:
+    """Events by their message's name, or, as Nova's models stream them, by their one key."""
+    payload = _dict(block.payload)
+    keyed = next((key for key in CONVERSE if isinstance(payload.get(key), dict)), "")
+    kind, body = (block.name, payload) if block.name in CONVERSE else (keyed, _dict(payload.get(keyed)))
+    key, delta = str(body.get("contentBlockIndex")), _dict(body.get("delta"))
+    tool = _dict(_dict(body.get("start")).get("toolUse"))
+    match kind:
+        case "contentBlockStart" if tool and not _text(tool.get("type")).startswith("server_"):
+            call = plain.call(key, fresh=True)
+            call.name = _text(tool.get("name"))
+        case "contentBlockStart":
+            plain.leave(key)
+        case "contentBlockDelta":
+            plain.say("text", delta.get("text"))
+            plain.say("thinking", _dict(delta.get("reasoningContent")).get("text"))
+            if key in plain.calls and "toolUse" in delta:
+                said = _dict(delta["toolUse"]).get("input")
+                plain.calls[key].parts.append(_text(said))
+                plain.calls[key].odd = plain.calls[key].odd or isinstance(said, dict)
+        case "contentBlockStop" if key in plain.calls:
+            plain.calls[key].over = True
+        case "messageStop" if _text(body.get("stopReason")):
+            plain.over = True
+    plain.ended = plain.ended or block.name.endswith("Exception")
+
+
 def _whole(plain: Plain, name: object, arguments: object) -> None:
     """A call that is said at once."""
     call = plain.call(len(plain.calls))
@@ -227,4 +287,6 @@ READERS: dict[str, Callable[[Plain, Block], None]] = {
     "anthropic": _anthropic,
     "gemini": _gemini,
     "ollama": _ollama,
+    "cohere-v2": _cohere,
+    "bedrock": _converse,
 }

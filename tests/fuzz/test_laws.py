@@ -17,7 +17,9 @@ CHAT, RESPONSES, ANTHROPIC = (
 )
 OLLAMA = next(one for one in streams() if one.dialect == "ollama")
 GEMINI = next(one for one in streams() if one.dialect == "gemini")
-EXAMPLES = [CHAT, RESPONSES, ANTHROPIC, OLLAMA, GEMINI]
+COHERE = next(one for one in streams() if str(one) == "cohere-v2, fragments of two")
+BEDROCK = next(one for one in streams() if str(one) == "bedrock, fragments of two")
+EXAMPLES = [CHAT, RESPONSES, ANTHROPIC, OLLAMA, GEMINI, COHERE, BEDROCK]
 CHUNK = (
     b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk",'
     b'"choices":[{"index":0,"delta":%s,"finish_reason":%s}]}\n\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any, NamedTuple
 
@@ -377,6 +378,11 @@ def _cohere_streams() -> dict[str, bytes]:
 
 def streams() -> list[Healthy]:
     """All of them."""
+    return list(_streams())
+
+
+@functools.cache
+def _streams() -> tuple[Healthy, ...]:
     found = {
         "openai-chat": _chat_streams(),
         "openai-responses": _responses_streams(),
@@ -394,4 +400,4 @@ def streams() -> list[Healthy]:
         },
     }
     found["bedrock"] = _converse_streams()
-    return [Healthy(dialect, name, body) for dialect, bodies in found.items() for name, body in bodies.items()]
+    return tuple(Healthy(dialect, name, body) for dialect, bodies in found.items() for name, body in bodies.items())

@@ -30,8 +30,7 @@ HELD = (
 RESET = "the connection was reset"
 STEP = 197
 """Bytes between two ends within a healthy stream, a prime: the ends fall everywhere in an event."""
-HEALTHY = [one for one in streams() if one.dialect not in {"bedrock", "cohere-v2"}]
-"""Of the protocols that the independent readers know; tests/protocols/bedrock/test_ends.py has the messages."""
+HEALTHY = streams()
 INJECTED = ("fragments of two", "two")
 
 

@@ -18,6 +18,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.layout import Label
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
@@ -110,7 +111,7 @@ def wishes(draw: st.DrawFn, dialect: str) -> Settings:
 def passed(body: bytes, exchange: Exchange, wanted: Settings, size: int) -> bytes:
     """What goes on, every line of both reports told; an exception of ours fails the test."""
     told: list[str] = []
-    line = Session(exchange, wanted, lambda _: [Lines(told.append, "#1 host"), JsonLines(told.append, {"flow": "x"})])
+    line = Session(exchange, wanted, lambda _: [Lines(told.append, Label("#1")), JsonLines(told.append, {"flow": "x"})])
     out = [piece for at in range(0, len(body), size) for piece in line.feed(body[at : at + size])]
     out += line.end()
     line.record()

@@ -91,10 +91,9 @@ def test_these_are_the_functions_that_the_protocol_asks_for() -> None:
 @each_protocol
 @pytest.mark.parametrize("kind", ErrorKind, ids=lambda kind: kind.name.lower())
 def test_a_room_says_every_error(protocol: WireProtocol, kind: ErrorKind) -> None:
-    """As the body of an answer; what a provider says of itself, as bytes within a stream too."""
+    """As the body of an answer, and as bytes within a stream."""
     assert kind.message in json.dumps(protocol.error_body(kind, kind.status))
-    if kind in (ErrorKind.RATE_LIMIT, ErrorKind.SERVER, ErrorKind.OVERLOADED):
-        assert kind.message.encode() in protocol.error_event(kind)
+    assert kind.message.encode() in protocol.error_event(kind)
     assert "nothing fits" in json.dumps(protocol.not_saved("nothing fits"))
 
 

@@ -64,12 +64,13 @@ def test_wrong_options(addon: tuple[ToolstreamAddon, taddons.context], option: s
 
 
 def test_a_stream_is_told(addon: tuple[ToolstreamAddon, taddons.context], capsys: pytest.CaptureFixture[str]) -> None:
-    """Its chunks and calls, each line with the flow's id, without the request's secrets."""
+    """A head with the flow's id, its chunks and calls, without the request's secrets."""
     flow = llm_flow()
     play(addon[0], flow, CHUNK.replace(b'"{}"', b'"{\\"k\\":\\"' + SECRET.encode() + b'\\"}"'), DONE)
     addon[0].done()
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("  ")[-1] for line in lines] == [flow.id] * len(lines)
+    assert [line.endswith(f"  {flow.id}") for line in lines] == [True] + [False] * (len(lines) - 1)
+    assert all(line.startswith("#1 ") for line in lines)
     assert any("call 0 ls" in line for line in lines)
     assert SECRET not in "".join(lines)
 

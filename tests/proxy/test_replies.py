@@ -15,7 +15,7 @@ FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FIXTURES = load(FLOWS)
 
 
-def test_models_for_openai_anthropic_and_gemini_share_a_path() -> None:
+def test_models_for_openai_anthropic_gemini_and_cohere_share_a_path() -> None:
     """Each finds its own under its own key, by both names that a model has."""
     listed = models("/v1/models?limit=20", FIXTURES)
     assert listed
@@ -23,7 +23,7 @@ def test_models_for_openai_anthropic_and_gemini_share_a_path() -> None:
     assert {"gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", "claude-sonnet-4-6"} <= set(ids)
     assert ids == sorted(set(ids))
     assert (listed["first_id"], listed["last_id"]) == (ids[0], ids[-1])
-    assert [entry["name"] for entry in listed["models"]] == ["models/gemini-2.5-flash"]
+    assert [entry["name"] for entry in listed["models"]] == ["models/gemini-2.5-flash", "command-a-03-2025"]
     assert models("/v1beta/models", FIXTURES) == models("/api/v1/models", FIXTURES) == models("/v1/models/", FIXTURES)
 
 
@@ -53,6 +53,8 @@ def test_other_paths_list_nothing(path: str) -> None:
         ("anthropic", ("error", "message")),
         ("gemini", ("error", "message")),
         ("ollama", ("error",)),
+        ("cohere-v2", ("message",)),
+        ("bedrock", ("message",)),
     ],
 )
 def test_the_message_stands_where_the_sdk_looks(dialect: str, where: tuple[str, ...]) -> None:

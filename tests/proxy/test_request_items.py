@@ -39,7 +39,7 @@ RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "done"}
 def known() -> Ids:
     """A call of the custom tool that was said as a function's."""
     ids = Ids()
-    ids.answer(HERE).told_as_custom(Custom("call_1", "apply_patch", PATCH, "resp_1"), ARGUMENTS)
+    ids.answer(HERE).sent_as_custom(Custom("call_1", "apply_patch", PATCH, "resp_1"), ARGUMENTS)
     return ids
 
 
@@ -103,7 +103,7 @@ def test_items_and_ids_are_put_back_together() -> None:
     answer = ids.answer(upstream(flow))
     made = answer.make("call_")
     answer.stands_for(made, "x", "apply_patch")
-    answer.told_as_custom(Custom(made, "apply_patch", PATCH), ARGUMENTS)
+    answer.sent_as_custom(Custom(made, "apply_patch", PATCH), ARGUMENTS)
     request = {"input": [{**CALL, "call_id": made}, {**OUTPUT, "call_id": made}]}
     flow.request.content = json.dumps(request).encode()
     restore(flow, ids)

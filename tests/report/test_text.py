@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import json
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.told import BODY, HEAD, TAIL, report
 from toolstream_core.model import Call, Finding, Kind, Severity
+from toolstream_core.report.layout import WIDTH, Label
 from toolstream_core.report.paint import colour
 from toolstream_core.report.summary import call_line, finding_line
-from toolstream_core.report.text import MAX_FRAGMENT, EndLines, Lines
+from toolstream_core.report.text import EndLines, Lines
 
 
 def test_lines() -> None:
     """Absent, null and empty are told apart, text is folded, the calls and the finish come at the end."""
     told: list[str] = []
-    report([Lines(told.append, "#1 h", elapsed=lambda: 7, mark="FLOW")])
+    report([Lines(told.append, Label("#1", "POST h/v1", "FLOW"), elapsed=lambda: 7)])
+    note = "#1    +7ms note"
     assert told == [
-        "#1 h glm +7ms events 0-1  2 events without tool calls, 269 bytes  FLOW",
-        '#1 h glm +7ms event 2  call 0: id="c1" name="ls" index=0 args=""  FLOW',
-        '#1 h glm +7ms event 3  call 0: id="" name=null index=0 args="{\\"p\\""  FLOW',
-        '#1 h glm +7ms note TS102 empty-id at event 3 call 0: a continuation has id ""  FLOW',
-        "#1 h glm +7ms note TS103 null-identity at event 3 call 0: a continuation has name null  FLOW",
-        '#1 h glm +7ms event 4  call 0: id=absent name=absent index=absent args=":\\"\\u001b[31m\\"}"  FLOW',
-        "#1 h glm +7ms note TS115 missing-index at event 4 call 0: a continuation has no index  FLOW",
-        "#1 h glm +7ms event 5  finish tool_calls  FLOW",
-        "#1 h glm +7ms event 6  end  FLOW",
-        '#1 h glm call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  not whole  FLOW',
-        "#1 h glm error TS210 invalid-arguments at event 4 call 0: the arguments of ls are no valid JSON  FLOW",
-        "#1 h glm openai-chat: 7 events, 1 call, finish tool_calls, 1 error, 3 notes  FLOW",
+        "#1 POST h/v1 glm openai-chat  FLOW",
+        "#1    +7ms events 0-1  2 events without tool calls, 269 bytes",
+        '#1    +7ms event 2    call 0  id="c1"  name="ls"  index=0  args=""',
+        '#1    +7ms event 3    call 0  id=""    name=null  index=0  args="{\\"p\\""',
+        f'{note} TS102 empty-id at event 3 call 0: a continuation has id ""  → --set toolstream_repair=empty-id',
+        f"{note} TS103 null-identity at event 3 call 0: a continuation has name null",
+        "#1           → --set toolstream_repair=null-identity",
+        '#1    +7ms event 4    call 0  id=absent  name=absent  index=absent  args=":\\"\\u001b[31m\\"}"',
+        f"{note} TS115 missing-index at event 4 call 0: a continuation has no index",
+        "#1           → --set toolstream_repair=missing-index",
+        "#1    +7ms event 5    finish tool_calls",
+        "#1    +7ms event 6    end",
+        '#1         call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  not whole',
+        "#1         error TS210 invalid-arguments at event 4 call 0: the arguments of ls are no valid JSON",
+        "#1           → --set toolstream_repair=invalid-arguments",
+        "#1         7 events, 1 call, finish tool_calls, 1 error, 3 notes",
     ]
 
 
 def test_end_lines() -> None:
     """Only what is told at the end."""
     told: list[str] = []
-    report([EndLines(told.append, "#1 h")])
-    assert [line.split()[3] for line in told] == ["call", "note", "note", "note", "error", "openai-chat:"]
+    report([EndLines(told.append, Label("#1", "h"))])
+    assert [line.split()[1] for line in told] == ["h", "call", "note", "note", "→", "note", "→", "error", "→", "7"]
 
 
 def test_colour_only_where_it_is_painted() -> None:
     """Without paint no line holds an escape; with it the text is the same."""
     told: list[str] = []
     painted: list[str] = []
-    report([Lines(told.append, "#1 h"), Lines(painted.append, "#1 h", paint=colour)])
+    report([Lines(told.append, Label("#1", "h")), Lines(painted.append, Label("#1", "h"), paint=colour)])
     assert not any("\x1b" in line for line in told)
     assert any("\x1b[36m" in line for line in painted)
 
@@ -66,7 +73,7 @@ def test_foreign_text_steers_no_terminal(name: str, model: str, text: str) -> No
         + TAIL,
         *BODY[-2:],
     ]
-    report([Lines(told.append, "#1 h")], body)
+    report([Lines(told.append, Label("#1", "h"))], body)
     assert all(character.isprintable() for line in told for character in line)
 
 
@@ -78,15 +85,19 @@ def test_long_text_is_cut_and_counted() -> None:
     """A fragment of any length is a short line that says how long it was."""
     told: list[str] = []
     fragment = HEAD + b'{"tool_calls":[{"index":0,"function":{"arguments":"' + b"x" * 1000 + b'"}}]}' + TAIL
-    report([Lines(told.append, "#1 h")], [fragment])
-    assert f"… (+{1000 - MAX_FRAGMENT} characters)" in told[0]
+    report([Lines(told.append, Label("#1", "h"))], [fragment])
+    line = told[1]
+    assert len(line) == WIDTH
+    shown = line.partition('args="')[2].removesuffix('"')
+    begin, left_out, end = re.fullmatch(r"(x+)…\(\+(\d+)\)…(x+)", shown).groups()  # type: ignore[union-attr]
+    assert len(begin) + int(left_out) + len(end) == 1000
 
 
 def test_hide() -> None:
     """What is told goes through the redaction that is handed in."""
     told: list[str] = []
-    report([Lines(told.append, "#1 h", hide=lambda text: text.replace("p", "*"))])
-    assert 'args="{\\"*\\""' in told[2]
+    report([Lines(told.append, Label("#1", "h"), hide=lambda text: text.replace("p", "*"))])
+    assert 'args="{\\"*\\""' in told[3]
 
 
 def test_call_and_finding_lines() -> None:
@@ -94,13 +105,13 @@ def test_call_and_finding_lines() -> None:
     call = Call(1, 2, Kind.SERVER, "i", "", "{}", complete=True, guessed=True)
     assert call_line(call) == 'choice 1 call 2 (server) "" id="i" {}  guessed'
     finding = Finding("TS999", "bad-thing", Severity.WARNING, 3, None, "why")
-    assert finding_line(finding) == "warning TS999 bad-thing at event 3: why"
+    assert finding_line(finding).text == "warning TS999 bad-thing at event 3: why"
 
 
 def test_errors_and_breaks() -> None:
     """An in-band error, a stream that never ended."""
     told: list[str] = []
-    report([Lines(told.append, "#1 h")], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
-    assert told[1] == '#1 h glm event 1  error "502: gone"'
-    assert told[2] == "#1 h glm error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
-    assert told[-1] == "#1 h glm openai-chat: 2 events, 0 calls, no finish reason, 1 error, never ended"
+    report([Lines(told.append, Label("#1", "h"))], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
+    assert told[2] == '#1         event 1    error "502: gone"'
+    assert told[3] == "#1         error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
+    assert told[-1] == "#1         2 events, 0 calls, no finish reason, 1 error, never ended"

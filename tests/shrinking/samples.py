@@ -28,17 +28,13 @@ class Sample(NamedTuple):
     law: Law
     oracle: Oracle
 
-    def __str__(self) -> str:
-        """As a test's id."""
-        return self.name
+
+NAMES = [row.name for row in ROWS if any(row.name in injectors for injectors in INJECTORS.values())]
+"""Of every row that can be planted."""
 
 
-def samples() -> list[Sample]:
-    """For each row that can be planted, the first healthy stream in which it shows."""
-    return [_sample(row.name) for row in ROWS if any(row.name in injectors for injectors in INJECTORS.values())]
-
-
-def _sample(name: str) -> Sample:
+def sample_of(name: str) -> Sample:
+    """The first healthy stream in which the defect shows."""
     for healthy, exchange in _streams():
         if name in INJECTORS[healthy.dialect]:
             went = injected(healthy.body, exchange, name)

@@ -71,7 +71,7 @@ def test_what_the_provider_says_itself_is_its_own() -> None:
     answer = ids.answer(HERE)
     made = answer.make("call_")
     answer.stands_for(made, "own", "f")
-    ids.answer(HERE).said(["other", made])
+    ids.answer(HERE).note_given(["other", made])
     assert not ids
 
 

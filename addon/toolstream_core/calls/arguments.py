@@ -155,7 +155,8 @@ class ArgumentText:
     def add_skipped(self, passed: SkippedRun) -> None:
         """Take the fragments of events that went by."""
         if passed.text:
-            self.add_plain(passed.text, passed.last)
+            self.add(passed.text)
+            self._last = passed.last or self._last
         for piece in passed.pieces:
             self.add(piece)
 

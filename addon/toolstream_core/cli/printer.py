@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.report import jsonform
+from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain, word
 from toolstream_core.report.text import EndLines, Lines
 
@@ -62,10 +63,15 @@ class TextPrinter:
         """The first stream's chunk lines, while it is not known to be one of several."""
         self._first: list[str] = []
         self._counts: Counter[str] = Counter()
+        self._tags: dict[str, str] = {}
+        """What streams are called, by their sources."""
 
     def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """One that writes, or two that keep their lines until it is known which to write."""
-        label = " ".join(word(name) for name in (exchange.source, exchange.host) if name)
+        where = f"{exchange.host}{exchange.path.partition('?')[0]}"
+        names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
+        tag = self._tags[exchange.source] = f"#{self._counts['stream'] + 1}"
+        label = Label(tag, names)
 
         def lines(make: type[Lines], write: Write) -> Lines:
             def hidden(line: str) -> None:
@@ -100,9 +106,10 @@ class TextPrinter:
 
     def judged(self, verdict: SavedVerdict) -> None:
         """Write a line behind those of the answer that came with the next request."""
-        line = f"{word(verdict.source)} {verdict.line(self._paint)}"
+        lines = list(verdict.lines(Label(self._tags[verdict.source]), self._paint))
         for waiting in [self._write] if self._waiting is None else [self._waiting.append, self._first.append]:
-            waiting(line)
+            for line in lines:
+                waiting(line)
 
     def close(self) -> None:
         """Write what still waits, and, for several streams, how many of everything."""

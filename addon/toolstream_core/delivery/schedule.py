@@ -16,7 +16,9 @@ from toolstream_core.transit import Ask, Cut, EventPlace, Finish, Hold, Send
 from toolstream_core.transit.context import FaultContext
 from toolstream_core.wire import json_access
 from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire.form import Form
 from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.write import writer_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +36,7 @@ type Drawn = Sequence[tuple[TransitFault, Picker]]
 
 # It sees what goes to the client: decoded, and rewritten where that was asked for. Frames go on when they are whole.
 
-_CALLED = frozenset({"tool_calls", "tool_use"})
+_CALLED = frozenset({"tool_calls", "tool_use", "TOOL_CALL"})
 """Finish reasons that say so."""
 
 
@@ -117,26 +119,36 @@ class Schedule:
         place, event = self._place(frame.raw, frame), self._event
         if self._asks and event is not None and event.frame is frame and self._lacks_calls(event):
             self._asks = False
-            self._through([Ask(event, self._index + 1)], 0)
+            self._through([self._ask(event)], 0)
         else:
             self._through([Send(frame.raw, place)], 0)
+
+    def _ask(self, event: Event) -> Ask:
+        """Ask again before this event."""
+        framer = self._framing.framer
+        writer = None if framer is None else writer_for(framer)
+        assert writer is not None
+        return Ask(event, self._index + 1, writer, comments=isinstance(framer, SseFramer))
 
     def _lacks_calls(self, event: Event) -> bool:
         """Whether an event says that calls were made, and none came."""
         if event.frame.parsed:
-            index = json_access.integer(json_access.get(event.frame.json, "index"))
-            self._index = max(self._index, index) if isinstance(index, int) else self._index
+            indexes = [fragment.index for fragment in event.content.fragments]
+            indexes.append(json_access.integer(json_access.get(event.frame.json, "index")))
+            self._index = max(self._index, *(index for index in indexes if isinstance(index, int)), -1)
         return not self._calls and any(finish.reason in _CALLED for finish in event.content.finishes)
 
     def _recognise(self, frame: Frame) -> None:
         found = self._recogniser.find(frame)
         if found is not None:
             self._dialect = found
-            # What a second answer brings, and the comments before it, are server-sent events.
-            self._asks = self._asks and isinstance(self._framing.framer, SseFramer)
+            binary = isinstance(self._framing.framer, EventStreamFramer)
+            # Another API's events within messages are asked for in a way of their own.
+            asks = found.form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
+            self._asks = self._asks and asks
             self._resolver = OwnResolver(found.calls(found.requests.tools(self._exchange.request)))
             for way in self._ways:
-                way.protocol, way.binary = found, isinstance(self._framing.framer, EventStreamFramer)
+                way.protocol, way.binary = found, binary
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> EventPlace:
         start, self._bytes = self._bytes, self._bytes + len(raw)

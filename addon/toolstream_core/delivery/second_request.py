@@ -12,7 +12,6 @@ from toolstream_core.stages.leaks.scanner import Leaked
 from toolstream_core.stages.promotion import Promotion
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
-from toolstream_core.wire.write import SseWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +49,7 @@ def recovered(ask: Ask, exchange: Exchange, protocol: WireProtocol, answer: byte
         call.id, call.events = own, Runs()
         call.events.add(ask.event.frame.number)
     made = [(call.id, Leaked(MISSING_CALLS, call.name, call.arguments)) for call in calls]
-    frames = protocol.promoted(Promotion(ask.event, made, ask.index, 0, SseWriter()))
+    frames = protocol.promoted(Promotion(ask.event, made, ask.index, 0, ask.writer))
     return Recovered(b"".join(frame.raw for frame in frames), calls, json_access.get(parse(answer), "usage"))
 
 

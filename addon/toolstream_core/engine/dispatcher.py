@@ -113,7 +113,7 @@ class Dispatcher:
     def stop(self, failure: str | None = None) -> None:
         """Read no more."""
         self.state = State.PASSING
-        self.failure = failure or self.failure
+        self.failure = self.failure or failure
         self.fast = None
         self._recogniser.pending.clear()
 
@@ -134,7 +134,9 @@ class Dispatcher:
             elif self.state is State.RECOGNISING:
                 self._recognise(frame)
             elif frame.oversize and isinstance(frame, DamagedFrame):
-                self._give_up(frame.damage, [frame])
+                self.end(clean=False)
+                self.failure = self.failure or frame.damage
+                self._output.send([frame])
             elif self.fast is not None and (sent := self.fast.take(frame)) is not None:
                 self._output.send([sent])
             elif self._stages.faults is not None:

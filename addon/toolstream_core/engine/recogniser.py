@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.wire.frame import DamagedFrame
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -39,6 +41,8 @@ class Recogniser:
     def take(self, frame: Frame) -> WireProtocol | None:
         """Take the next frame; the protocol, where it is known now."""
         pending = self.pending
+        if isinstance(frame, DamagedFrame) and any(isinstance(one, DamagedFrame) for one in pending):
+            return None  # reading stops at the first
         pending.append(frame)
         if frame.data is None:
             if len(pending) > 4 * MAX_UNRECOGNISED:

@@ -44,6 +44,8 @@ class RecordBuilder:
         self.changes: list[Change] = []
         """What was changed in that event."""
         self._recovered: list[Call] = []
+        for sink in self._sinks:
+            sink.begun(self._record)
 
     @property
     def wanted(self) -> bool:

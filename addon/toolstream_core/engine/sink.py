@@ -19,6 +19,9 @@ class Sink:
     each = False
     """Whether it wants frames that say nothing one by one, not several at once."""
 
+    def begun(self, record: Record) -> None:
+        """The answer's protocol is known; of all else, `record` has what the request says."""
+
     def quiet(self, first: int, frames: int, size: int) -> None:
         """So many frames from number `first` on, of `size` bytes, without anything that concerns tool calls."""
 

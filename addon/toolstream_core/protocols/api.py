@@ -65,6 +65,8 @@ class Api:
     """The port of a local server, where one is usual."""
     prefix: ClassVar[str] = "/v1"
     """What stands before the endpoint where a URL has no path."""
+    base_has_prefix: ClassVar[bool] = True
+    """Whether a URL that has a path has the prefix in it; else clients put it behind that path."""
     endpoint: ClassVar[str]
     """The end of a request's path."""
     key_variables: ClassVar[tuple[str, ...]]
@@ -82,7 +84,10 @@ class Api:
     def path(self, given: str, model: str) -> str:
         """The path to ask, for one that may end with the endpoint or lack it."""
         del model
-        return given if given.endswith(self.endpoint) else f"{given or self.prefix}{self.endpoint}"
+        if given.endswith(self.endpoint):
+            return given
+        whole = given and (self.base_has_prefix or given.endswith(self.prefix))
+        return f"{given}{'' if whole else self.prefix}{self.endpoint}"
 
     def path_and_model(self, given: str) -> tuple[str, str | None]:
         """What of a path comes before that which depends on the model, and the model that the path names."""

@@ -10,10 +10,15 @@ from toolstream_core.wire.event_stream import fresh
 from toolstream_core.wire.write import encoded
 
 _EXCEPTIONS: Final = {
-    ErrorKind.OVERLOADED: "serviceUnavailableException",
+    ErrorKind.INVALID: "validationException",
+    ErrorKind.UNAUTHENTICATED: "validationException",
+    ErrorKind.FORBIDDEN: "validationException",
+    ErrorKind.NOT_FOUND: "validationException",
     ErrorKind.RATE_LIMIT: "throttlingException",
     ErrorKind.SERVER: "internalServerException",
+    ErrorKind.OVERLOADED: "serviceUnavailableException",
 }
+"""A stream has no exceptions for who may not ask, and for what is not there: AWS refuses those before it begins."""
 
 
 def exception_message(kind: ErrorKind) -> bytes:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 MAX_ERROR = 2000
-"""Characters of an error that are told; some carry the whole failed generation."""
+"""Characters of an error that are reported; some carry the whole failed generation."""
 
 
 def error_text(payload: Json, event: str) -> str | None:
@@ -28,7 +28,7 @@ def error_text(payload: Json, event: str) -> str | None:
         if not named and payload.get("type") != "error":
             return None
         error = payload
-    return _told(error)[:MAX_ERROR]
+    return _as_text(error)[:MAX_ERROR]
 
 
 def exception_text(payload: dict[str, Json], event: str) -> str | None:
@@ -39,14 +39,14 @@ def exception_text(payload: dict[str, Json], event: str) -> str | None:
 
 
 def unread_error(frame: Frame) -> str | None:
-    """The error that an event carries whose data is no object: its text, under an `event: error` line."""
+    """The text of an event named `error` whose data is not an object; `None` for any other event."""
     if frame.name != "error":
         return None
-    said = frame.json if isinstance(frame.json, str) else (frame.data or b"").decode("utf-8", "replace")
-    return said.strip()[:MAX_ERROR] or "error event"
+    text = frame.json if isinstance(frame.json, str) else (frame.data or b"").decode("utf-8", "replace")
+    return text.strip()[:MAX_ERROR] or "error event"
 
 
-def _told(error: Json) -> str:
+def _as_text(error: Json) -> str:
     if isinstance(error, str):
         return error
     if not isinstance(error, dict):

@@ -12,24 +12,32 @@ from toolstream_core.protocols.provider_error import ErrorKind
 if TYPE_CHECKING:
     from toolstream_core.model import Json
 
-WORDS: Final = {
+_WORDS: Final = {
+    ErrorKind.INVALID: "invalid_request_error",
+    ErrorKind.UNAUTHENTICATED: "invalid_request_error",
+    ErrorKind.FORBIDDEN: "invalid_request_error",
+    ErrorKind.NOT_FOUND: "invalid_request_error",
     ErrorKind.RATE_LIMIT: "rate_limit_exceeded",
     ErrorKind.SERVER: "server_error",
     ErrorKind.OVERLOADED: "server_error",
 }
-_INVALID: Final = "invalid_request_error"
+
+
+def word(kind: ErrorKind) -> str:
+    """The type of an error; Responses has it as the code of an error within a stream."""
+    return _WORDS[kind]
 
 
 def body(kind: ErrorKind, status: int) -> Json:
     """As `WireProtocol.error_body`."""
     del status
-    return _said(kind.message, WORDS.get(kind, _INVALID), None)
+    return _error(kind.message, word(kind), None)
 
 
 def not_saved(message: str) -> Json:
     """As `WireProtocol.not_saved`."""
-    return _said(message, "not_found_error", "no_saved_answer")
+    return _error(message, "not_found_error", "no_saved_answer")
 
 
-def _said(message: str, kind: str, code: str | None) -> Json:
+def _error(message: str, kind: str, code: str | None) -> Json:
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

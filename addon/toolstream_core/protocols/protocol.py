@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 
@@ -56,6 +57,8 @@ class WireProtocol:
     requests: Requests = field(default_factory=Requests)
     form: Form = Form.EVENTS
     """How a streamed answer is framed, where the request does not decide it."""
+    call_form: CallForm = CallForm.ANNOUNCED
+    """How its streams bring a call."""
     ends_with_finish: bool = False
     """Whether the event that says the finish reason is the last one."""
     id_prefix: str = "call_"

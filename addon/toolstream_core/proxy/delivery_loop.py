@@ -11,6 +11,7 @@ from toolstream_core.proxy.provided import Provided
 from toolstream_core.proxy.saved_chunks import SavedChunks
 from toolstream_core.proxy.steps import Break, Delivery, End
 from toolstream_core.transit import Ask, Cut, Finish, Hold, Send, Wait
+from toolstream_core.wire.form import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -192,7 +193,7 @@ class WatchedDelivery(Delivery):
             return True
         self._due = _now() + BEAT
         self._queue.add_first(ask)
-        if self._waited:
+        if self._waited and ask.comments:
             self.step = HEARTBEAT.raw
         self._waited = True
         return self.step is not None
@@ -210,10 +211,11 @@ class WatchedDelivery(Delivery):
         if self._patience <= _now():
             if self.heading:
                 return False
-            self._queue.add(HEARTBEAT)
             self._patience = _now() + BEAT
-        else:
-            self._due = self._patience
+            if self._watch.exchange.content_type.startswith(CONTENT_TYPES[Form.EVENTS]):
+                self._queue.add(HEARTBEAT)
+                return True
+        self._due = self._patience
         return True
 
     def _next_chunk(self) -> bool:

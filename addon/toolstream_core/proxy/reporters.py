@@ -16,7 +16,9 @@ from toolstream_core.proxy import replay
 from toolstream_core.proxy.heading import Heading
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
 from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import colour, plain, wants_colour
+from toolstream_core.report.summary import help_with
 from toolstream_core.report.text import EndLines, Lines
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Finding
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
@@ -77,23 +80,21 @@ class Reporters:
     def sinks(self, watch: Watch, protocol: WireProtocol) -> Sequence[Sink]:
         """Everything that wants to know of one stream."""
         self._streams += 1
-        model = protocol.requests.model(watch.exchange.path, watch.exchange.request)
-        heading = watch.heading = Heading(self._streams, watch.exchange.host, protocol.name, model)
+        heading = watch.heading = Heading(self._streams, watch.exchange.host, protocol.name)
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
         elapsed = watch.elapsed if watch.flow.live else None
+        repairs = watch.repairs
+
+        def advise(finding: Finding) -> str:
+            return "" if finding.code in repairs else help_with(finding)
+
         level = ctx.options.toolstream_log
         if level != "off" and self._terminal is not None:
             make = Lines if level == "chunks" else EndLines
+            request = f"{watch.flow.request.method} {watch.exchange.host}{watch.exchange.path.partition('?')[0]}"
+            label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id)
             sinks.append(
-                make(
-                    self._terminal.line,
-                    f"#{self._streams} {watch.exchange.host}",
-                    model=model,
-                    elapsed=elapsed,
-                    mark=watch.flow.id,
-                    paint=self._paint,
-                    hide=watch.hide,
-                )
+                make(self._terminal.line, label, elapsed=elapsed, paint=self._paint, hide=watch.hide, advise=advise)
             )
         if self._jsonl is not None:
             head = _head(watch.flow.id, heading)
@@ -105,10 +106,8 @@ class Reporters:
         if self._judged is not None:
             self._judged(told)
         if self._terminal is not None and ctx.options.toolstream_log != "off":
-            label = " ".join(filter(None, [f"#{told.heading.number}", told.heading.host, told.heading.model]))
-            self._terminal.line(
-                f"{self._paint('dim', label)} {told.line(self._paint)}  {self._paint('dim', told.flow)}"
-            )
+            for line in told.lines(Label(f"#{told.heading.number}"), self._paint):
+                self._terminal.line(line)
         if self._jsonl is not None:
             head = _head(told.flow, told.heading)
             self._jsonl.line(json.dumps({"type": "verdict", **head, "verdict": told.object}, separators=(",", ":")))

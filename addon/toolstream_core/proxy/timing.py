@@ -114,7 +114,7 @@ class Timing:
         wanted = bool(faults or saved is not None or fetched or self._settings.repairs & LIVE)
         if self._gate is None or not wanted or not self._gate.has(flow):
             return False
-        asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites
+        asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites and not is_signed(flow.request)
         schedule = Schedule(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
         watch.delivering = True
         self._deliveries[flow.id] = WatchedDelivery(
@@ -144,7 +144,8 @@ class Timing:
         protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
         try:
             content = encoded(protocol.requests.unstreamed(exchange.request))
-            answer = await resend(flow, content, ASKING)
+            path = protocol.requests.unstreamed_path(flow.request.path)
+            answer = await resend(flow, content, ASKING, path=path)
             whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
             got = second_request.recovered(ask, whole, protocol, content_of(answer), watch.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:

@@ -8,31 +8,30 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
+from toolstream_core.clients.explanation import Explainer
+from toolstream_core.clients.received import Answer
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.exchange import request_json, secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import plain
-from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_line, verdict_object
+from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_lines, verdict_object
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from mitmproxy import http
 
     from toolstream_core.delivery.sent_bytes import SentBytes
     from toolstream_core.model import Exchange, Record
-    from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.proxy.heading import Heading
     from toolstream_core.proxy.kept import KeptWatch
+    from toolstream_core.report.layout import Label
     from toolstream_core.report.paint import Paint
     from toolstream_core.verdict import Verdict
-
-    type Explain = Callable[[Exchange, bytes, Sequence[EchoedCall], str], Explained]
-    """Says why a client sent these calls; given the answer's bytes as the client got them, and the client's name."""
 
 SILENT_AFTER: Final = 600.0
 """Seconds after which an answer that no request followed is told of; a tool may take long."""
@@ -76,16 +75,10 @@ class ToldVerdict(NamedTuple):
         calls = self.answer.calls
         return verdict_object(self.verdict, calls, request=self.request, explained=self.explained, hide=self.hide)
 
-    def line(self, paint: Paint = plain) -> str:
+    def lines(self, label: Label, paint: Paint = plain) -> Iterator[str]:
         """As the log has it."""
-        return verdict_line(
-            self.verdict,
-            self.answer.calls,
-            request=self.request,
-            explained=self.explained,
-            paint=paint,
-            hide=self.hide,
-        )
+        calls = self.answer.calls
+        return verdict_lines(self.verdict, calls, label, explained=self.explained, paint=paint, hide=self.hide)
 
 
 class Verdicts:
@@ -97,12 +90,11 @@ class Verdicts:
         failed: Callable[[str, Exception], None],
         *,
         ids_kept: bool = False,
-        explain: Explain | None = None,
     ) -> None:
         """`failed` is told of a bug of ours, with the flow's id; `ids_kept`: as for `judge`."""
         self._tell_verdict = tell
         self._failed = failed
-        self._explain = explain
+        self._explainer = Explainer()
         self._conversations = Conversations[LiveAnswer](self._tell, ids_kept=ids_kept)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._secrets: tuple[str, ...] = ()
@@ -169,15 +161,27 @@ class Verdicts:
         timer = self._timers.pop(judged.token, None)
         if timer is not None:
             timer.cancel()
-        self._tell_verdict(self._told(judged))
+        try:
+            self._tell_verdict(self._told(judged))
+        except Exception as error:  # noqa: BLE001 - conversations go on, whatever it is
+            self._failed(judged.token, error)
 
     def _told(self, judged: Judged[LiveAnswer]) -> ToldVerdict:
         answer, verdict = judged.answer, judged.verdict
         explained = UNEXPLAINED
-        if self._explain is not None and not verdict.understood and verdict.sent and answer.body is not None:
-            explained = self._explain(answer.exchange, answer.body, verdict.sent, answer.client)
+        if not verdict.understood and verdict.sent and answer.body is not None:
+            explained = self._explained(answer, answer.body, verdict)
         hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
         return ToldVerdict(judged.token, answer.heading, answer, verdict, explained, judged.request, hide)
+
+    def _explained(self, answer: LiveAnswer, body: bytes, verdict: Verdict) -> Explained:
+        """The client model that gives what came back; a verdict is told without one too."""
+        try:
+            found = self._explainer.explain_answer(Answer(answer.exchange, body), verdict.sent, answer.client)
+        except Exception as error:  # noqa: BLE001 - the verdict is right whatever explains it
+            self._failed(answer.exchange.source, error)
+            return UNEXPLAINED
+        return UNEXPLAINED if found is None else Explained(found.names, found.event, found.text)
 
 
 def _answer(flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading) -> LiveAnswer:

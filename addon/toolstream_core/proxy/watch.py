@@ -72,7 +72,7 @@ class Watch:
         self._pipeline = self._body.pipeline
         self._feed_fast = self._pipeline.feed_fast
         self._secrets: tuple[str, ...] | None = None
-        self._repairs, self._rewrites = settings.repairs, settings.rewrites
+        self.repairs, self._rewrites = settings.repairs, settings.rewrites
         self._forgiven: str | None = None
         self.half: Row | None = None
         """Why the answer, which is over, is only half, and its end is to be no clean one; `None` where it is whole."""
@@ -126,7 +126,7 @@ class Watch:
                 self.failed(self._pipeline.error)
             record = self._body.record(broken=broken or self._forgiven, told=False)
             if record is not None:
-                self.ids.said(call.id for call in record.calls)
+                self.ids.note_given(call.id for call in record.calls)
                 self._note_end(record, broken)
                 self._untold = True
                 if broken is not None or not self.delivering:
@@ -164,7 +164,7 @@ class Watch:
     def forgives(self, message: str) -> bool:
         """Whether the connection's break is no matter to the client: everything was said, and it may be mended."""
         reader = self.reader
-        if UNTERMINATED_BODY.code not in self._repairs or self._over or reader is None or not reader.whole:
+        if UNTERMINATED_BODY.code not in self.repairs or self._over or reader is None or not reader.whole:
             return False
         self._forgiven = message
         return True
@@ -183,7 +183,7 @@ class Watch:
         found = {finding.code for finding in record.findings}
         if UNREADABLE_BODY.code in found and self._rewrites and self._pipeline.error is None:
             return UNREADABLE_BODY
-        if CUT_OFF_CALL.code in found and CUT_OFF_CALL.code in self._repairs and not record.finish:
+        if CUT_OFF_CALL.code in found and CUT_OFF_CALL.code in self.repairs and not record.finish:
             return CUT_OFF_CALL
         return None
 

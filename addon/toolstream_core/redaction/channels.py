@@ -22,7 +22,7 @@ _REPEATED: Final = 16
 """Bytes from which on a value that comes again is no piece of a longer one."""
 # Each begins with what a search in C looks for first.
 _ADDRESSES: Final = (
-    re.compile(rb'index"\s*+:\s*+"?([0-9]++)'),
+    re.compile(rb'ndex"\s*+:\s*+"?([0-9]++)'),
     re.compile(rb'_id"\s*+:\s*+"([^"\\\r\n]*+)'),
     re.compile(rb'UseId"\s*+:\s*+"([^"\\\r\n]*+)'),
 )

@@ -36,10 +36,14 @@ def wants_colour(*, terminal: bool, environment: dict[str, str]) -> bool:
     return terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
+def quoted_whole(text: str) -> str:
+    """`text` as one line of JSON string, with nothing in it that steers a terminal."""
+    return encode_basestring(text) if text.isprintable() else encode_basestring_ascii(text)
+
+
 def quoted(text: str, limit: int) -> str:
-    """`text` as one line of JSON string, cut at `limit` characters, with nothing in it that steers a terminal."""
-    cut = text[:limit]
-    shown = encode_basestring(cut) if cut.isprintable() else encode_basestring_ascii(cut)
+    """As `quoted_whole`, cut at `limit` characters."""
+    shown = quoted_whole(text[:limit])
     return shown if len(text) <= limit else f"{shown}… (+{len(text) - limit} characters)"
 
 

@@ -5,39 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import Kind, Severity
-from toolstream_core.report.paint import plain, printable, quoted, word
+from toolstream_core.report.layout import ID, LEAST, WIDTH, Marked, foreign, middle, shortened
+from toolstream_core.report.paint import plain, printable, word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Iterator
 
     from toolstream_core.model import Call, Finding, Injected, Record
     from toolstream_core.report.paint import Paint
 
-MAX_ARGUMENTS = 2000
-"""Characters of a call's arguments that a line shows."""
+    type Hide = Callable[[str], str]
 
 
-def summary(
-    record: Record, paint: Paint = plain, hide: Callable[[str], str] = str, told: Container[Finding] = ()
-) -> Iterator[str]:
-    """The calls that were meant, the findings but for those that were told already, and one line on the whole."""
-    for call in record.calls:
-        yield call_line(call, paint, hide)
-    for finding in record.findings:
-        if finding not in told:
-            yield finding_line(finding, paint, hide)
-    for fault in record.faults:
-        yield fault_line(fault, paint)
-    for note in record.notes:
-        yield f"{paint('name', note.name)}: {printable(hide(note.message))}"
+def overview(record: Record, model: str | None) -> Marked:
+    """One line on the whole stream; `model` is the one that was named before."""
     count = "1 call" if len(record.calls) == 1 else f"{len(record.calls)} calls"
     events = "1 event" if record.events == 1 else f"{record.events} events"
-    reasons = ", ".join(word(reason) for reason in record.finish)
-    finish = f"finish {paint('name', reasons)}" if reasons else "no finish reason"
+    reasons = ", ".join(foreign(reason) for reason in record.finish)
+    finish = f"finish {reasons}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
+    other = f", answered by {foreign(record.model)}" if record.model and record.model != model else ""
     changed = f", {record.changed} mended ({', '.join(record.changes)})" if record.changed else ""
     wrong = "".join(f", {_counted(number, name)}" for name, number in _severities(record) if number)
-    yield f"{record.dialect}: {events}, {count}, {finish}{kind}{wrong}{changed}{_how_ended(record, paint)}"
+    ending = _how_ended(record)
+    text = f"{events}, {count}, {finish}{kind}{other}{wrong}{changed}{ending}"
+    return Marked(text, (("name", finish), ("error", ending)) if ending else (("name", finish),))
+
+
+def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
+    """What became of each fault, and what was done beside the events."""
+    for fault in record.faults:
+        yield Marked(fault_line(fault), (("warning", f"fault {word(fault.spec)}"),) if fault.drawn else ())
+    for note in record.notes:
+        yield Marked(f"{note.name}: {printable(hide(note.message))}", (("name", note.name),))
 
 
 def _severities(record: Record) -> list[tuple[str, int]]:
@@ -48,40 +48,50 @@ def _counted(number: int, name: str) -> str:
     return f"1 {name}" if number == 1 else f"{number} {name}s"
 
 
-def call_line(call: Call, paint: Paint = plain, hide: Callable[[str], str] = str) -> str:
-    """One resolved call with its arguments."""
+def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WIDTH) -> str:
+    """One resolved call with its arguments, in `room` columns: long arguments are shortened in the middle."""
     where = f"choice {call.choice} call {call.position}" if call.choice else f"call {call.position}"
     kind = "" if call.kind is Kind.FUNCTION else f" ({call.kind})"
-    state = "" if call.complete else paint("error", "  not whole")
-    guess = paint("warning", "  guessed") if call.guessed else ""
-    name = paint("name", word(call.name) if call.name else '""')
-    return f"{where}{kind} {name} id={quoted(call.id, 80)} {_arguments(hide(call.arguments))}{state}{guess}"
+    state = "" if call.complete else "  not whole"
+    guess = "  guessed" if call.guessed else ""
+    name = foreign(call.name) if call.name else '""'
+    begin = f" id={shortened(hide(call.id), ID)} "
+    room -= len(where) + len(kind) + 1 + len(name) + len(begin) + len(state) + len(guess)
+    arguments = _arguments(hide(call.arguments), room)
+    return (
+        f"{where}{kind} {paint('name', name)}{begin}{arguments}"
+        f"{paint('error', state) if state else ''}{paint('warning', guess) if guess else ''}"
+    )
 
 
-def fault_line(fault: Injected, paint: Paint = plain) -> str:
+def fault_line(fault: Injected) -> str:
     """What became of a fault that was aimed at the stream."""
     if not fault.drawn:
         return f"fault {word(fault.spec)}: not drawn"
     if not fault.changes:
-        return f"{paint('warning', f'fault {word(fault.spec)}')}: drawn, and found nothing to act on"
-    changes = "1 change" if fault.changes == 1 else f"{fault.changes} changes"
-    return f"{paint('warning', f'fault {word(fault.spec)}')}: {changes}"
+        return f"fault {word(fault.spec)}: drawn, and found nothing to act on"
+    return f"fault {word(fault.spec)}: {_counted(fault.changes, 'change')}"
 
 
-def finding_line(finding: Finding, paint: Paint = plain, hide: Callable[[str], str] = str) -> str:
+def finding_line(finding: Finding, hide: Hide = str) -> Marked:
     """One finding with its code, place and message."""
     where = f"event {finding.event}" + ("" if finding.call is None else f" call {finding.call}")
-    what = paint(finding.severity, f"{finding.severity} {finding.code} {finding.name}")
-    return f"{what} at {where}: {printable(hide(finding.message))}"
+    name = f"{finding.severity} {finding.code} {finding.name}"
+    return Marked(f"{name} at {where}: {printable(hide(finding.message))}", ((finding.severity, name),))
 
 
-def _arguments(text: str) -> str:
-    if len(text) <= MAX_ARGUMENTS and text.isprintable():
-        return text or '""'
-    return quoted(text, MAX_ARGUMENTS)
+def help_with(finding: Finding) -> str:
+    """The option that mends it, nothing where no repair does."""
+    return f"--set toolstream_repair={finding.name}" if finding.repair is not None else ""
 
 
-def _how_ended(record: Record, paint: Paint) -> str:
+def _arguments(text: str, room: int) -> str:
+    if text.isprintable() and room >= LEAST:
+        return middle(text, room, count=True) or '""'
+    return shortened(text, room, count=True)
+
+
+def _how_ended(record: Record) -> str:
     if record.broken:
-        return paint("error", f", broken: {record.broken}")
-    return "" if record.ended else paint("error", ", never ended")
+        return f", broken: {record.broken}"
+    return "" if record.ended else ", never ended"

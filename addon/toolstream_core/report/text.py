@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
-from toolstream_core.report.paint import plain, quoted, word
-from toolstream_core.report.summary import finding_line, summary
+from toolstream_core.report.layout import ID, MARGIN, WIDTH, Label, foreign, seen, shortened
+from toolstream_core.report.paint import plain
+from toolstream_core.report.summary import call_line, finding_line, help_with, notes, overview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Change, Event, EventContent, Finding, Record, Seen
+    from toolstream_core.report.layout import Marked
     from toolstream_core.report.paint import Paint
 
-MAX_FRAGMENT = 160
-"""Characters of one fragment that a line shows."""
+_NUMBER = 11
+"""Columns of `event 8` and what stands between it and the text."""
+_WITH_ITEM = 16
+"""Columns of an id where the id of an item stands beside it."""
 
 
 class Lines(Sink):
-    """The chunk-by-chunk lines of one stream: one for each event that concerns tool calls, the others folded."""
+    """The lines of one stream: a head, one line for each event that concerns tool calls, and what it came to.
+
+    A line has at most 120 columns.
+    """
 
     live = True
     each = False
@@ -29,47 +36,54 @@ class Lines(Sink):
     def __init__(
         self,
         write: Callable[[str], None],
-        label: str,
+        label: Label,
         *,
-        model: str | None = None,
         elapsed: Callable[[], int] | None = None,
-        mark: str = "",
         paint: Paint = plain,
         hide: Callable[[str], str] = str,
+        advise: Callable[[Finding], str] = help_with,
     ) -> None:
-        """`label` begins and `mark` ends each line; `elapsed` gives ms since the request; `hide` redacts."""
+        """`elapsed` gives ms since the request; `hide` redacts; `advise` gives the option that helps, or nothing."""
         self._write = write
         self._label = label
         self._elapsed = elapsed
         self._paint = paint
-        self._mark = f"  {paint('dim', mark)}" if mark else ""
         self._hide = hide
-        self._named = False
-        self._prefix = ""
-        self._name_model(model)
+        self._advise = advise
+        self._protocol = ""
+        self._model: str | None = None
+        self._headed = False
         self._changes: dict[tuple[str, tuple[str, ...]], str] = {}
-        """What is said of changes, by their kind and names."""
+        """What is written of changes, by their kind and rows."""
+        self._widths = [0, 0, 0]
+        """The widest id, item id and name so far: the columns that follow are aligned."""
         self._alike: tuple[object, ...] = ()
         self._head = ""
         """How the line of the last fragment began, and of what it was made: those of one call are alike."""
-        self._told: set[Finding] = set()
-        """Findings that were told where they showed."""
+        self._found: set[Finding] = set()
+        """Findings that were written where they showed."""
+        self._advised: set[str] = set()
         self._folded = 0
         self._folded_bytes = 0
         self._folded_from = 0
 
+    @override
+    def begun(self, record: Record) -> None:
+        self._protocol = record.dialect
+        if record.model:
+            self._begin(record.model)
+
+    @override
     def quiet(self, first: int, frames: int, size: int) -> None:
-        """Fold events without anything that concerns tool calls."""
         if not self._folded:
             self._folded_from = first
         self._folded += frames
         self._folded_bytes += size
 
+    @override
     def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        """Tell an event that says something; one that only carries text is folded too."""
-        if said.model and not self._named:
-            self._name_model(said.model)
-            self._named = True
+        if not self._headed and said.model:
+            self._begin(said.model)
         if not (told or said.finishes or said.error or said.end):
             self.quiet(event.frame.number, 1, len(event.frame.raw))
             return
@@ -79,54 +93,80 @@ class Lines(Sink):
         for one in told:
             self._line(number, self._fragment(one))
         if said.error:
-            self._line(number, self._paint("error", f"error {quoted(self._hide(said.error), MAX_FRAGMENT)}"))
+            room = WIDTH - MARGIN - _NUMBER - len("error ")
+            text = shortened(self._hide(said.error), room, count=True)
+            self._line(number, self._paint("error", f"error {text}"))
         for finish in said.finishes:
             choice = f" of choice {finish.choice}" if finish.choice else ""
-            self._line(number, f"finish {self._paint('name', word(finish.reason))}{choice}")
+            self._line(number, f"finish {self._paint('name', foreign(finish.reason))}{choice}")
         if said.end and not said.finishes:
             self._line(number, "end")
 
+    @override
     def on_each_skipped(self, event: Event, told: Sequence[ResolvedFragment], change: Change | None) -> None:
-        """Tell a piece of arguments, and that it is changed: the line begins as that of the piece before it."""
         arguments = told[0].fragment.arguments
         if not isinstance(arguments, str):
             super().on_each_skipped(event, told, change)
             return
         if self._folded:
             self.flush()
-        begin = f"{self._prefix}{self._time()}event {event.frame.number}  "
-        self._write(f"{begin}{self._head}{quoted(self._hide(arguments), MAX_FRAGMENT)}{self._mark}")
+        begin = self._event(event.frame.number)
+        self._write(f"{begin}{self._head}{self._arguments(arguments)}")
         if change is not None:
-            self._write(f"{begin}{self._change(change)}{self._mark}")
+            self._write(f"{begin}{self._change(change)}")
 
+    @override
     def found(self, finding: Finding) -> None:
-        """Tell what is wrong where it shows."""
         if self._folded:
             self.flush()
-        self._told.add(finding)
-        self._write(f"{self._prefix}{self._time()}{finding_line(finding, self._paint, self._hide)}{self._mark}")
+        self._found.add(finding)
+        self._finding(finding, self._begin_line())
 
+    @override
     def changed(self, changed: Change) -> None:
-        """Tell that the client gets an event otherwise than it came."""
         self._line(changed.event, self._change(changed))
 
+    @override
     def ended(self, record: Record) -> None:
-        """Tell the calls, the findings and how it ended."""
         self.flush()
-        self._name_model(record.model)
-        for line in summary(record, self._paint, self._hide, self._told):
-            self._write(f"{self._prefix}{line}{self._mark}")
+        if not self._headed:
+            self._begin(record.model)
+        begin = self._label.begin()
+        for call in record.calls:
+            self._write(begin + call_line(call, self._paint, self._hide, WIDTH - len(begin)))
+        for finding in record.findings:
+            if finding not in self._found:
+                self._finding(finding, begin)
+        for marked in (*notes(record, self._hide), overview(record, self._model)):
+            self._marked(begin, marked)
 
     def flush(self) -> None:
-        """Tell the events folded so far in one line."""
+        """Write the events folded so far as one line."""
         if not self._folded:
             return
         first, last = self._folded_from, self._folded_from + self._folded - 1
         where = f"event {first}" if first == last else f"events {first}-{last}"
         count = "1 event" if self._folded == 1 else f"{self._folded} events"
         text = self._paint("dim", f"{count} without tool calls, {self._folded_bytes} bytes")
-        self._write(f"{self._prefix}{self._time()}{where}  {text}{self._mark}")
+        self._write(f"{self._begin_line()}{where:<{_NUMBER - 2}}  {text}")
         self._folded = self._folded_bytes = 0
+
+    def _begin(self, model: str | None) -> None:
+        """Write the head."""
+        self._headed = True
+        self._model = model
+        self._write(self._label.head(model, self._protocol, self._paint))
+
+    def _begin_line(self) -> str:
+        if not self._headed:
+            self._begin(None)
+        return self._label.begin(f"+{self._elapsed()}ms" if self._elapsed is not None else "")
+
+    def _event(self, number: int) -> str:
+        return f"{self._begin_line()}{f'event {number}':<{_NUMBER - 2}}  "
+
+    def _line(self, number: int, text: str) -> None:
+        self._write(f"{self._event(number)}{text}")
 
     def _change(self, changed: Change) -> str:
         key = (changed.kind, changed.rows)
@@ -135,15 +175,17 @@ class Lines(Sink):
             text = self._changes[key] = self._paint("name", f"{changed.kind}: {', '.join(changed.rows)}")
         return text
 
-    def _line(self, number: int, text: str) -> None:
-        self._write(f"{self._prefix}{self._time()}event {number}  {text}{self._mark}")
+    def _finding(self, finding: Finding, begin: str) -> None:
+        """Write a finding, and once for each row what helps."""
+        advice = "" if finding.code in self._advised else self._advise(finding)
+        if advice:
+            self._advised.add(finding.code)
+            advice = f"→ {advice}"
+        self._marked(begin, finding_line(finding, self._hide), advice)
 
-    def _time(self) -> str:
-        return f"+{self._elapsed()}ms " if self._elapsed is not None else ""
-
-    def _name_model(self, model: str | None) -> None:
-        shown = f"{self._label} {word(model)}" if model else self._label
-        self._prefix = f"{self._paint('dim', shown)} "
+    def _marked(self, begin: str, marked: Marked, last: str = "") -> None:
+        for line in marked.lines(begin, self._label.tag, self._paint, last):
+            self._write(line)
 
     def _fragment(self, one: ResolvedFragment) -> str:
         fragment, call = one
@@ -153,32 +195,37 @@ class Lines(Sink):
             self._alike, self._head = alike, self._beginning(one)
         if not self._head.endswith("args="):
             return self._head
-        said = quoted(self._hide(arguments), MAX_FRAGMENT) if isinstance(arguments, str) else _seen(arguments)
-        return self._head + said
+        return self._head + (self._arguments(arguments) if isinstance(arguments, str) else seen(arguments))
+
+    def _arguments(self, text: str) -> str:
+        return shortened(self._hide(text), WIDTH - MARGIN - _NUMBER - len(self._head), count=True)
 
     def _beginning(self, one: ResolvedFragment) -> str:
         """The line up to the arguments; all of it where it has none."""
         fragment, call = one
         choice = f"choice {fragment.choice} " if fragment.choice else ""
         phase = "" if fragment.phase is Phase.MORE else f" {fragment.phase}"
+        where = f"{choice}call {call.position}{phase}"
+        index = f"index={seen(fragment.index)}"
         if fragment.phase is Phase.CLOSE and fragment.arguments is ABSENT and fragment.name is ABSENT:
-            return f"{choice}call {call.position}{phase}: index={_seen(fragment.index)}"
-        item = "" if fragment.item_id is ABSENT else f" item={_seen(fragment.item_id)}"
-        return (
-            f"{choice}call {call.position}{phase}: id={_seen(fragment.id)}{item} name={_seen(fragment.name)} "
-            f"index={_seen(fragment.index)} args="
-        )
+            return f"{where}  {index}"
+        item, room = "", ID
+        if fragment.item_id is not ABSENT:
+            room = _WITH_ITEM
+            item = f"{self._aligned(1, f'item={self._id(fragment.item_id, room)}')}  "
+        identity = self._aligned(0, f"id={self._id(fragment.id, room)}")
+        name = self._aligned(2, f"name={seen(fragment.name, room)}")
+        return f"{where}  {identity}  {item}{name}  {index}  args="
+
+    def _id(self, value: Seen[str], room: int) -> str:
+        return seen(self._hide(value) if isinstance(value, str) else value, room)
+
+    def _aligned(self, column: int, text: str) -> str:
+        self._widths[column] = max(self._widths[column], len(text))
+        return f"{text:<{self._widths[column]}}"
 
 
 class EndLines(Lines):
-    """Only what is told at the end of a stream: the calls, the findings, the summary."""
+    """The head, and what the stream came to: the calls, the findings, the overview."""
 
     live = False
-
-
-def _seen(value: Seen[str] | Seen[int]) -> str:
-    if value is ABSENT:
-        return "absent"
-    if value is None:
-        return "null"
-    return quoted(value, 80) if isinstance(value, str) else str(value)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.model import ABSENT
+from toolstream_core.report.layout import Marked
 from toolstream_core.report.paint import plain, printable, word
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.model import Call, Json
+    from toolstream_core.report.layout import Label
     from toolstream_core.report.paint import Paint
     from toolstream_core.verdict import Problem, Verdict
 
@@ -57,22 +59,25 @@ def verdict_object(
     }
 
 
-def verdict_line(
+def verdict_lines(
     verdict: Verdict,
     calls: Sequence[Call],
+    label: Label,
     *,
-    request: str | None,
+    request: str | None = None,
     explained: Explained = UNEXPLAINED,
     paint: Paint = plain,
     hide: Callable[[str], str] = str,
-) -> str:
-    """What the client made of an answer, in one line."""
-    colour = "name" if verdict.understood else "error"
+) -> Iterator[str]:
+    """What the client made of an answer, in one line; in more where 120 columns are not enough."""
+    style = "name" if verdict.understood else "error"
     times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
     said = "; ".join(_problem(one, calls, hide) for one in verdict.problems)
     why = f" ({printable(hide(explained.text))})" if explained.text else ""
-    where = f", request {request}" if request else ""
-    return f"{paint(colour, f'verdict {verdict.outcome}')}{times}{': ' if said else ''}{said}{why}{where}"
+    where = f", request {printable(request)}" if request else ""
+    name = f"verdict {verdict.outcome}"
+    text = Marked(f"{name}{times}{': ' if said else ''}{said}{why}{where}", ((style, name),))
+    return text.lines(label.begin(), label.tag, paint)
 
 
 def _problem(problem: Problem, calls: Sequence[Call], hide: Callable[[str], str]) -> str:

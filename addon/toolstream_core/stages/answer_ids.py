@@ -26,9 +26,9 @@ class Own(NamedTuple):
     id: str
     """Never empty."""
     name: str
-    """The name of the tool as the client has it; `""` where it was not known."""
+    """The name of the tool as the client has it; `""` where it has none."""
     upstream: str
-    """Who said it."""
+    """Who gave it."""
 
 
 class Ids:
@@ -59,7 +59,7 @@ class Ids:
             del self._own[next(iter(self._own))]
 
     def forget(self, identities: Iterable[str]) -> None:
-        """The provider says these itself, so they mean its own calls."""
+        """The provider gives these itself, so they mean its own calls."""
         for identity in identities:
             self._own.pop(identity, None)
 
@@ -91,8 +91,8 @@ class AnswerIds:
         """Whether it is one of them."""
         return identity in self._made
 
-    def said(self, identities: Iterable[str]) -> None:
-        """Note the ids that the provider said in this answer."""
+    def note_given(self, identities: Iterable[str]) -> None:
+        """Note the ids that the provider gave in this answer."""
         if self._ids is not None:
             self._ids.forget(identities)
 
@@ -105,7 +105,7 @@ class AnswerIds:
         if own is not None and self._ids is not None:
             self._ids.remember(made, own)
 
-    def told_as_custom(self, told: Custom, arguments: str) -> None:
+    def sent_as_custom(self, custom: Custom, arguments: str) -> None:
         """Note a function call with these arguments that the client has as a custom tool's."""
         if self._ids is not None:
-            self._ids.functions.remember(told, arguments, self._upstream)
+            self._ids.functions.remember(custom, arguments, self._upstream)

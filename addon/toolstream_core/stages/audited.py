@@ -42,7 +42,9 @@ class Audited(Stage, Holds, Skippable):
         if event.frame.trailing and self.holding:
             self._last = frames
         elif frames or not self.holding:
-            self._told(event.frame.number, frames)
+            frames_left = self._as_they_came(frames)
+            if frames_left or not self.holding:
+                self._told(event.frame.number, frames_left)
         return frames
 
     @override
@@ -74,6 +76,15 @@ class Audited(Stage, Holds, Skippable):
         """Frames of which none is joined to the one behind it, where they stand for an event that lacks its end."""
         out = list(frames)
         return [*map(self._context.writer.ended, out[:-1]), *out[-1:]]
+
+    def _as_they_came(self, frames: list[Frame]) -> list[Frame]:
+        """What is left of frames behind those that were held and go on first, as they came: these are no change."""
+        pairs = zip(self._held, frames, strict=False)
+        same = next(
+            (at for at, (one, other) in enumerate(pairs) if one is not other), min(len(self._held), len(frames))
+        )
+        del self._held[:same]
+        return frames[same:]
 
     def _told(self, number: int, frames: list[Frame]) -> None:
         before, self._held = self._held, []

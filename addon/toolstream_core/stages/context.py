@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from toolstream_core.wire.write import Writer
 
 
-def nobody(told: object) -> None:
-    """Nobody wants to know."""
+def nobody(report: object) -> None:
+    """What is reported to nobody."""
 
 
 @dataclass
 class Context:
-    """What is known of a stream that is mended, and who is told of what."""
+    """What is known of a stream that is rewritten, and what is called with its findings and changes."""
 
     exchange: Exchange
     schemas: Mapping[str, Json]
@@ -42,7 +42,7 @@ class Context:
     found: Callable[[Finding], None] = nobody
     changed: Callable[[Change], None] = nobody
     judging: bool = False
-    """Whether only what is told counts: what goes on goes nowhere, and need not be written."""
+    """Whether only the findings count: frames that go on are thrown away, and need not be written."""
 
     @property
     def patient(self) -> bool:

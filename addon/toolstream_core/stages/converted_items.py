@@ -1,4 +1,4 @@
-"""Calls that a client was told as items of another kind than the provider's, for its next requests."""
+"""Calls that a client was sent as items of another kind than the provider's, for its next requests."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ class Functions:
 
     def __init__(self) -> None:
         """No call has come."""
-        self._told: dict[bytes, _Function] = {}
+        self._functions: dict[bytes, _Function] = {}
         self._kept: dict[tuple[str, str], bytes] = {}
         self._size = 0
 
     def __len__(self) -> int:
         """How many are remembered."""
-        return len(self._told)
+        return len(self._functions)
 
-    def remember(self, told: Custom, arguments: str, upstream: str) -> None:
-        """From now on `told` means a call with these arguments, which `upstream` said."""
-        key = told.key
+    def remember(self, custom: Custom, arguments: str, upstream: str) -> None:
+        """From now on `custom` means a call with these arguments, which `upstream` said."""
+        key = custom.key
         self._forget(key)
-        self._told[key] = _Function(arguments, upstream, (told.response, told.call_id))
-        self._kept[told.response, told.call_id] = key
+        self._functions[key] = _Function(arguments, upstream, (custom.response, custom.call_id))
+        self._kept[custom.response, custom.call_id] = key
         self._size += ENTRY + len(arguments)
         while self._size > MAX_TEXT:
-            self._forget(next(iter(self._told)))
+            self._forget(next(iter(self._functions)))
 
-    def arguments(self, told: Custom, upstream: str) -> str | None:
+    def arguments(self, custom: Custom, upstream: str) -> str | None:
         """Those of the call, where `upstream` said it as a function's."""
-        one = self._told.get(told.key)
+        one = self._functions.get(custom.key)
         return one.arguments if one is not None and one.is_from(upstream) else None
 
     def kept(self, response: str, call_id: str, upstream: str) -> bool:
         """Whether a call of a response that the server keeps is a function's there."""
-        one = self._told.get(self._kept.get((response, call_id), b""))
+        one = self._functions.get(self._kept.get((response, call_id), b""))
         return bool(response) and one is not None and one.is_from(upstream)
 
     def _forget(self, key: bytes) -> None:
-        one = self._told.pop(key, None)
+        one = self._functions.pop(key, None)
         if one is not None:
             self._kept.pop(one.place, None)
             self._size -= ENTRY + len(one.arguments)
@@ -66,8 +66,8 @@ class Custom(NamedTuple):
     @property
     def key(self) -> bytes:
         """What it is known by."""
-        said = f"{len(self.call_id)} {len(self.name)} {self.call_id}{self.name}{self.text}"
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
+        text = f"{len(self.call_id)} {len(self.name)} {self.call_id}{self.name}{self.text}"
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class _Function(NamedTuple):

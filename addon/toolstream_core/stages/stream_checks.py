@@ -34,27 +34,27 @@ _NO_JSON = frozenset({b"[DONE]", b""})
 
 
 class Framing:
-    """Collects what is wrong with the frames themselves, each kind told once."""
+    """Collects what is wrong with the frames themselves, each kind reported once."""
 
     def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes, int], bool]) -> None:
-        """`found` is told each. What is `quiet` is not looked at one by one most often, and so never told here."""
+        """`found` gets each finding. Frames that are `quiet` are mostly skipped, so nothing is found in them."""
         self._found = found
         self._quiet = quiet
         self._over = False
-        """Whether the stream's end was said: all that follows is looked at."""
-        self._told: set[str] = set()
+        """Whether the stream's end has come: all that follows is looked at."""
+        self._reported: set[str] = set()
 
     def without_data(self, frame: Frame) -> None:
         """Look at a frame that carries nothing to read."""
         if frame.oversize:
             self._tell(OVERSIZE_FRAME, frame, "a frame over the size cap went through unread")
 
-    def with_data(self, frame: Frame, said: EventContent) -> None:
+    def with_data(self, frame: Frame, content: EventContent) -> None:
         """Look at a frame that was read."""
-        self._over = self._over or said.end
+        self._over = self._over or content.end
         data = frame.data or b""
-        if not (said.fragments or said.error) or b"NaN" in data or b"Infinity" in data:
-            why = _unreadable(frame, said)
+        if not (content.fragments or content.error) or b"NaN" in data or b"Infinity" in data:
+            why = _unreadable(frame, content)
             if why and (self._over or not self._quiet(frame.raw, 1)):
                 self._tell(UNPARSABLE_DATA, frame, why)
         if frame.trailing:
@@ -62,15 +62,15 @@ class Framing:
             self._tell(UNTERMINATED_EVENT, frame, message)
 
     def _tell(self, row: Row, frame: Frame, message: str) -> None:
-        if row.code not in self._told:
-            self._told.add(row.code)
+        if row.code not in self._reported:
+            self._reported.add(row.code)
             self._found(row.found(frame.number, message))
 
 
-def _unreadable(frame: Frame, said: EventContent) -> str:
-    """Why the data is no JSON, `""` where it is."""
+def _unreadable(frame: Frame, content: EventContent) -> str:
+    """Why the data is not valid JSON; `""` where it is."""
     data = (frame.data or b"").strip()
-    if not (said.fragments or said.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
+    if not (content.fragments or content.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
         return "the data of this event is no JSON"
     if frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
         return "the data of this event has a number that is none in JSON"
@@ -90,9 +90,9 @@ def check(record: Record, unread: str | None) -> list[Finding]:
     elif record.broken and record.ended and not BY_CLIENT.search(record.broken):
         message = f"everything was said, then the connection broke ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
-    told = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
+    reported = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
     for position, call in enumerate(record.calls):
-        if not call.complete and call.kind is not Kind.SERVER and not unread and position not in told:
+        if not call.complete and call.kind is not Kind.SERVER and not unread and position not in reported:
             row, lack = _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
             findings.append(row.found(max(call.events, default=last), message, position))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event
+    from toolstream_core.wire.write import Writer
 
 
 class BreakKind(enum.StrEnum):
@@ -86,6 +87,10 @@ class Ask:
     event: Event
     index: int
     """The next free index of a content block."""
+    writer: Writer
+    """Makes events in the stream's framing."""
+    comments: bool = True
+    """Whether comments may stand between its events."""
 
 
 type Action = Send | Wait | Cut | Finish | Hold | Ask

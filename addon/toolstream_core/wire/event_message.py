@@ -94,7 +94,7 @@ class Message(NamedTuple):
 
     def encode(self) -> bytes:
         """Its bytes, with lengths and checksums."""
-        headers = b"".join(header.encode() for header in self.headers)
+        headers = b"".join([header.encode() for header in self.headers])
         total = PRELUDE + len(headers) + len(self.payload) + _CRC
         lengths = total.to_bytes(4) + len(headers).to_bytes(4)
         said = lengths + crc32(lengths).to_bytes(4) + headers + self.payload
@@ -122,6 +122,14 @@ def decode(raw: bytes) -> Message:
         raise DamageError("the checksum of a message is wrong")
     begin = PRELUDE + int.from_bytes(raw[4:8])
     return Message(_headers(raw[PRELUDE:begin]), raw[begin:-_CRC])
+
+
+def with_payload(raw: bytes, payload: bytes) -> bytes:
+    """The bytes of a whole message with another payload, its headers as they are."""
+    begin = PRELUDE + int.from_bytes(raw[4:8])
+    lengths = (begin + len(payload) + _CRC).to_bytes(4) + raw[4:8]
+    said = lengths + crc32(lengths).to_bytes(4) + raw[PRELUDE:begin] + payload
+    return said + crc32(said).to_bytes(4)
 
 
 class _Block:

@@ -52,7 +52,8 @@ class EventStreamFramer(Cutter):
         """Bytes of one message above `max_frame` go through unread."""
         super().__init__(max_frame)
         self.wraps = False
-        """Whether the message that came last wraps bytes in JSON, so that a new one has to."""
+        """Whether the stream's first event wraps bytes in JSON, so that new ones have to."""
+        self._begun = False
         self._prelude = b""
         self._left = 0
         """Bytes that the open message still lacks behind its prelude."""
@@ -97,7 +98,8 @@ class EventStreamFramer(Cutter):
         except DamageError as error:
             return DamagedFrame(raw, self._number, str(error))
         inner = unwrap(message)
-        self.wraps = inner is not None
+        if not self._begun and not failed(message):
+            self._begun, self.wraps = True, inner is not None
         return Frame(raw, self._number, _data(message) if inner is None else inner, name_of(message))
 
     def _numbered(self, frame: Frame) -> Frame:

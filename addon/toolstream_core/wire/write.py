@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.wire import event_stream, numbers
-from toolstream_core.wire.event_message import decode
+from toolstream_core.wire.event_message import decode, with_payload
 from toolstream_core.wire.event_stream import EventStreamFramer
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_array import ArrayFramer
@@ -158,7 +158,10 @@ class EventStreamWriter:
 
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
         """As `Writer.rewrite`; headers stay. A wrapped event has no name of its own."""
-        message, data = decode(frame.raw), _data(payload)
+        data = _data(payload)
+        if name is None and frame.name != event_stream.CHUNK and not frame.trailing:
+            return Frame(with_payload(frame.raw, data), frame.number, data, frame.name)
+        message = decode(frame.raw)
         if event_stream.unwrap(message) is not None:
             if data == frame.data:
                 return frame
@@ -173,7 +176,7 @@ class EventStreamWriter:
         """As `Writer.make`. A name that ends in `Exception` makes an exception."""
         data = _data(payload)
         message = event_stream.fresh(data, name)
-        if self._framer.wraps and not event_stream.failed(message):
+        if (self._framer.wraps or name == event_stream.CHUNK) and not event_stream.failed(message):
             message = event_stream.chunk(data)
         return Frame(message.encode(), number, data, event_stream.name_of(message))
 

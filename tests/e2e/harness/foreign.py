@@ -22,6 +22,9 @@ BUILDING = 300.0
 """Seconds that a build may take, packages and all."""
 FOLDER = Path(__file__).parents[1] / "foreign"
 
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Of a Java that does not run long enough for its second compiler to pay."""
+
 
 class Toolchain(NamedTuple):
     """A language's clients: a program that reads lines that ask and writes lines that tell (see clients.mjs)."""
@@ -93,7 +96,7 @@ TOOLCHAINS = (
         "java",
         ("java", "mvn"),
         ("mvn", "-q", "-B", "package"),
-        ("java", "-jar", "target/clients.jar"),
+        ("java", *SHORT_LIVED, "-jar", "target/clients.jar"),
         ("pom.xml", "src/**/*.java"),
     ),
     Toolchain(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tests.e2e.harness.client import Client, Edit
 from tests.e2e.harness.client1 import Http1Client
 from tests.e2e.harness.client2 import Http2Client
+from tests.e2e.harness.preloaded import CAN_FORK, Preloaded, PreloadedMitmdump
 from tests.e2e.harness.tap import Tap
 from toolstream_core.cli.launch import Mitmdump, door_path
 
@@ -32,6 +33,7 @@ class Proxies:
         self._started: dict[str, Mitmdump] = {}
         self._taps: dict[str, Tap] = {}
         self._stack = ExitStack()
+        self._preloaded = self._stack.enter_context(Preloaded())
 
     def get(self, mode: str = "regular", **options: str | Sequence[str]) -> Mitmdump:
         """The running mitmdump of this configuration."""
@@ -50,9 +52,15 @@ class Proxies:
         scripts: Sequence[Path] | None = None,
         program: Path | None = None,
     ) -> Mitmdump:
-        """One that is not started, for a test that wants it for itself."""
+        """One that is not started, for a test that wants it for itself.
+
+        Where no program is named, it will be a fork of a process that has imported mitmdump already.
+        """
         settings = self.options | dict(options or {})
-        made = Mitmdump(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal, scripts=scripts)
+        kind = PreloadedMitmdump if CAN_FORK and program is None else Mitmdump
+        made = kind(settings, mode=mode, confdir=self._confdir, env=env, terminal=terminal, scripts=scripts)
+        if isinstance(made, PreloadedMitmdump):
+            made.preloaded = self._preloaded
         made.program = program
         return made
 

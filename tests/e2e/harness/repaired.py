@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import anthropic
 import boto3
+import cohere
+import httpx
 import httpx2
 import ollama
 import openai
@@ -69,7 +71,8 @@ class Sdks:
         self.anthropic = anthropic.Anthropic(api_key="none", base_url=upstream, http_client=http, max_retries=0)
         options = genai.types.HttpOptions(base_url=upstream, client_args=self._way)
         self.genai = self._stack.enter_context(genai.Client(vertexai=False, api_key="none", http_options=options))
-
+        older = self._stack.enter_context(httpx.Client(**self._way))
+        self.cohere = cohere.ClientV2(api_key="none", base_url=upstream, httpx_client=older, max_retries=0)
         config = Config(
             proxies={"https": proxy.url},
             read_timeout=PATIENCE,
@@ -236,6 +239,26 @@ def ollama_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading
     return Reading(calls, finish)
 
 
+def cohere_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
+    """`v2.chat_stream`, put together by index as its documentation says."""
+    offered, options = request("cohere-v2"), cohere.core.RequestOptions(additional_headers=dict(headers))
+    events: Any = sdks.cohere.chat_stream(
+        model=model, messages=offered["messages"], tools=offered["tools"], request_options=options
+    )
+    calls: dict[int, Any] = {}
+    finish: str | None = None
+    for event in events:
+        match event.type:
+            case "tool-call-start":
+                calls[event.index] = event.delta.message.tool_calls
+            case "tool-call-delta":
+                calls[event.index].function.arguments += event.delta.message.tool_calls.function.arguments
+            case "message-end":
+                finish = event.delta.finish_reason
+    found = [(call.function.name, json.loads(call.function.arguments or "{}"), call.id) for call in calls.values()]
+    return Reading([Made(*one) for one in found], finish)
+
+
 def converse_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
     """`converse_stream`, put together block by block as its documentation says."""
 
@@ -289,6 +312,7 @@ READERS = (
     RecordBuilder("openai responses.stream", "openai-responses", responses_stream, "completed"),
     RecordBuilder("anthropic", "anthropic", anthropic_stream, "tool_use"),
     RecordBuilder("google-genai", "gemini", gemini_stream, "STOP"),
+    RecordBuilder("cohere", "cohere-v2", cohere_stream, "TOOL_CALL"),
     RecordBuilder("boto3", "bedrock", converse_stream, "tool_use"),
     RecordBuilder("ollama", "ollama", ollama_stream, "stop"),
 )

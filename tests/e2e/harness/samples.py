@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.wire.event_stream import MESSAGES, fresh
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -38,9 +40,14 @@ class Sample:
         return json.dumps(self.request).encode()
 
     @property
+    def unstreamed(self) -> dict[str, Any]:
+        """The request that wants no stream; some APIs say that in the path alone."""
+        return self.request | ({"stream": False} if "stream" in self.request else {})
+
+    @property
     def whole_request(self) -> bytes:
-        """The request that wants no stream."""
-        return json.dumps(self.request | {"stream": False}).encode()
+        """The same as it is sent."""
+        return json.dumps(self.unstreamed).encode()
 
     @property
     def whole_body(self) -> bytes:
@@ -223,12 +230,87 @@ def ollama(call_id: str, city: str) -> Sample:
     )
 
 
+def cohere(call_id: str, city: str) -> Sample:
+    """Cohere's chat, version 2."""
+    text = json.dumps({"city": city})
+    entry = {"id": call_id, "type": "function", "function": {"name": NAME, "arguments": text}}
+    opened = {**entry, "function": {"name": NAME, "arguments": ""}}
+    deltas = [{"message": {"tool_calls": {"function": {"arguments": part}}}} for part in _parts(text)]
+    tokens = {"input_tokens": 9, "output_tokens": 7}
+    ended = {"finish_reason": "TOOL_CALL", "usage": {"billed_units": tokens, "tokens": tokens}}
+    plan = "I look."
+    head = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    events: list[dict[str, Any]] = [
+        {"id": "chat-1", "type": "message-start", "delta": {"message": head}},
+        {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": plan}}},
+        {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": opened}}},
+        *({"type": "tool-call-delta", "index": 0, "delta": delta} for delta in deltas),
+        {"type": "tool-call-end", "index": 0},
+        {"type": "message-end", "delta": ended},
+    ]
+    return Sample(
+        dialect="cohere-v2",
+        path="/v2/chat",
+        request={
+            "model": "command-test",
+            "messages": [{"role": "user", "content": "weather?"}],
+            "tools": [{"type": "function", "function": {"name": NAME, "description": ABOUT, "parameters": PARAMETERS}}],
+            "stream": True,
+        },
+        content_type=SSE,
+        pieces=(*map(_named, events), b"data: [DONE]\n\n"),
+        whole_path="/v2/chat",
+        whole={
+            "id": "chat-1",
+            "message": {"role": "assistant", "tool_plan": plan, "tool_calls": [entry]},
+            **ended,
+        },
+        call_id=call_id,
+        arguments={"city": city},
+    )
+
+
+def bedrock(call_id: str, city: str) -> Sample:
+    """Amazon Bedrock's Converse: binary messages. Path and operation say model and streaming."""
+    tool = {"toolUseId": call_id, "name": NAME}
+    usage = {"inputTokens": 9, "outputTokens": 7, "totalTokens": 16}
+    rest = {"usage": usage, "metrics": {"latencyMs": 5}}
+    place = {"contentBlockIndex": 0}
+    parts = ("", *_parts(json.dumps({"city": city})))
+    messages: list[tuple[str, dict[str, Any]]] = [
+        ("messageStart", {"role": "assistant"}),
+        ("contentBlockStart", {**place, "start": {"toolUse": tool}}),
+        *(("contentBlockDelta", {**place, "delta": {"toolUse": {"input": part}}}) for part in parts),
+        ("contentBlockStop", place),
+        ("messageStop", {"stopReason": "tool_use"}),
+        ("metadata", rest),
+    ]
+    schema = {"inputSchema": {"json": PARAMETERS}}
+    message = {"role": "assistant", "content": [{"toolUse": {**tool, "input": {"city": city}}}]}
+    return Sample(
+        dialect="bedrock",
+        path="/model/amazon.nova-test-v1%3A0/converse-stream",
+        request={
+            "messages": [{"role": "user", "content": [{"text": "weather?"}]}],
+            "toolConfig": {"tools": [{"toolSpec": {"name": NAME, "description": ABOUT, **schema}}]},
+        },
+        content_type=MESSAGES,
+        pieces=tuple(fresh(json.dumps(body, ensure_ascii=False).encode(), kind).encode() for kind, body in messages),
+        whole_path="/model/amazon.nova-test-v1%3A0/converse",
+        whole={"output": {"message": message}, "stopReason": "tool_use", **rest},
+        call_id=call_id,
+        arguments={"city": city},
+    )
+
+
 MAKERS: dict[str, Callable[[str, str], Sample]] = {
     "openai-chat": openai_chat,
     "openai-responses": openai_responses,
     "anthropic": anthropic,
     "gemini": gemini,
     "ollama": ollama,
+    "cohere-v2": cohere,
+    "bedrock": bedrock,
 }
 
 

@@ -19,6 +19,7 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import Change, Exchange, Runs
+from toolstream_core.report.layout import Label
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.inject.markup import MARKUP
@@ -404,7 +405,9 @@ def logged(path: str, chunks: Sequence[bytes]) -> list[str]:
     """The lines of the default log."""
     log: list[str] = []
     body = Session(
-        Exchange(path=path, content_type="text/event-stream"), Settings(SAFE), lambda _: [Lines(log.append, "#1")]
+        Exchange(path=path, content_type="text/event-stream"),
+        Settings(SAFE),
+        lambda _: [Lines(log.append, Label("#1"))],
     )
     for chunk in chunks:
         body.feed(chunk)

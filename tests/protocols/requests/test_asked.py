@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.protocols.requests.asked import model_of, read
+from toolstream_core.protocols.requests.asked import looks_like_llm, model_of, read
 from toolstream_core.wire.form import Form
 
 KEYS = st.sampled_from(
@@ -73,6 +73,10 @@ def test_a_known_path_says_the_protocol(path: str, request_: Any, dialect: str) 
         ({**CHAT, "options": {"num_ctx": 1}}, "ollama"),
         ({"contents": [{"parts": [{"text": "hi"}]}]}, "gemini"),
         ({"model": "m", "input": "hi", "stream": True}, "openai-responses"),
+        ({**CHAT, "safety_mode": "NONE"}, "cohere-v2"),
+        ({**CHAT, "tools": [TOOL], "citation_options": {"mode": "FAST"}}, "cohere-v2"),
+        ({"messages": [{"role": "user", "content": [{"text": "hi"}]}], "toolConfig": {"tools": []}}, "bedrock"),
+        ({"messages": [], "inferenceConfig": {"maxTokens": 9}}, "bedrock"),
     ],
 )
 def test_on_an_unknown_path_the_body_says_it(request_: Any, dialect: str) -> None:
@@ -80,6 +84,7 @@ def test_on_an_unknown_path_the_body_says_it(request_: Any, dialect: str) -> Non
     asked = read("/gateway/llm", request_)
     assert asked
     assert asked.dialect == dialect
+    assert looks_like_llm("/gateway/llm", request_)
 
 
 @pytest.mark.parametrize(

@@ -115,12 +115,16 @@ class SkippedFrames:
         """Find out whether a string of the arguments is open, now that the call has all its fragments."""
         text = self.call.arguments
         self._inside = (
-            self._within is not None and text.inside_value and text.in_string and text.viable and not text.in_escape
+            self._within is not None
+            and text.scanner.in_string
+            and text.scanner.depth > 0
+            and text.viable
+            and not text.scanner.in_escape
         )
 
     def match(self, raw: bytes, at: int) -> Match | None:
         """Whether a frame that begins at `at` goes the course; where events are numbered, the numbers go up."""
-        before, neck, rest, tail, _, _ = self._like
+        before, neck, rest, tail = self._like[:4]
         counter = None
         if not raw.startswith(before, at):
             return None
@@ -174,7 +178,8 @@ class SkippedFrames:
         """The events that were not handed on, joined."""
         events, size = len(self.tokens), self.size
         pieces = [_text(token) for token in self.tokens] if self._odd else []
-        joined, last = ("", "") if self._odd else (_text(b"".join(self.tokens)), _text(self.tokens[-1]))
+        joined = "" if self._odd else _text(b"".join(self.tokens))
+        last = joined if self._odd or events == 1 else _text(self.tokens[-1])
         self.tokens.clear()
         self.size = 0
         return SkippedRun(self.first, events, size, joined, last, self.way != UNCHANGED, self._counter, pieces)
@@ -184,7 +189,8 @@ def edit_of(like: Template, raw: bytes, out: bytes) -> Edit | None:
     """How a frame that is like `like` became `out`, where that can be said of the next one too."""
     if raw == out:
         return UNCHANGED
-    begin = _arguments(like, raw)
+    # Where the frame has a counter before its arguments, or begins otherwise, nothing is known of them.
+    begin = len(like.before) if like.neck is None and raw.startswith(like.before) else 0
     token = _WRITTEN.match(raw, begin) if begin else None
     if token is None:
         return None
@@ -198,11 +204,6 @@ def edit_of(like: Template, raw: bytes, out: bytes) -> Edit | None:
     said = token.group()
     before, found, behind = out.partition(said)
     return Edit(before, behind) if found and like.neck is None and said not in behind else None
-
-
-def _arguments(like: Template, raw: bytes) -> int:
-    """Where the arguments begin in a frame without a counter; 0 where it has one, or begins otherwise."""
-    return len(like.before) if like.neck is None and raw.startswith(like.before) else 0
 
 
 def _counter(like: Template, raw: bytes) -> int | None:

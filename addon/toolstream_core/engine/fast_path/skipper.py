@@ -154,7 +154,10 @@ class Skipper:
         course, seen = self.skipped_frames, self._seen
         self.skipped_frames = self._seen = None
         frame, like = event.frame, self._template_reader.match
-        self.quiet_frames.on = not self._each and self._may_skip_text(event, out, holding=holding)
+        rewritten = len(out) != 1 or out[0] is not frame
+        self._over = self._over or event.content.end
+        skips = not (self._over or self._each) and not (holding and rewritten)
+        self.quiet_frames.on = skips and (not holding or self._may_skip_text(event))
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:
             return
         if not event.content.fragments or not event.content.fragments[0].arguments:
@@ -197,16 +200,10 @@ class Skipper:
         if self.quiet_frames.on:
             self.quiet_frames.learn(raw)
 
-    def _may_skip_text(self, event: Event, out: Sequence[Frame], *, holding: bool) -> bool:
-        """Whether frames of text may go by, after an event of which `out` went on.
-
-        Where a stage holds something, only those like this one, if it is text that changed nothing.
-        """
-        self._over = self._over or event.content.end
-        if self._over or not holding:
-            return not self._over
+    def _may_skip_text(self, event: Event) -> bool:
+        """Whether frames of text may go by while a stage holds something: only those like this one, if it is text."""
         frame = event.frame
-        if frame.data is None or frame.trailing or len(out) != 1 or out[0] is not frame:
+        if frame.data is None or frame.trailing:
             return False
         if not self._quiet(frame.raw, 1) or self._may_leak(frame.raw):
             return False

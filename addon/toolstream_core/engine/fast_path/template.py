@@ -54,11 +54,8 @@ class Template(NamedTuple):
     """What follows, to the end of the frame; without its spaces where it is closing brackets only."""
     fragment: Fragment
     said: EventContent
-
-    @property
-    def loose(self) -> bool:
-        """Whether nothing but closing brackets follows the fragment, which may have spaces between them."""
-        return not self.rest and not self.tail.strip(CLOSING)
+    loose: bool
+    """Whether nothing but closing brackets follows the fragment, which may have spaces between them."""
 
 
 class TemplateReader:
@@ -121,7 +118,8 @@ def _template_reader(raw: bytes, span: tuple[int, int], fragment: Fragment, said
             rest.append(Value(raw[at : key.end()], pattern))
             at = token.end()
     tight = raw[at:].replace(b" ", b"")
-    return Template(before, neck, tuple(rest), raw[at:] if rest or tight.strip(CLOSING) else tight, fragment, said)
+    loose = not rest and not tight.strip(CLOSING)
+    return Template(before, neck, tuple(rest), tight if loose else raw[at:], fragment, said, loose)
 
 
 def content_with(like: Template, text: str) -> EventContent:

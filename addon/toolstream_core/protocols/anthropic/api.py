@@ -20,6 +20,7 @@ class AnthropicApi(Api):
     )
     server = "https://api.anthropic.com"
     hosts = ("api.anthropic.com",)
+    base_has_prefix = False
     endpoint = "/messages"
     key_variables = ("ANTHROPIC_API_KEY",)
     base_url_variables = (
@@ -27,12 +28,6 @@ class AnthropicApi(Api):
         "ANTHROPIC_API_BASE",  # litellm
         "ANTHROPIC_API_URL",  # langchain
     )
-
-    @override
-    def path(self, given: str, model: str) -> str:
-        if given.endswith((self.endpoint, self.prefix)):
-            return super().path(given, model)
-        return f"{given}{self.prefix}{self.endpoint}"
 
     @override
     def key_headers(self, host: str, key: str | None) -> dict[str, str]:

@@ -27,19 +27,19 @@ _WORDS: Final = {
 def body(kind: ErrorKind, status: int) -> Json:
     """As `WireProtocol.error_body`."""
     del status
-    return _said(_WORDS[kind], kind.message)
+    return _error(_WORDS[kind], kind.message)
 
 
 def event(kind: ErrorKind, number: int) -> bytes:
     """As `WireProtocol.error_event`."""
     del number
-    return named_event(_said(_WORDS[kind], kind.message))
+    return named_event(_error(_WORDS[kind], kind.message))
 
 
 def not_saved(message: str) -> Json:
     """As `WireProtocol.not_saved`."""
-    return _said(_WORDS[ErrorKind.NOT_FOUND], message)
+    return _error(_WORDS[ErrorKind.NOT_FOUND], message)
 
 
-def _said(kind: str, message: str) -> Json:
+def _error(kind: str, message: str) -> Json:
     return {"type": "error", "error": {"type": kind, "message": message}}

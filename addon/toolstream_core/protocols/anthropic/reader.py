@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.protocols.answer_content import finishes, text_content, whole_content
 from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -54,8 +55,7 @@ def read(frame: Frame) -> EventContent:
             model = json_access.get(payload, "message", "model")
             return EventContent(model=model if isinstance(model, str) else None)
         case "message_delta":
-            reason = json_access.get(payload, "delta", "stop_reason")
-            return EventContent(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else ())
+            return EventContent(finishes=finishes(json_access.get(payload, "delta", "stop_reason")))
         case "message_stop":
             return EventContent(end=True)
     error = exception_text(payload, frame.name) or error_text(payload, frame.name)
@@ -63,7 +63,7 @@ def read(frame: Frame) -> EventContent:
 
 
 def kind_of(payload: dict[str, Json], name: str) -> str:
-    """What an event is: its type, or the event line's `name` where it has none; `""` where the type is no text."""
+    """What an event is: its type, or the event line's `name` where it has none; `""` where the type is not text."""
     kind = payload.get("type", name)
     return kind if isinstance(kind, str) else ""
 
@@ -81,14 +81,15 @@ def _start(payload: dict[str, Json]) -> EventContent:
 
 def _kind(block: dict[str, Json]) -> Kind | None:
     """Who runs the call that a block is: the client `tool_use` alone, the provider whatever else has an input."""
-    said = block.get("type")
-    if said == "tool_use":
+    block_type = block.get("type")
+    if block_type == "tool_use":
         return Kind.FUNCTION
-    return Kind.SERVER if "input" in block or (isinstance(said, str) and said.endswith("_tool_use")) else None
+    of_server = isinstance(block_type, str) and block_type.endswith("_tool_use")
+    return Kind.SERVER if of_server or "input" in block else None
 
 
 def _index(payload: dict[str, Json]) -> int | Absent:
-    """The block's place; what is no number says as little as nothing."""
+    """The block's place; `ABSENT` for anything but a number."""
     index = payload.get("index")
     if type(index) is not int:
         index = json_access.integer(index)
@@ -96,16 +97,16 @@ def _index(payload: dict[str, Json]) -> int | Absent:
 
 
 def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
-    said, _ = json_access.argument_text(block.get("input", ABSENT))
-    if phase is Phase.OPEN and isinstance(said, str) and said.strip() in {"{}", ""}:
-        said = ABSENT
+    arguments, _ = json_access.argument_text(block.get("input", ABSENT))
+    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip() in {"{}", ""}:
+        arguments = ABSENT
     return Fragment(
         0,
         index,
         json_access.text(block.get("id", ABSENT)),
         ABSENT,
         json_access.text(block.get("name", ABSENT)),
-        said,
+        arguments,
         json_access.text(block.get("type", ABSENT)),
         phase,
         kind,
@@ -118,13 +119,10 @@ def _delta(payload: dict[str, Json]) -> EventContent:
         return NOTHING
     if "partial_json" in delta:
         piece = delta["partial_json"]
-        said, well_formed = (piece, True) if isinstance(piece, str) else json_access.argument_piece(piece)
+        arguments, well_formed = (piece, True) if isinstance(piece, str) else json_access.argument_piece(piece)
         index = _index(payload)
-        return EventContent((Fragment(index=index, arguments=said, phase=Phase.MORE, well_formed=well_formed),))
-    text, thought = delta.get("text"), delta.get("thinking")
-    if thought and isinstance(thought, str):
-        return EventContent(thought=thought)
-    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+        return EventContent((Fragment(index=index, arguments=arguments, phase=Phase.MORE, well_formed=well_formed),))
+    return text_content(delta.get("text"), delta.get("thinking"))
 
 
 def answer(payload: Json) -> EventContent:
@@ -139,15 +137,7 @@ def answer(payload: Json) -> EventContent:
             fragments.append(_call(block, kind, place, Phase.WHOLE))
         elif isinstance(text := block.get("text"), str):
             texts.append(text)
-    reason, model = json_access.get(payload, "stop_reason"), json_access.get(payload, "model")
-    return EventContent(
-        tuple(fragments),
-        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
-        "".join(texts),
-        model if isinstance(model, str) else None,
-        error_text(payload, ""),
-        end=True,
-    )
+    return whole_content(payload, fragments, texts, json_access.get(payload, "stop_reason"))
 
 
 def recognise(name: str, payload: Json) -> bool:

@@ -4,45 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.resolver import Calls
+from toolstream_core.calls.started_calls import StartedCalls
 from toolstream_core.calls.strays import Strays
 from toolstream_core.model import Fragment, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import EventContent, Seen
+    from toolstream_core.calls.open_call import OpenCall
+
 
 NOBODYS = 1 << 16
 """The index from which on no answer has blocks: a delta there belongs to none, however few are open."""
 
 
-class AnthropicCalls(Calls):
+class AnthropicCalls(StartedCalls):
     """A `content_block_start` opens, also at an index in use; a start for the open call again goes on with it."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
-        self._newest: dict[Seen[int], OpenCall] = {}
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not stopped, by their position."""
-        self._stopped_last: OpenCall | None = None
-        """The call that was stopped last, where no other block was stopped behind it."""
         self._strays = Strays()
-
-    def conclude(self, said: EventContent) -> None:
-        """As `Calls.conclude`. The block that a limit cuts is stopped too, and is no less cut for that."""
-        super().conclude(said)
-        last = self._stopped_last
-        if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in said.finishes):
-            last.cut, last.over = True, False
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         if fragment.phase is Phase.CLOSE:
-            self._stopped_last = self._stopped(fragment)
-            return self._stopped_last
+            self._ended_last = self._stopped(fragment)
+            return self._ended_last
         if fragment.phase is not Phase.MORE:
             call = self._started_again(fragment) or self._open(fragment)
         else:
@@ -90,18 +79,13 @@ class AnthropicCalls(Calls):
         if len(self._still_open) != 1 or (isinstance(index, int) and index >= NOBODYS):
             return None
         call = next(iter(self._still_open.values()))
-        said = call.arguments
-        if not self._strays.may_take(call) or said.whole or (not said.empty and said.restarted_by(fragment.arguments)):
+        arguments = call.arguments
+        if not self._strays.may_take(call) or arguments.whole:
+            return None
+        if not arguments.empty and arguments.restarted_by(fragment.arguments):
             return None
         call.guessed = True
         return call
-
-    def _started_again(self, fragment: Fragment) -> OpenCall | None:
-        """One block started twice: same index, same id, not stopped in between (ccx#183)."""
-        last = self._opened[-1] if self._opened else None
-        if last is None or last.closed or not nonblank(fragment.id):
-            return None
-        return last if (last.index, last.id) == (fragment.index, fragment.id) else None
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.CLOSE:

@@ -30,8 +30,8 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
         if delta:
             yield named_event({"type": "content_block_delta", "index": index, "delta": delta})
         yield named_event({"type": "content_block_stop", "index": index})
-    said = {key: answer.get(key) for key in ("stop_reason", "stop_sequence")}
-    yield named_event({"type": "message_delta", "delta": said, "usage": answer.get("usage") or {"output_tokens": 0}})
+    delta = {key: answer.get(key) for key in ("stop_reason", "stop_sequence")}
+    yield named_event({"type": "message_delta", "delta": delta, "usage": answer.get("usage") or {"output_tokens": 0}})
     yield named_event({"type": "message_stop"})
 
 
@@ -66,8 +66,8 @@ def _block(block: Payload) -> tuple[Payload, Payload | None]:
         case "text":
             return {**block, "text": ""}, {"type": "text_delta", "text": block.get("text", "")}
         case "thinking":
-            said = {"type": "thinking_delta", "thinking": block.get("thinking", "")}
-            return {**block, "thinking": ""}, said
+            delta = {"type": "thinking_delta", "thinking": block.get("thinking", "")}
+            return {**block, "thinking": ""}, delta
         case "tool_use" | "server_tool_use":
             arguments = numbers.spaced(block.get("input", {}))
             return {**block, "input": {}}, {"type": "input_json_delta", "partial_json": arguments}

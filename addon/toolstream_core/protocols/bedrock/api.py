@@ -1,4 +1,4 @@
-"""The Converse API: the model and the operation are said in the path."""
+"""The Converse API: the model and the operation are in the path."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.wire import json_access
+from toolstream_core.wire.event_stream import CHUNK
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -83,12 +84,14 @@ def read_event(name: str, payload: Payload) -> ConverseEvent | None:
 
 def index_of(body: Payload) -> int | None:
     """As `ConverseEvent.index`."""
-    index = json_access.integer(body.get(INDEX))
+    index = body.get(INDEX)
+    if type(index) is not int:
+        index = json_access.integer(index)
     return index if isinstance(index, int) else None
 
 
 def with_input(payload: Payload, text: Json) -> Payload:
-    """The data of an argument delta, said in either way, with other arguments."""
+    """The data of an argument delta, in either form, with other arguments."""
     inner = payload.get(BLOCK_DELTA)
     if isinstance(inner, dict):
         return {**payload, BLOCK_DELTA: with_input(inner, text)}
@@ -101,5 +104,5 @@ def input_delta(index: Json, text: str) -> Payload:
 
 
 def made(writer: Writer, kind: str, body: Payload, number: int, *, keyed: bool) -> Frame:
-    """The frame of a new event, told as part of event `number`."""
-    return writer.make({kind: body} if keyed else body, number, kind)
+    """The frame of a new event, as part of event `number`."""
+    return writer.make({kind: body}, number, CHUNK) if keyed else writer.make(body, number, kind)

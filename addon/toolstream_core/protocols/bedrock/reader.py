@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.protocols.answer_content import finishes, text_content
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -34,8 +35,8 @@ def quiet(raw: bytes, frames: int) -> bool:
     """Deltas of text or of reasoning, each in a message that says its kind."""
     if any(raw.find(word) >= 0 for word in _SPEAKING) or may_hide_letters(raw):
         return False
-    said = raw.count(b'"delta":{"text":') + raw.count(b'"delta":{"reasoningContent":')
-    return said == frames == raw.count(BLOCK_DELTA.encode())
+    deltas = raw.count(b'"delta":{"text":') + raw.count(b'"delta":{"reasoningContent":')
+    return deltas == frames == raw.count(BLOCK_DELTA.encode())
 
 
 def read(frame: Frame) -> EventContent:
@@ -52,8 +53,7 @@ def read(frame: Frame) -> EventContent:
         case "contentBlockStop":
             return EventContent((Fragment(index=_place(event), phase=Phase.CLOSE),))
         case "messageStop":
-            reason = event.body.get("stopReason")
-            return EventContent(finishes=(Finish(0, reason),) if reason and isinstance(reason, str) else (), end=True)
+            return EventContent(finishes=finishes(event.body.get("stopReason")), end=True)
     return NOTHING
 
 
@@ -71,20 +71,21 @@ def _error(frame: Frame) -> str | None:
 
 
 def _place(event: ConverseEvent) -> int | Absent:
-    return ABSENT if event.index is None else event.index
+    index = event.index
+    return ABSENT if index is None else index
 
 
 def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
     """A call as its start, or a whole answer, says it; Bedrock itself runs a `server_tool_use`."""
-    said, well_formed = json_access.argument_text(tool.get("input", ABSENT))
-    if phase is Phase.OPEN and isinstance(said, str) and said.strip() in {"{}", ""}:
-        said = ABSENT
+    arguments, well_formed = json_access.argument_text(tool.get("input", ABSENT))
+    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip() in {"{}", ""}:
+        arguments = ABSENT
     kind = tool.get("type")
     return Fragment(
         index=index,
         id=json_access.text(tool.get("toolUseId", ABSENT)),
         name=json_access.text(tool.get("name", ABSENT)),
-        arguments=said,
+        arguments=arguments,
         type=json_access.text(tool.get("type", ABSENT)),
         phase=phase,
         kind=Kind.SERVER if isinstance(kind, str) and kind.startswith("server_") else Kind.FUNCTION,
@@ -95,13 +96,11 @@ def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
 def _delta(event: ConverseEvent) -> EventContent:
     tool = event.tool
     if tool is not None:
-        said, well_formed = json_access.argument_piece(tool.get("input", ABSENT))
-        return EventContent((Fragment(index=_place(event), arguments=said, well_formed=well_formed),))
+        arguments, well_formed = json_access.argument_piece(tool.get("input", ABSENT))
+        return EventContent((Fragment(index=_place(event), arguments=arguments, well_formed=well_formed),))
     text = json_access.get(event.body, "delta", "text")
     thought = json_access.get(event.body, "delta", "reasoningContent", "text")
-    if thought and isinstance(thought, str):
-        return EventContent(thought=thought)
-    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+    return text_content(text, thought)
 
 
 def answer(payload: Json) -> EventContent:
@@ -115,11 +114,11 @@ def answer(payload: Json) -> EventContent:
             fragments.append(_call(tool, place, Phase.WHOLE))
         elif isinstance(text, str):
             texts.append(text)
-    reason, error = json_access.get(payload, "stopReason"), json_access.get(payload, "message")
+    error = json_access.get(payload, "message")
     failed = isinstance(error, str) and not blocks
     return EventContent(
         tuple(fragments),
-        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        finishes(json_access.get(payload, "stopReason")),
         "".join(texts),
         error=str(error)[:MAX_ERROR] if failed else None,
         end=True,

@@ -106,9 +106,9 @@ def _blocks(request: Json) -> Iterator[dict[str, Json]]:
 
 
 def _echoed(tool: dict[str, Json]) -> EchoedCall:
-    said = tool.get("input")
-    arguments = said if isinstance(said, str) else "" if said is None else numbers.dumps(said)
-    written = CallFields(tool.get("toolUseId", ABSENT), tool.get("name", ABSENT), said)
+    value = tool.get("input")
+    arguments = value if isinstance(value, str) else "" if value is None else numbers.dumps(value)
+    written = CallFields(tool.get("toolUseId", ABSENT), tool.get("name", ABSENT), value)
     return EchoedCall(_text(written.id), _text(written.name), arguments, written)
 
 
@@ -121,5 +121,5 @@ def _result(result: dict[str, Json]) -> ToolResult:
     return ToolResult(_text(identity), "", "".join(texts), identity)
 
 
-def _text(said: Json) -> str:
-    return said if isinstance(said, str) else ""
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

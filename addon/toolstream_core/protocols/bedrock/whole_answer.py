@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.htm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.answers import arguments_object, dictionary
 from toolstream_core.protocols.bedrock.converse_event import (
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.answers import Payload, Payloads
 
+_REASONING: Final = ("text", "signature")
+"""What reasoning says that is not redacted."""
+
 
 def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
     """As `WireProtocol.streamed`."""
@@ -37,8 +40,8 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
         return
     yield _message(START, {"role": message.get("role", "assistant")})
     for index, block in enumerate(json_access.items(message.get("content"))):
-        for kind, said in _block(dictionary(block)):
-            yield _message(kind, {INDEX: index, **said})
+        for kind, body in _block(dictionary(block)):
+            yield _message(kind, {INDEX: index, **body})
         yield _message(BLOCK_STOP, {INDEX: index})
     ending = {key: answer[key] for key in ("stopReason", "additionalModelResponseFields") if key in answer}
     yield _message(STOP, ending)
@@ -48,13 +51,30 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     """As `WireProtocol.assembled`; the messages' names are not there, but each has keys of its own."""
     bodies = [_unkeyed(payload) for payload in payloads]
-    pieces = [json_access.get(body, "delta", "text") for body in bodies]
-    text = "".join(piece for piece in pieces if isinstance(piece, str))
+    blocks: dict[Json, Payload] = {}
+    for body in bodies:
+        _add(blocks.setdefault(json_access.integer(body.get(INDEX)), {}), dictionary(body.get("delta")))
     uses = [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": arguments_object(call)}} for call in calls]
-    content = [*([{"text": text}] if text else []), *uses]
+    content = [*(block for block in blocks.values() if block), *uses]
     kept = ("stopReason", "usage", "metrics", "additionalModelResponseFields", "trace")
     rest = {key: body[key] for body in bodies for key in kept if key in body}
     return {"output": {"message": {"role": "assistant", "content": content}}, **rest}
+
+
+def _add(block: Payload, delta: Payload) -> None:
+    """A part of a block of text or of reasoning."""
+    text, thought = delta.get("text"), dictionary(delta.get("reasoningContent"))
+    if isinstance(text, str):
+        block["text"] = block.get("text", "") + text
+    if not thought:
+        return
+    reasoning = block.setdefault("reasoningContent", {})
+    for key, said in thought.items():
+        if key in _REASONING and isinstance(said, str):
+            parts = reasoning.setdefault("reasoningText", {})
+            parts[key] = parts.get(key, "") + said
+        else:
+            reasoning[key] = said
 
 
 def _unkeyed(payload: Payload) -> Payload:
@@ -68,7 +88,7 @@ def _block(block: Payload) -> Iterator[tuple[str, Payload]]:
         yield BLOCK_START, {"start": {"toolUse": {key: value for key, value in tool.items() if key != "input"}}}
         yield BLOCK_DELTA, {"delta": {"toolUse": {"input": numbers.spaced(tool.get("input", {}))}}}
     elif isinstance(thought, dict):
-        for key in ("text", "signature"):
+        for key in _REASONING:
             if key in thought:
                 yield BLOCK_DELTA, {"delta": {"reasoningContent": {key: thought[key]}}}
     else:

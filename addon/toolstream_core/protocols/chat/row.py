@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.chat.reader import answer, quiet, read, recognise
 from toolstream_core.protocols.chat.request import ChatRequests
 from toolstream_core.protocols.chat.resolver import ChatCalls
@@ -17,5 +18,6 @@ CHAT: Final = WireProtocol(
     read=read,
     answer=answer,
     quiet=quiet,
+    call_form=CallForm.DELTAS,
     requests=ChatRequests(),
 )

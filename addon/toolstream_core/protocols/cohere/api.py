@@ -20,6 +20,7 @@ class CohereApi(Api):
     server = "https://api.cohere.com"
     hosts = ("api.cohere.com", "api.cohere.ai")
     prefix = "/v2"
+    base_has_prefix = False
     endpoint = "/chat"
     key_variables = ("CO_API_KEY", "COHERE_API_KEY")
     base_url_variables = (
@@ -27,12 +28,6 @@ class CohereApi(Api):
         "COHERE_API_BASE",  # litellm
     )
     model_list = ModelList.NAMES
-
-    @override
-    def path(self, given: str, model: str) -> str:
-        if given.endswith((self.endpoint, self.prefix)):
-            return super().path(given, model)
-        return f"{given}{self.prefix}{self.endpoint}"
 
     @override
     def request(self, question: Question) -> dict[str, Any]:

@@ -18,6 +18,6 @@ def promoted(one: Promotion) -> list[Frame]:
     for index, (identity, leaked) in enumerate(one.calls, one.before):
         start, delta = call_start(index, identity, leaked.name), call_delta(index, leaked.arguments)
         out += one.made(start, delta, call_end(index))
-    said = payload["delta"]
-    changed = {**said, "finish_reason": "TOOL_CALL"} if said.get("finish_reason") == "COMPLETE" else said
+    delta = payload["delta"]
+    changed = {**delta, "finish_reason": "TOOL_CALL"} if delta.get("finish_reason") == "COMPLETE" else delta
     return [*out, one.finished({**payload, "delta": changed})]

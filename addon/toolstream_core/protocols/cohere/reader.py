@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
+from toolstream_core.protocols.answer_content import finishes, text_content
 from toolstream_core.protocols.cohere.wire import (
     ARGUMENT_KEYS,
     CALL_DELTA,
@@ -42,16 +43,20 @@ _EVENTS: Final = frozenset(
     }
 )
 """Types that no other protocol has; `message-start` and `message-end` count with a delta only."""
+_QUIET: Final = (b"event: content-delta\ndata: {", b"event: tool-plan-delta\ndata: {")
+"""How frames begin that bring text."""
 
 
 def quiet(raw: bytes, frames: int) -> bool:
-    """Deltas of text, thinking or plan."""
+    """Deltas of text, thinking or plan, each with its event line: one that lacks it is told."""
     find = raw.find
     if find(b"tool-call") >= 0 or find(b"tool_calls") >= 0 or find(b"message-") >= 0 or find(b"error") >= 0:
         return False
     if may_hide_letters(raw):
         return False
-    return raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"') == frames
+    said = raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"')
+    named = sum(raw.count(b"\n" + begin) + raw.startswith(begin) for begin in _QUIET)
+    return said == frames == named
 
 
 def read(frame: Frame) -> EventContent:
@@ -86,24 +91,30 @@ def _bare_error(payload: dict[str, Json]) -> str | None:
 
 def _of_call(payload: dict[str, Json], phase: Phase) -> EventContent:
     """A call's events; without an entry they say an index alone."""
-    at = json_access.integer(payload.get("index", ABSENT))
+    at = payload.get("index", ABSENT)
+    if type(at) is not int:
+        at = json_access.integer(at)
     index = at if isinstance(at, int) else ABSENT
     found = entries(payload) or [{}]
-    return EventContent(tuple(_fragment(entry, index, phase) for entry in found))
+    return EventContent(tuple([_fragment(entry, index, phase) for entry in found]))
 
 
 def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
     function = function_of(entry)
     key = argument_key(function)
-    said, was_text = json_access.argument_piece(ABSENT if key is None else function[key])
+    arguments, was_text = ABSENT if key is None else function[key], True
+    if type(arguments) is not str:
+        arguments, was_text = json_access.argument_piece(arguments)
+    head = entry if isinstance(entry, dict) else {}
+    identity, type_, name = head.get("id", ABSENT), head.get("type", ABSENT), function.get("name", ABSENT)
     return Fragment(
         0,
         index,
-        json_access.text(json_access.get(entry, "id")),
+        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
         ABSENT,
-        json_access.text(function.get("name", ABSENT)),
-        said,
-        json_access.text(json_access.get(entry, "type")),
+        name if type(name) in json_access.SIMPLE else json_access.text(name),
+        arguments,
+        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
         phase,
         Kind.FUNCTION,
         was_text and key in (None, ARGUMENT_KEYS[0]),
@@ -112,10 +123,7 @@ def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
 
 def _content(block: Json) -> EventContent:
     """A block of text, or of what the model thinks, or a part of one."""
-    thought, text = json_access.get(block, "thinking"), json_access.get(block, "text")
-    if thought and isinstance(thought, str):
-        return EventContent(thought=thought)
-    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+    return text_content(json_access.get(block, "text"), json_access.get(block, "thinking"))
 
 
 def _message_end(payload: dict[str, Json]) -> EventContent:
@@ -124,21 +132,20 @@ def _message_end(payload: dict[str, Json]) -> EventContent:
     error = error_text(json_access.get(payload, "delta"), "") or error_text(payload, "")
     if error is None and reason == "ERROR":
         error = "finish reason ERROR"
-    return EventContent(finishes=(Finish(0, reason),) if reason else (), error=error, end=True)
+    return EventContent(finishes=finishes(reason), error=error, end=True)
 
 
 def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
     message = json_access.get(payload, "message")
     calls = json_access.items(json_access.get(message, "tool_calls"))
-    reason = json_access.get(payload, "finish_reason")
     content = json_access.get(message, "content")
     blocks = [_content(block) for block in json_access.items(content)]
     plan = json_access.get(message, "tool_plan")
     error = error_text(payload, "") or (_bare_error(payload) if isinstance(payload, dict) else None)
     return EventContent(
         tuple(_fragment(entry, place, Phase.WHOLE) for place, entry in enumerate(calls)),
-        (Finish(0, reason),) if reason and isinstance(reason, str) else (),
+        finishes(json_access.get(payload, "finish_reason")),
         content if isinstance(content, str) else "".join(block.text for block in blocks),
         error=error,
         end=True,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, override
 
-from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.resolver import Calls
+from toolstream_core.calls.started_calls import StartedCalls
 from toolstream_core.model import Fragment, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import EventContent, Seen
+    from toolstream_core.calls.open_call import OpenCall
 
 
-class CohereCalls(Calls):
+class CohereCalls(StartedCalls):
     """A `tool-call-start` opens, also at an index in use; a start for the open call again goes on with it.
 
     A delta or end of another index than any open call's is the one open call's.
@@ -24,18 +22,12 @@ class CohereCalls(Calls):
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
-        self._newest: dict[Seen[int], OpenCall] = {}
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not ended, by their position."""
-        self._ended_last: OpenCall | None = None
-        """The call that was ended last, where no other was started behind it."""
 
     @override
-    def conclude(self, said: EventContent) -> None:
-        super().conclude(said)
-        last = self._ended_last
-        if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in said.finishes):
-            last.cut, last.over = not last.arguments.empty, last.arguments.empty
+    def _cut_short(self, call: OpenCall) -> None:
+        call.cut, call.over = not call.arguments.empty, call.arguments.empty
 
     @override
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
@@ -57,10 +49,10 @@ class CohereCalls(Calls):
 
     def _continued(self, fragment: Fragment) -> OpenCall:
         """The call that a delta goes on with."""
-        known = self._newest.get(fragment.index)
-        if known is not None and not known.closed and not self._left_behind(known):
-            return known
-        return self._only_open(fragment) or known or self._open(fragment)
+        newest = self._newest.get(fragment.index)
+        if newest is not None and not newest.closed and not self._left_behind(newest):
+            return newest
+        return self._only_open(fragment) or newest or self._open(fragment)
 
     def _left_behind(self, call: OpenCall) -> bool:
         """Whether a call is whole, and the next one has started and is not."""
@@ -74,17 +66,10 @@ class CohereCalls(Calls):
         return able[0] if len(able) == 1 else None
 
     def _ended(self, fragment: Fragment) -> OpenCall | None:
-        known = self._newest.get(fragment.index)
-        if known is not None and not known.closed:
-            return known
-        return None if known is not None else self._only_open(fragment)
-
-    def _started_again(self, fragment: Fragment) -> OpenCall | None:
-        """One call started twice: same index, same id, not ended in between."""
-        last = self._opened[-1] if self._opened else None
-        if last is None or last.closed or not nonblank(fragment.id):
-            return None
-        return last if (last.index, last.id) == (fragment.index, fragment.id) else None
+        newest = self._newest.get(fragment.index)
+        if newest is not None and not newest.closed:
+            return newest
+        return None if newest is not None else self._only_open(fragment)
 
     @override
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:

@@ -98,15 +98,15 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
                 citations.append(message.get("citations"))
             case "message-end":
                 ending = dictionary(payload.get("delta"))
-    said: Payload = {"role": "assistant"}
-    said |= {"tool_plan": plan} if plan else {}
-    said |= {"content": blocks} if blocks else {}
-    said |= {"tool_calls": [_whole(call) for call in calls]} if calls else {}
-    said |= {"citations": citations} if citations else {}
+    spoken: Payload = {"role": "assistant"}
+    spoken |= {"tool_plan": plan} if plan else {}
+    spoken |= {"content": blocks} if blocks else {}
+    spoken |= {"tool_calls": [_whole(call) for call in calls]} if calls else {}
+    spoken |= {"citations": citations} if citations else {}
     return {
         "id": identity,
         "finish_reason": ending.get("finish_reason") or ("TOOL_CALL" if calls else "COMPLETE"),
-        "message": said,
+        "message": spoken,
         "usage": ending.get("usage"),
     }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -34,8 +35,10 @@ def kind_of(payload: Json, name: str = "") -> str:
 
 def entries(payload: Json) -> list[Json]:
     """The entries of calls: one object in this protocol, a list where a server takes it for Chat Completions."""
-    said = json_access.get(payload, "delta", "message", "tool_calls")
-    return [said] if isinstance(said, dict) else list(said) if isinstance(said, list) else []
+    found = payload
+    for key in ("delta", "message", "tool_calls"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return [found] if isinstance(found, dict) else list(found) if isinstance(found, list) else []
 
 
 def entry_of(payload: Json) -> Payload:
@@ -46,15 +49,20 @@ def entry_of(payload: Json) -> Payload:
 
 def function_of(entry: Json) -> Payload:
     """What an entry says of the function: under `function`, or beside the id."""
-    function = json_access.get(entry, "function")
+    if not isinstance(entry, dict):
+        return {}
+    function = entry.get("function")
     if isinstance(function, dict):
         return function
-    return entry if isinstance(entry, dict) and {"name", *ARGUMENT_KEYS} & entry.keys() else {}
+    return entry if {"name", *ARGUMENT_KEYS} & entry.keys() else {}
 
 
 def argument_key(function: Payload) -> str | None:
     """The key that has the arguments, or `None`."""
-    return next((key for key in ARGUMENT_KEYS if key in function), None)
+    for key in ARGUMENT_KEYS:
+        if key in function:
+            return key
+    return None
 
 
 def index_of(payload: Json) -> int | None:
@@ -86,6 +94,14 @@ def arguments_in(payload: Json) -> Json:
     function = function_of(entry_of(payload))
     key = argument_key(function)
     return ABSENT if key is None else function[key]
+
+
+def argument_text(payload: Json) -> str:
+    """The arguments of an event as JSON text; `""` where they are neither text nor an object."""
+    arguments = arguments_in(payload)
+    if isinstance(arguments, dict):
+        return encoded(arguments).decode()
+    return arguments if isinstance(arguments, str) else ""
 
 
 def call_start(index: Json, identity: str, name: str) -> Payload:

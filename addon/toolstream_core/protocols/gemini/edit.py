@@ -34,23 +34,47 @@ class Piece(NamedTuple):
     fragment: Fragment
 
     @property
-    def said(self) -> Payload:
-        """What the part says of the call: name, args, id."""
-        said: Payload = self.part[self.key]
-        return said
+    def function_call(self) -> Payload:
+        """What the part has of the call: name, args, id."""
+        fields: Payload = self.part[self.key]
+        return fields
 
     @property
     def partial(self) -> bool:
-        """Whether the call is said in several parts (`partialArgs`, `willContinue`)."""
-        return "partialArgs" in self.said or "willContinue" in self.said
+        """Whether the call comes in several parts (`partialArgs`, `willContinue`)."""
+        return "partialArgs" in self.function_call or "willContinue" in self.function_call
 
-    def with_said(self, said: Payload) -> Payload:
+    @property
+    def name(self) -> str:
+        """The name; `""` where the part has none."""
+        name = self.function_call.get("name")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def arguments(self) -> Payload | None:
+        """The arguments where the part has some."""
+        arguments = self.function_call.get("args")
+        return arguments if isinstance(arguments, dict) and arguments else None
+
+    def with_function_call(self, fields: Payload) -> Payload:
         """The part with another call, and the rest of it as it was."""
-        return {**self.part, self.key: said}
+        return {**self.part, self.key: fields}
+
+    def with_name(self, name: str) -> Payload:
+        """The part with another name."""
+        return self.with_function_call({**self.function_call, "name": name})
+
+    def with_id(self, identity: str) -> Payload:
+        """The part with another id."""
+        return self.with_function_call({**self.function_call, "id": identity})
+
+    def with_arguments(self, arguments: Json) -> Payload:
+        """The part with other arguments."""
+        return self.with_function_call({**self.function_call, "args": arguments})
 
 
 def pieces(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Piece]:
-    """The event's parts that are calls; none where they are not those that were heard."""
+    """The event's parts that are calls; none where they are not those that were resolved."""
     found: list[tuple[Place, str, Payload]] = []
     for at, candidate in enumerate(json_access.items(json_access.get(_inner(payload), "candidates"))):
         for within, part in enumerate(json_access.items(json_access.get(candidate, "content", "parts"))):
@@ -75,7 +99,7 @@ def edited(payload: Json, changes: Mapping[Place, Sequence[Json]]) -> Json:
 
 
 def split(payload: Json, groups: Sequence[Sequence[Json]]) -> list[Json]:
-    """The event of one candidate as several, with these parts each; whatever else it says is said by the last one."""
+    """The event of one candidate as several, with these parts each; whatever else it has is in the last one."""
     made = [_within(payload, partial(_bare, parts=group)) for group in groups[:-1]]
     parts = {(0, at): () for at in range(len(candidate_parts(payload)))}
     return [*made, edited(payload, {**parts, (0, 0): groups[-1]})]
@@ -96,9 +120,9 @@ def says_nothing(payload: Json) -> bool:
     )
 
 
-def _fragments(said: Payload) -> int:
-    """How many fragments the dialect makes of a part: the last one of partial arguments also closes its call."""
-    return 2 if "partialArgs" in said and said.get("willContinue") is not True else 1
+def _fragments(function_call: Payload) -> int:
+    """How many fragments the reader makes of a part: the last one of partial arguments also closes its call."""
+    return 2 if "partialArgs" in function_call and function_call.get("willContinue") is not True else 1
 
 
 def _inner(payload: Json) -> Json:
@@ -140,5 +164,5 @@ def _bare(inner: Payload, parts: Sequence[Json]) -> Payload:
     (candidate,) = json_access.items(inner["candidates"])
     kept = {key: value for key, value in candidate.items() if key in {"index", "content"}}
     kept["content"] = {**candidate["content"], "parts": list(parts)}
-    known = {key: value for key, value in inner.items() if key in {"modelVersion", "responseId", "createTime"}}
-    return {"candidates": [kept], **known}
+    envelope = {key: value for key, value in inner.items() if key in {"modelVersion", "responseId", "createTime"}}
+    return {"candidates": [kept], **envelope}

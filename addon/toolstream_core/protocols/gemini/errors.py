@@ -26,7 +26,7 @@ _WORDS: Final = {
 
 def body(kind: ErrorKind, status: int) -> Json:
     """As `WireProtocol.error_body`."""
-    return _said(kind, status, kind.message)
+    return _error(kind, status, kind.message)
 
 
 def event(kind: ErrorKind, number: int) -> bytes:
@@ -37,8 +37,8 @@ def event(kind: ErrorKind, number: int) -> bytes:
 
 def not_saved(message: str) -> Json:
     """As `WireProtocol.not_saved`."""
-    return _said(ErrorKind.NOT_FOUND, ErrorKind.NOT_FOUND.status, message)
+    return _error(ErrorKind.NOT_FOUND, ErrorKind.NOT_FOUND.status, message)
 
 
-def _said(kind: ErrorKind, status: int, message: str) -> Json:
+def _error(kind: ErrorKind, status: int, message: str) -> Json:
     return {"error": {"code": status, "message": message, "status": _WORDS[kind]}}

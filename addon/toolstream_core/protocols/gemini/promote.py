@@ -21,5 +21,8 @@ def promoted(one: Promotion) -> list[Frame]:
     first = candidates[0] if candidates and isinstance(candidates[0], dict) else {}
     given = first.get("content")
     content = given if isinstance(given, dict) else {"role": "model"}
-    said = {**first, "content": {**content, "parts": [*json_access.items(json_access.get(content, "parts")), *parts]}}
-    return [one.writer.rewrite(one.event.frame, {**payload, "candidates": [said, *candidates[1:]]})]
+    candidate = {
+        **first,
+        "content": {**content, "parts": [*json_access.items(json_access.get(content, "parts")), *parts]},
+    }
+    return [one.writer.rewrite(one.event.frame, {**payload, "candidates": [candidate, *candidates[1:]]})]

@@ -46,10 +46,10 @@ def read(frame: Frame) -> EventContent:
     payload = frame.json
     if frame.name == "error" and not isinstance(payload, dict | list):
         return EventContent(error=unread_error(frame))
-    return _said(payload, frame.name)
+    return _content(payload, frame.name)
 
 
-def _said(payload: Json, event: str) -> EventContent:
+def _content(payload: Json, event: str) -> EventContent:
     if isinstance(payload, list) and len(payload) == 1:
         payload = payload[0]
     if not isinstance(payload, dict):
@@ -103,14 +103,14 @@ def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
         patches = numbers.dumps(call["partialArgs"])
         more = Fragment(number, ABSENT, identity, ABSENT, name, patches, "functionCall", Phase.MORE)
         return (more,) if goes_on else (more, Fragment(number, type="functionCall", phase=phase))
-    said, was_text = json_access.argument_text(call.get("args", ABSENT))
-    well_formed = not (was_text and said)
-    return (Fragment(number, ABSENT, identity, ABSENT, name, said, "functionCall", phase, well_formed=well_formed),)
+    args, was_text = json_access.argument_text(call.get("args", ABSENT))
+    well_formed = not (was_text and args)
+    return (Fragment(number, ABSENT, identity, ABSENT, name, args, "functionCall", phase, well_formed=well_formed),)
 
 
 def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
-    return _said(payload, "")._replace(end=True)
+    return _content(payload, "")._replace(end=True)
 
 
 def recognise(name: str, payload: Json) -> bool:

@@ -1,4 +1,4 @@
-"""Gemini streams, judged and mended: `functionCall` parts."""
+"""Gemini streams, judged and repaired: `functionCall` parts."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ import re
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import is_object, says_nothing
+from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.resolver import same_arguments
-from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.identity import (
-    DECORATED_NAME,
     DOUBLED_CALL,
     DUPLICATE_ID,
-    MISSING_NAME,
-    ODD_ID,
-    REUSED_ID,
 )
 from toolstream_core.protocols.gemini.edit import Payload, Piece, Place, edited, pieces
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.stages.repair.whole_call import WholeCallJudge
 from toolstream_core.stages.stage import Holds
-from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,10 +54,10 @@ type Edits = dict[Place, tuple[Payload, ...]]
 
 
 class GeminiRepairer(Repairer, Holds):
-    """Judges and mends one Gemini stream."""
+    """Judges and repairs one Gemini stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._held: Frame | None = None
         """An event whose last call has no arguments."""
@@ -72,8 +67,8 @@ class GeminiRepairer(Repairer, Holds):
         """What came behind it."""
         self._blank: dict[int, Piece] = {}
         """The parts without arguments of the last event, by their call."""
-        self._earlier: frozenset[str] | None = None
-        self._said: dict[tuple[int, str], list[tuple[str, str]]] = {}
+        self._judge = WholeCallJudge(context, self.reporter, earlier_ids)
+        self._earlier_calls: dict[tuple[int, str], list[tuple[str, str]]] = {}
         """Names and arguments by candidate and id."""
 
     @property
@@ -91,7 +86,7 @@ class GeminiRepairer(Repairer, Holds):
         found = pieces(frame.json, resolved)
         edits: Edits = {}
         for piece in found:
-            self._identity(piece, number)
+            self._judge.identity(piece.fragment, piece.call, number)
             self._name(piece, edits, number)
             self._arguments(piece, edits, number)
             self._again(piece, edits, number)
@@ -137,64 +132,39 @@ class GeminiRepairer(Repairer, Holds):
         return [*self._let_go(), frame]
 
     def _failed(self, event: Event) -> None:
-        said, number = event.content, event.frame.number
-        if said.error:
-            self.report(IN_BAND_ERROR, number, f"the provider reports an error: {said.error}")
+        content, number = event.content, event.frame.number
+        if content.error:
+            self.report(IN_BAND_ERROR, number, f"the provider reports an error: {content.error}")
             return
-        for finish in said.finishes:
+        for finish in content.finishes:
             if finish.reason in FAILED:
                 self.report(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
 
-    def _identity(self, piece: Piece, number: int) -> None:
-        call, identity = piece.call, nonblank(piece.fragment.id)
-        if not call.name:
-            self.report(MISSING_NAME, number, "the call has no name", call)
-        if not identity:
-            return
-        if self._earlier is None:
-            self._earlier = earlier_ids(self._context.exchange.request)
-        if identity in self._earlier:
-            self.report(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
-        if not _USUAL_ID.fullmatch(identity):
-            message = f"the id has {len(identity)} characters, or some that other APIs refuse"
-            self.report(ODD_ID, number, message, call)
-
     def _name(self, piece: Piece, edits: Edits, number: int) -> None:
-        """The name of the tool that is offered, in place of one with something around it."""
-        name = nonblank(piece.fragment.name)
-        plain = plain_name(name, self._context.schemas)
-        if plain == name:
-            return
-        message = f"the name is {name!r}, the tool is {plain}"
-        if self.report(DECORATED_NAME, number, message, piece.call):
-            _edit(edits, piece, name=plain)
+        name = self._judge.name(piece.fragment, piece.call, number)
+        if name is not None:
+            _edit(edits, piece, name=name)
 
     def _arguments(self, piece: Piece, edits: Edits, number: int) -> None:
-        """The arguments as an object, in place of its JSON text."""
-        text = piece.said.get("args")
-        message = "the arguments are JSON text where an object belongs"
-        if (
-            isinstance(text, str)
-            and is_object(text)
-            and self.report(DOUBLE_ENCODED_ARGUMENTS, number, message, piece.call)
-        ):
-            _edit(edits, piece, args=numbers.loads(text))
+        arguments = self._judge.arguments(piece.function_call.get("args"), piece.call, number)
+        if arguments is not None:
+            _edit(edits, piece, args=arguments)
 
     def _again(self, piece: Piece, edits: Edits, number: int) -> None:
         """A call under the id of an earlier one: that call again, or another, which gets an id of its own."""
-        identity, said = nonblank(piece.fragment.id), piece.fragment.arguments
+        identity, arguments = nonblank(piece.fragment.id), piece.fragment.arguments
         name = nonblank(piece.fragment.name)
-        if not identity or not name or piece.partial or not isinstance(said, str) or says_nothing(said):
+        if not identity or not name or piece.partial or not isinstance(arguments, str) or says_nothing(arguments):
             return
-        before = self._said.setdefault((piece.fragment.choice, identity), [])
-        if [one for one in before if one[0] == name and same_arguments(one[1], said)]:
+        before = self._earlier_calls.setdefault((piece.fragment.choice, identity), [])
+        if [one for one in before if one[0] == name and same_arguments(one[1], arguments)]:
             if self.report(DOUBLED_CALL, number, "the call was said before", piece.call):
                 edits[piece.place] = ()
             return
         if before and self.report(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
             _edit(edits, piece, id=self._context.ids.make("call_"))
         if len(before) < MAX_TWINS:
-            before.append((name, said))
+            before.append((name, arguments))
 
     def _joined(self, found: list[Piece], edits: Edits, number: int) -> dict[int, Piece]:
         """Put arguments to the name before them; the parts that may still get some."""
@@ -226,10 +196,10 @@ def _as_edited(piece: Piece, edits: Edits) -> Piece:
     return piece._replace(part=changed[0]) if changed else piece
 
 
-def _edit(edits: Edits, piece: Piece, **said: Json) -> None:
+def _edit(edits: Edits, piece: Piece, **fields: Json) -> None:
     """Change what a part says of its call, beside what was changed in it before."""
     part = _as_edited(piece, edits).part
-    edits[piece.place] = ({**part, piece.key: {**part[piece.key], **said}},)
+    edits[piece.place] = ({**part, piece.key: {**part[piece.key], **fields}},)
 
 
 def _may_be_blank(piece: Piece) -> bool:
@@ -239,9 +209,12 @@ def _may_be_blank(piece: Piece) -> bool:
 
 def _merged(opener: Piece, piece: Piece) -> Payload:
     """The part that names the call, with the arguments of the nameless one and what else only that has."""
-    said = {**opener.said, **{key: value for key, value in piece.said.items() if not opener.said.get(key)}}
+    function_call = {
+        **opener.function_call,
+        **{key: value for key, value in piece.function_call.items() if not opener.function_call.get(key)},
+    }
     rest = {key: value for key, value in piece.part.items() if key not in opener.part and key != piece.key}
-    return {**opener.with_said(said), **rest}
+    return {**opener.with_function_call(function_call), **rest}
 
 
 REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, GeminiRepairer)

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.gemini.reader import answer, quiet, read, recognise
 from toolstream_core.protocols.gemini.request import GeminiRequests
 from toolstream_core.protocols.gemini.resolver import GeminiCalls
@@ -17,6 +18,7 @@ GEMINI: Final = WireProtocol(
     read=read,
     answer=answer,
     quiet=quiet,
+    call_form=CallForm.WHOLE,
     requests=GeminiRequests(),
     ends_with_finish=True,
     reads_comments=False,

@@ -70,8 +70,10 @@ class _Open:
 
     def whole(self) -> Payload:
         """The call in one part."""
-        said = {key: value for key, value in self.first.said.items() if key not in {"partialArgs", "willContinue"}}
-        return {**self.first.with_said({**said, "args": self.args}), **self.more}
+        fields = {
+            key: value for key, value in self.first.function_call.items() if key not in {"partialArgs", "willContinue"}
+        }
+        return {**self.first.with_function_call({**fields, "args": self.args}), **self.more}
 
 
 class WholeCalls(Stage, Holds):
@@ -104,13 +106,13 @@ class WholeCalls(Stage, Holds):
             self._leave_out()
         if self._open:
             return ()
-        return self._said()
+        return self._shaped()
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
         del clean
         self._leave_out()
-        return self._said()
+        return self._shaped()
 
     @override
     def release(self) -> Iterable[Frame]:
@@ -125,11 +127,11 @@ class WholeCalls(Stage, Holds):
             opened = self._open[id(piece.call)] = _Open(at, piece)
         else:
             self._edits[at][piece.place] = ()
-        if isinstance(piece.said.get("args"), dict) and piece.said["args"]:
-            opened.args = deepcopy(piece.said["args"])
-        opened.args = patched(opened.args, piece.said.get("partialArgs"))
+        if isinstance(piece.function_call.get("args"), dict) and piece.function_call["args"]:
+            opened.args = deepcopy(piece.function_call["args"])
+        opened.args = patched(opened.args, piece.function_call.get("partialArgs"))
         opened.more.update({key: value for key, value in piece.part.items() if key not in opened.first.part})
-        if piece.said.get("willContinue") is not True:
+        if piece.function_call.get("willContinue") is not True:
             self._edits[opened.at][opened.first.place] = (opened.whole(),)
             del self._open[id(piece.call)]
 
@@ -140,7 +142,7 @@ class WholeCalls(Stage, Holds):
                 self._edits[opened.at][opened.first.place] = ()
                 del self._open[key]
 
-    def _said(self) -> Iterable[Frame]:
+    def _shaped(self) -> Iterable[Frame]:
         """What was held, with the call in one part; events that have nothing else to say are gone."""
         frames, edits = self._frames, self._edits
         self.release()

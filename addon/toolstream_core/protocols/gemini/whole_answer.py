@@ -28,10 +28,10 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     candidate: dict[str, Json] = {"index": 0}
     parts: list[Json] = []
     for payload in payloads:
-        said = json_access.get(payload, "candidates", 0)
-        candidate.update(dictionary(said))
+        streamed = json_access.get(payload, "candidates", 0)
+        candidate.update(dictionary(streamed))
         parts.extend(
-            part for part in json_access.items(json_access.get(said, "content", "parts")) if part != {"text": ""}
+            part for part in json_access.items(json_access.get(streamed, "content", "parts")) if part != {"text": ""}
         )
     if any(json_access.get(part, "functionCall", "partialArgs") is not ABSENT for part in parts):
         parts = [part for part in parts if json_access.get(part, "functionCall") is ABSENT]

@@ -27,13 +27,37 @@ class Entry(NamedTuple):
     call: OpenCall
     fragment: Fragment
 
-    def with_function(self, **said: Json) -> Payload:
-        """The entry with other things said in its function."""
-        return {**self.entry, "function": {**self.entry["function"], **said}}
+    @property
+    def name(self) -> str:
+        """The name; `""` where the entry has none."""
+        name = self.entry["function"].get("name")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def arguments(self) -> Payload | None:
+        """The arguments, where they are an object."""
+        arguments = self.entry["function"].get("arguments")
+        return arguments if isinstance(arguments, dict) else None
+
+    def with_function(self, **fields: Json) -> Payload:
+        """The entry with other fields in its function."""
+        return {**self.entry, "function": {**self.entry["function"], **fields}}
+
+    def with_name(self, name: str) -> Payload:
+        """The entry with another name."""
+        return self.with_function(name=name)
+
+    def with_id(self, identity: str) -> Payload:
+        """The entry with another id."""
+        return {**self.entry, "id": identity}
+
+    def with_arguments(self, arguments: Json) -> Payload:
+        """The entry with other arguments."""
+        return self.with_function(arguments=arguments)
 
 
 def entries(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Entry]:
-    """The calls of a line; none where they are not those that were heard, or one of them is no object."""
+    """The calls of a line; none where they are not those that were resolved, or one of them is not an object."""
     found = json_access.items(json_access.get(payload, "message", "tool_calls"))
     if len(found) != len(resolved) or not all(isinstance(json_access.get(one, "function"), dict) for one in found):
         return []

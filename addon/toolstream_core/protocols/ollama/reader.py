@@ -27,15 +27,15 @@ def quiet(raw: bytes, frames: int) -> bool:
 
 def read(frame: Frame) -> EventContent:
     """What a frame says, as `WireProtocol.read`."""
-    return _said(frame.json, Phase.MORE)
+    return _content_of(frame.json, Phase.MORE)
 
 
 def answer(payload: Json) -> EventContent:
     """What a whole answer says, as `WireProtocol.answer`."""
-    return _said(payload, Phase.WHOLE)
+    return _content_of(payload, Phase.WHOLE)
 
 
-def _said(payload: Json, phase: Phase) -> EventContent:
+def _content_of(payload: Json, phase: Phase) -> EventContent:
     if not isinstance(payload, dict):
         return NOTHING
     done = payload.get("done") is True
@@ -57,17 +57,17 @@ def _said(payload: Json, phase: Phase) -> EventContent:
 def _fragment(entry: Json, phase: Phase) -> Fragment:
     function = json_access.get(entry, "function")
     index = json_access.get(function, "index")
-    said, was_text = json_access.argument_text(json_access.get(function, "arguments"))
+    arguments, was_text = json_access.argument_text(json_access.get(function, "arguments"))
     return Fragment(
         0,
         json_access.integer(index if index is not ABSENT else json_access.get(entry, "index")),
         json_access.text(json_access.get(entry, "id")),
         ABSENT,
         json_access.text(json_access.get(function, "name")),
-        said,
+        arguments,
         json_access.text(json_access.get(entry, "type")),
         phase,
-        well_formed=not (was_text and said),
+        well_formed=not (was_text and arguments),
     )
 
 

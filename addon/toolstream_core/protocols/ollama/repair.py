@@ -1,42 +1,38 @@
-"""Ollama streams, judged and mended: `message.tool_calls` in JSON lines."""
+"""Ollama streams, judged and repaired: `message.tool_calls` in JSON lines."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import is_object
-from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
-from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
 from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, out_of_done, with_calls
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.whole_call import WholeCallJudge
 from toolstream_core.stages.stage import Holds
-from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
 
 _USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
 class OllamaRepairer(Repairer, Holds):
-    """Judges and mends one Ollama stream."""
+    """Judges and repairs one Ollama stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
-        self._earlier: frozenset[str] | None = None
+        self._judge = WholeCallJudge(context, self.reporter, earlier_ids)
         self._last: tuple[Frame, list[Frame]] | None = None
         """The last line, which lacks its line feed, and what it becomes where the body ends cleanly."""
 
@@ -51,8 +47,8 @@ class OllamaRepairer(Repairer, Holds):
         if event.content.error:
             self.report(IN_BAND_ERROR, number, f"the provider reports an error: {event.content.error}")
         for fragment, call in resolved:
-            self._identity(fragment, call, number)
-        out = self._said(frame, entries(frame.json, resolved))
+            self._judge.identity(fragment, call, number)
+        out = self._with_calls_repaired(frame, entries(frame.json, resolved))
         before = self.release()
         if frame.trailing and frame.data is not None:
             self._last = (frame, out)
@@ -83,21 +79,7 @@ class OllamaRepairer(Repairer, Holds):
         if len(out) != 1 or out[0] is not frame:
             self.audit(frame.number, [frame], out)
 
-    def _identity(self, fragment: Fragment, call: OpenCall, number: int) -> None:
-        identity = nonblank(fragment.id)
-        if not call.name:
-            self.report(MISSING_NAME, number, "the call has no name", call)
-        if not identity:
-            return
-        if self._earlier is None:
-            self._earlier = earlier_ids(self._context.exchange.request)
-        if identity in self._earlier:
-            self.report(REUSED_ID, number, f"id {identity} was that of a call of an earlier turn", call)
-        if not _USUAL_ID.fullmatch(identity):
-            message = f"the id has {len(identity)} characters, or some that other APIs refuse"
-            self.report(ODD_ID, number, message, call)
-
-    def _said(self, frame: Frame, found: list[Entry]) -> list[Frame]:
+    def _with_calls_repaired(self, frame: Frame, found: list[Entry]) -> list[Frame]:
         """The line with its calls as they have to be: under the tools' names, and before the line that says done."""
         calls = [self._repaired(one, frame.number) for one in found]
         changed = any(call is not one.entry for call, one in zip(calls, found, strict=True))
@@ -111,17 +93,11 @@ class OllamaRepairer(Repairer, Holds):
 
     def _repaired(self, one: Entry, number: int) -> Payload:
         """The call under the name of the tool that is offered, its arguments an object."""
-        edits: Payload = {}
-        name = nonblank(one.fragment.name)
-        plain = plain_name(name, self._context.schemas)
-        message = f"the name is {name!r}, the tool is {plain}"
-        if plain != name and self.report(DECORATED_NAME, number, message, one.call):
-            edits["name"] = plain
-        said = one.entry["function"].get("arguments")
-        text = said if isinstance(said, str) else ""
-        message = "the arguments are JSON text where an object belongs"
-        if is_object(text) and self.report(DOUBLE_ENCODED_ARGUMENTS, number, message, one.call):
-            edits["arguments"] = numbers.loads(text)
+        found = {
+            "name": self._judge.name(one.fragment, one.call, number),
+            "arguments": self._judge.arguments(one.entry["function"].get("arguments"), one.call, number),
+        }
+        edits = {key: value for key, value in found.items() if value is not None}
         return one.with_function(**edits) if edits else one.entry
 
 

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.chat.resolver import OllamaCalls
 from toolstream_core.protocols.ollama.reader import answer, quiet, read, recognise
 from toolstream_core.protocols.ollama.request import OllamaRequests
@@ -18,6 +19,7 @@ OLLAMA: Final = WireProtocol(
     read=read,
     answer=answer,
     quiet=quiet,
+    call_form=CallForm.WHOLE,
     requests=OllamaRequests(),
     form=Form.LINES,
     ends_with_finish=True,

@@ -100,7 +100,7 @@ def looks_like_llm(path: str, request: Json) -> bool:
     claimed = claiming(path)
     if claimed is not None and claimed.requests.fits(request):
         return True
-    if isinstance(request.get("contents"), list):
+    if protocol_of(path, request) is not None:
         return True
     return "model" in request and (isinstance(request.get("messages"), list) or "input" in request)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
+from toolstream_core.protocols.answer_content import whole_content
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
 from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
@@ -158,17 +159,8 @@ def answer(payload: Json) -> EventContent:
             fragments.append(fragment)
         parts = (json_access.get(part, "text") for part in json_access.items(json_access.get(item, "content")))
         texts.extend(text for text in parts if isinstance(text, str))
-    status, model = json_access.get(payload, "status"), json_access.get(payload, "model")
-    reason = json_access.get(payload, "incomplete_details", "reason")
-    finish = f"{status}: {reason}" if isinstance(reason, str) else status
-    return EventContent(
-        tuple(fragments),
-        (Finish(0, finish),) if finish and isinstance(finish, str) else (),
-        "".join(texts),
-        model if isinstance(model, str) else None,
-        error_text(payload, ""),
-        end=True,
-    )
+    status, reason = json_access.get(payload, "status"), json_access.get(payload, "incomplete_details", "reason")
+    return whole_content(payload, fragments, texts, f"{status}: {reason}" if isinstance(reason, str) else status)
 
 
 def recognise(name: str, payload: Json) -> bool:

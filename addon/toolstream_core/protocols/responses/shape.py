@@ -66,12 +66,12 @@ class WholeCalls(MergedFragments):
 
     @override
     def without(
-        self, payload: dict[str, Json], said: EventContent, resolved: Sequence[ResolvedFragment]
+        self, payload: dict[str, Json], content: EventContent, resolved: Sequence[ResolvedFragment]
     ) -> dict[str, Json]:
         inside = payload.get("response", payload)
         output = json_access.items(json_access.get(inside, "output"))
         calls = iter([one.call for one in resolved])
-        over = turn_over(said)
+        over = turn_over(content)
         kept = [item for item in output if not _is_call(item) or self._stays(item, next(calls, None), over=over)]
         if len(kept) == len(output) or len(resolved) != sum(map(_is_call, output)):
             return payload

@@ -12,6 +12,7 @@ from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.resend import RESENT
 from toolstream_core.redact import HIDDEN, is_secret_header
 from toolstream_core.report.jsonform import record_object
+from toolstream_core.report.layout import Label
 from toolstream_core.report.text import EndLines
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Ledger:
         if entry is None:
             return ()
         entry.sinks += 1
-        lines = EndLines(self.line, f"#{entry.request['number'] + 1} {watch.exchange.host}", hide=watch.hide)
+        lines = EndLines(self.line, Label(f"#{entry.request['number'] + 1}", watch.exchange.host), hide=watch.hide)
         return (lines, Answer(entry, watch))
 
     def judged(self, told: ToldVerdict) -> None:
@@ -87,7 +88,8 @@ class Ledger:
         entry = self.entries.get(told.flow)
         if entry is not None:
             entry.answer["verdict"] = self.verdict(told)
-            self.line(f"#{entry.request['number'] + 1} {told.heading.host} {told.line()}")
+            for line in told.lines(Label(f"#{entry.request['number'] + 1}")):
+                self.line(line)
 
     def verdict(self, told: ToldVerdict) -> dict[str, Any]:
         """A verdict for the reply."""

@@ -1,17 +1,18 @@
-"""What every plant is given: which calls, events and streams it is to act on."""
+"""What every injector is given: which calls, events and streams it is to act on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, override
+from typing import TYPE_CHECKING, Any, Protocol, override
 
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.stage import Skippable, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import SkippedRun
+    from toolstream_core.wire.frame import Frame
 
 
 class Pick(Protocol):
@@ -26,7 +27,7 @@ class Pick(Protocol):
         ...
 
     def acted(self, times: int = 1) -> None:
-        """Called when the plant has changed something, so many times, for the count that is told."""
+        """Called when the injector has changed something, so many times, for the count that is reported."""
         ...
 
 
@@ -38,16 +39,38 @@ class Injector(Stage):
         super().__init__(context)
         self._pick = pick
 
+    def _counted(self, frame: Frame, frames: Iterable[Frame]) -> list[Frame]:
+        """The frames in place of one, counted as a change unless they are that one."""
+        made = list(frames)
+        if len(made) != 1 or made[0] is not frame:
+            self._pick.acted()
+        return made
 
-class StatelessInjector(Injector, Skippable):
-    """Does something to the fragments of calls."""
+
+class EditingInjector(Injector, Skippable):
+    """Does an edit to the fragments of calls."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool) -> None:
-        """`steady`: whether it does the same to every fragment that is plain text in the midst of arguments."""
+        """`steady`: whether it does the same to every fragment that is plain text in the middle of arguments."""
         super().__init__(context, pick)
         self._steady = steady
         self.acts = False
         """Whether it changed the event that it was given last."""
+        self.calls: list[OpenCall] = []
+        """The calls so far, in order."""
+        self.kept: dict[int, Any] = {}
+        """State of edits, by the `id()` of the call."""
+
+    @property
+    def context(self) -> Context:
+        """What is known of the stream."""
+        return self._context
+
+    def first_time(self, call: OpenCall) -> bool:
+        """Whether this is asked of the call for the first time."""
+        asked = id(call) in self.kept
+        self.kept[id(call)] = True
+        return not asked
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
@@ -61,4 +84,4 @@ class StatelessInjector(Injector, Skippable):
 
 
 type InjectorMaker = Callable[[Context, Pick], Stage]
-"""What a row's plant is in the tables: makes the stage for one stream."""
+"""What makes the injector of a row, for one stream."""

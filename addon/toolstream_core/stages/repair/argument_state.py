@@ -88,12 +88,12 @@ class ArgumentState:
     @property
     def inside_value(self) -> bool:
         """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
-        if self.waiting or self._halves.kept or self._escapes is not None:
+        if self._waiting is not None or self._suspect is not None or self._halves.kept or self._escapes is not None:
             return False
         odd = self._behind or self._quoted
         if odd is not None or self._free:
             return odd is None or odd.steady
-        return self._cumulative is None and not self._text.ended and self._head.lstrip().startswith("{")
+        return self._cumulative is None and not self._text.scanner.ended and self._head.lstrip().startswith("{")
 
     @property
     def decided(self) -> bool:

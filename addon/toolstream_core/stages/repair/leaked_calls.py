@@ -112,7 +112,7 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
     def _place(self, payload: dict[str, Json]) -> None:
         """Remember the highest place of a content block or output item."""
         for key in _PLACES:
-            at = payload.get(key)
+            at = payload.get(key, -1)
             if type(at) is not int:
                 at = json_access.integer(at)
             if isinstance(at, int) and at > self._top:

@@ -37,11 +37,11 @@ class SplitFragments(Stage):
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         payload = event.frame.json
         fragment = resolved[0].fragment if len(resolved) == 1 and resolved[0].call.kind is Kind.FUNCTION else None
-        said = fragment.arguments if fragment is not None and fragment.phase is Phase.MORE else None
-        if not isinstance(said, str) or len(said) <= TINY or not isinstance(payload, dict):
+        text = fragment.arguments if fragment is not None and fragment.phase is Phase.MORE else None
+        if not isinstance(text, str) or len(text) <= TINY or not isinstance(payload, dict):
             return [self.other(event.frame)]
         name, number = event.frame.name, event.frame.number
-        return [self._context.writer.make(self.delta(payload, piece), number, name) for piece in tiny(said)]
+        return [self._context.writer.make(self.delta(payload, piece), number, name) for piece in tiny(text)]
 
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
         """A delta like `payload` with a piece of its arguments."""

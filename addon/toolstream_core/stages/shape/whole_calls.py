@@ -48,7 +48,7 @@ class MergedFragments(Stage, Holds):
         self._open: dict[int, OpenCall] = {}
         """Calls that are not known to be whole; by `id(call)`, as all that follow."""
         self._closed: dict[int, OpenCall] = {}
-        """Those of them that are closed and said nothing: how the turn ends tells whether they were cut off."""
+        """Those of them that were closed without arguments: the finish reason decides whether they were cut off."""
         self._settled: set[int] = set()
         self._left_out: dict[int, OpenCall] = {}
         self._halves: set[int] = set()
@@ -63,9 +63,9 @@ class MergedFragments(Stage, Holds):
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        said = event.content
-        if said.finishes or said.end or said.error:
-            self._decide(over=turn_over(said))
+        content = event.content
+        if content.finishes or content.end or content.error:
+            self._decide(over=turn_over(content))
             return [*self._gone(), *self._terminal(event, resolved)]
         if self._closed and self._moves_on(event):
             self._settled.update(self._closed)
@@ -107,10 +107,10 @@ class MergedFragments(Stage, Holds):
         return ""
 
     def without(
-        self, payload: dict[str, Json], said: EventContent, resolved: Sequence[ResolvedFragment]
+        self, payload: dict[str, Json], content: EventContent, resolved: Sequence[ResolvedFragment]
     ) -> dict[str, Json]:
         """The event that ends the answer, without the calls that are left out."""
-        del said, resolved
+        del content, resolved
         return payload
 
     def is_left_out(self, call: OpenCall) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.counted import functions_called
 from tests.laws.driven import Payload, Went, changed, exchange, run, seen
 from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
@@ -266,23 +267,17 @@ def steps(make: Any, count: int) -> list[int]:
     line = Session(exchange("anthropic"), Settings(SAFE))
     line.feed(HEAD)
     bodies = [b"".join(make(at) for at in range(tenth * count // 10, (tenth + 1) * count // 10)) for tenth in range(10)]
-    taken = [0]
-
-    def counts(frame: object, what: str, argument: object) -> None:
-        del frame, argument
-        taken[-1] += what == "call"
-
+    taken = []
     for body in bodies:
-        taken.append(0)
         chunks = [one + b"\n\n" for one in body.split(b"\n\n")[:-1]]
-        sys.setprofile(counts)
-        try:
-            for chunk in chunks:
-                line.feed(chunk)
-        finally:
-            sys.setprofile(None)
+        taken.append(functions_called(partial(_fed, line, chunks), builtins=False))
     assert line.pipeline.error is None
-    return taken[1:]
+    return taken
+
+
+def _fed(line: Session, chunks: list[bytes]) -> None:
+    for chunk in chunks:
+        line.feed(chunk)
 
 
 MAKES = {

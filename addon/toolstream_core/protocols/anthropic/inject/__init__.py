@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.anthropic.inject import arguments, block, message
-from toolstream_core.stages.inject import sse
-from toolstream_core.stages.inject.markup import MARKUP
+from toolstream_core.protocols.anthropic.inject import block, message
+from toolstream_core.protocols.anthropic.inject.block_event import read_event
+from toolstream_core.stages.inject import argument_edits, call_edits, call_injector, message_injector, sse
 
 if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import InjectorMaker
 
-
-def _leaked(row: str) -> InjectorMaker:
-    return lambda context, pick: message.Leaked(context, pick, row)
-
-
 INJECTORS: Final[dict[str, InjectorMaker]] = {
-    **block.INJECTORS,
-    **arguments.INJECTORS,
-    "unparsable-data": message.UnparsableData,
-    "missing-event-name": message.MissingEventName,
-    "null-usage": message.NullUsage,
-    "restarted-stream": message.RestartedStream,
-    "truncated-stream": message.TruncatedStream,
-    "missing-done": message.MissingDone,
-    "missing-finish": message.MissingFinish,
-    "wrong-finish": message.WrongFinish,
-    "foreign-finish": message.ForeignFinish,
-    "missing-calls": message.MissingCalls,
-    "in-band-error": message.InBandError,
-    **{row: _leaked(row) for row in MARKUP},
+    **call_injector.makers(read_event, {**call_edits.EDITS, **block.EDITS}, steady=True),
+    **call_injector.makers(
+        read_event, {**call_edits.EDITS_OF_ONE_DELTA, **argument_edits.EDITS, **block.EDITS_OF_ONE_DELTA}
+    ),
+    **message_injector.makers(read_event),
+    "missing-event-name": message_injector.maker(message.MissingEventName, read_event),
+    "null-usage": message_injector.maker(message.NullUsage, read_event),
+    "missing-done": message_injector.maker(message.MissingDone, read_event),
     **sse.INJECTORS,
 }

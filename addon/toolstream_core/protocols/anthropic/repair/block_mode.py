@@ -7,7 +7,7 @@ from typing import Final
 
 
 class BlockMode(StrEnum):
-    """What the client has been told about the end of one block."""
+    """What the client has been sent of the end of one block."""
 
     OPEN = auto()
     """It was started, and not stopped."""

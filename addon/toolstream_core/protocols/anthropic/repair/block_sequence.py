@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
@@ -12,7 +12,7 @@ from toolstream_core.protocols.anthropic.repair.client_block import InnerText
 from toolstream_core.protocols.anthropic.repair.client_message import ClientMessage
 from toolstream_core.protocols.anthropic.repair.events import Payload, arguments_of, index_of, is_text, set_apart
 from toolstream_core.protocols.anthropic.repair.held import Placeholder, Undecided, Waiting
-from toolstream_core.protocols.anthropic.repair.output import EventRepairer
+from toolstream_core.protocols.anthropic.repair.output import NamedEventRepairer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -29,11 +29,11 @@ _OF_A_STOP: Final = frozenset({"type", "index"})
 """The keys of an event that only stops a block."""
 
 
-class BlockRepairer(EventRepairer):
+class BlockRepairer(NamedEventRepairer):
     """Judges and repairs content blocks that need not wait; its subclasses decide which have to."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self.message = ClientMessage(context)
         self._started = 0

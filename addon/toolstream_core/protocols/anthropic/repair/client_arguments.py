@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_text import is_object, meaning, says_nothing
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.model import ABSENT
 from toolstream_core.stages.repair.arguments import ArgumentRepair
+from toolstream_core.stages.repair.streamed_call import is_runnable
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class ClientArguments:
     prefilled: str | None = None
     """Arguments that the block's start said, and that are to come in a delta."""
     emitted: Told | None = None
-    """What the client is to be told for the last delta; may still change while that waits."""
+    """What the client is to be given for the last delta; may still change while that waits."""
     _type: Seen[Json] = ABSENT
     """The type of the delta that first brought arguments."""
     _mixed = False
@@ -39,7 +40,7 @@ class ClientArguments:
     _anew = False
     """Whether the block was started once more behind arguments, which do not count any longer."""
     _changed = False
-    """Whether the client was told anything else than what came."""
+    """Whether the client was given anything else than what came."""
 
     def __init__(
         self, context: Context, on: Callable[[Row], bool], judge: Judge, call: OpenCall | None, *, client_runs: bool
@@ -67,21 +68,11 @@ class ClientArguments:
 
     @property
     def runnable(self) -> bool:
-        """Whether they are whole, and an object; costs as much as they are long.
-
-        A `{}` behind which no stop came may stand for arguments that did not come.
-        """
+        """Whether they are whole, and an object; costs as much as they are long."""
         call = self._call
         if call is None or self.late or self._mixed or not self.whole or self._repair.spoilt:
             return False
-        if call.arguments.empty:
-            return True
-        if self._changed and self._repair.whole:
-            return call.closed or call.whole()
-        text = call.arguments.reading()[0]
-        if says_nothing(text) and not call.over:
-            return self._context.takes_none(call.name)
-        return text.lstrip().startswith("{") and is_object(text)
+        return is_runnable(call, self._context, changed=self._changed and self._repair.whole)
 
     @property
     def come(self) -> bool:
@@ -157,7 +148,7 @@ class ClientArguments:
         return bool(kind != self._type)
 
     def take(self, text: str) -> str:
-        """What the client is to be told for the next fragment, unless that still waits."""
+        """What the client is to be given for the next fragment, unless that still waits."""
         may_wait = self._call is not None and not self._context.takes_none(self._call.name)
         self.emitted = self._repair.take(text, self._judge, may_wait=may_wait)
         self.given = self.given or bool(self.emitted.text.strip())
@@ -166,8 +157,8 @@ class ClientArguments:
 
     def on_skipped(self, text: str, last: str) -> None:
         """Take fragments that were skipped; as `ArgumentRepair.on_skipped`."""
-        went = self._repair.on_skipped(text, last)
-        self.given = self.given or bool(went)
+        passed = self._repair.on_skipped(text, last)
+        self.given = self.given or bool(passed)
 
     def new_delta(self, text: str) -> Payload:
         """A new delta with this text, of the type of the others."""

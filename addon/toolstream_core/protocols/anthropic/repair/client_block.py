@@ -1,4 +1,4 @@
-"""One content block as the client is told it."""
+"""One content block as the client gets it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
     from toolstream_core.protocols.anthropic.repair.identity import KnownIds
-    from toolstream_core.protocols.anthropic.repair.output import EventRepairer
+    from toolstream_core.protocols.anthropic.repair.output import NamedEventRepairer
     from toolstream_core.wire.frame import Frame
 
 
@@ -40,7 +40,7 @@ class ClientBlock:
     """The id that the client knows, where it was made up."""
 
     def __init__(
-        self, repairer: EventRepairer, content: Payload, call: OpenCall | None, index: Json, place: int
+        self, repairer: NamedEventRepairer, content: Payload, call: OpenCall | None, index: Json, place: int
     ) -> None:
         """`content` is the `content_block` of its start, `index` the wire's."""
         self._repairer = repairer

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Undecided(NamedTuple):
-    """A delta for which the next one decides what the client is told; or an event behind it, without payload."""
+    """A delta for which the next one decides what the client gets; or an event behind it, without payload."""
 
     frame: Frame
     payload: Payload | None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
-from toolstream_core.defects.identity import DECORATED_NAME, DUPLICATE_ID, MISSING_ID, MISSING_NAME, ODD_ID, REUSED_ID
+from toolstream_core.defects.identity import DUPLICATE_ID, MISSING_ID
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.stages.repair.names import plain_name
+from toolstream_core.stages.repair.identity import STRICT_ID, judge_id, judge_name
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.anthropic.repair.events import Payload
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.emitted import Judge
-
-_USUAL_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class KnownIds:
@@ -45,14 +42,8 @@ def identify(content: Payload, ids: KnownIds, judge: Judge) -> str:
         repair = given in ids.given and judge(DUPLICATE_ID, f"id {given} is that of another call")
     if repair:
         made_up = content["id"] = ids.context.ids.make("toolu_")
-    if given in ids.earlier:
-        judge(REUSED_ID, f"id {given} was that of a call of an earlier turn")
-    if given and not _USUAL_ID.fullmatch(given):
-        judge(ODD_ID, f"the id has {len(given)} characters, or some that other APIs refuse")
-    if not name:
-        judge(MISSING_NAME, "the call has no name")
-        return made_up
-    plain = plain_name(name, ids.context.schemas)
-    if plain != name and judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}"):
+    judge_id(given, ids.earlier, judge, STRICT_ID)
+    plain = judge_name(name, ids.context.schemas, judge)
+    if plain != name:
         content["name"] = plain
     return made_up

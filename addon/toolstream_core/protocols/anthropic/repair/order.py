@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class OrderRepairer(UnknownBlockRepairer):
     """Sends blocks one after the other."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._doubled: Queue | None = None
         """The last block that was dropped because it repeated an earlier call."""

@@ -31,8 +31,8 @@ MAX_WAITING = 4096
 class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     """Judges and repairs one Messages stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._finish = FinishRepair(self)
         self._head: Payload | None = None

@@ -1,4 +1,4 @@
-"""Anthropic deltas under an index that no block has: held until it is known which call they belong to."""
+"""Anthropic deltas under an index that no block has: held until the call that they belong to shows."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class UnknownBlockRepairer(BlockRepairer, Holds):
     """Sends the deltas of unknown blocks."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._strays: list[Waited] = []
 

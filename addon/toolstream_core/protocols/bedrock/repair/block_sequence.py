@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
+from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.bedrock.converse_event import (
-    BLOCK_DELTA,
-    BLOCK_STOP,
     INDEX,
     ConverseEvent,
-    Payload,
     event_of,
     input_delta,
-    made,
 )
+from toolstream_core.protocols.bedrock.repair.blocks import ClientBlocks
 from toolstream_core.protocols.bedrock.repair.client_block import Block
-from toolstream_core.protocols.bedrock.repair.client_indexes import ClientIndexes
-from toolstream_core.protocols.bedrock.repair.client_message import ClientMessage
 from toolstream_core.protocols.bedrock.repair.held import Unsure, Waited
-from toolstream_core.protocols.bedrock.request import BedrockRequests
-from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 MAX_WAITING: Final = 4096
@@ -35,58 +27,19 @@ _OF_A_STOP: Final = frozenset({INDEX, "p"})
 """All that an event says that stops a block."""
 
 
-class BlockRepairer(Repairer):
+class BlockRepairer(ClientBlocks):
     """Judges and repairs blocks that do not wait for others."""
-
-    def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
-        super().__init__(context)
-        self.context = context
-        self.calls: list[Block] = []
-        """The calls that the client runs."""
-        self.by_id: dict[str, list[Block]] = {}
-        """Calls by the id that the provider gave them."""
-        earlier_ids = BedrockRequests().earlier_ids(context.exchange.request)
-        self.message = ClientMessage(context, self.reporter, earlier_ids)
-        self._out: list[Frame] = []
-        """What goes on for the event."""
-        self._keyed = False
-        self._current: Block | None = None
-        """The call that started last."""
-        self._by_call: dict[int, Block] = {}
-        self._by_index: dict[int | None, Block] = {}
-        self._indexes = ClientIndexes()
-        self._strays: list[Waited] = []
-        """Deltas of an index that no block has, which may be the open call's."""
-        self._unsure: list[Unsure] = []
-        """A first `{}`, and what came behind it."""
-        self._astray = False
-        """Whether arguments came that belong to no call."""
-
-    @property
-    def runnable(self) -> bool:
-        """Whether calls came, and each of them can be run."""
-        return bool(self.calls) and not self._astray and all(one.runnable for one in self.calls)
-
-    def put(self, kind: str, body: Payload) -> None:
-        """Let a new event go on."""
-        self._out.append(made(self.context.writer, kind, body, self.message.number, keyed=self._keyed))
-
-    def pass_on(self, frame: Frame, event: ConverseEvent, body: Payload) -> None:
-        """Let an event go on, as it is where nothing in it changes."""
-        unchanged = body is event.body
-        self._out.append(frame if unchanged else self.context.writer.rewrite(frame, event.with_body(body)))
 
     def _begin(self, one: Waited, event: ConverseEvent, *, again: bool) -> None:
         """Give the client a block that is a call."""
         assert one.call is not None
-        repair = self._indexes.is_made_up(event.index)
+        row = self._indexes.made_up_for(event.index)
         if event.index is not None and event.index in self._by_index:
             message = f"index {event.index} is that of an earlier block"
-            repair = self.report(REUSED_INDEX, self.message.number, message, one.call)
-        elif repair:
-            self.because(REUSED_INDEX)
-        place = self._indexes.of_block(event, moved=repair)
+            row = REUSED_INDEX if self.report(REUSED_INDEX, self.message.number, message, one.call) else None
+        elif row is not None:
+            self.because(row)
+        place = self._indexes.of_block(event, row)
         block = Block(self.message, event, one.call, place, again=again)
         self._current = self._by_call[id(one.call)] = self._by_index[event.index] = block
         self.pass_on(one.event.frame, event, block.header(event.body))
@@ -101,6 +54,7 @@ class BlockRepairer(Repairer):
         if event.tool is None or one.call is None:
             self._other_delta(one, event)
         elif block is None:
+            self._refuse_strays()
             self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.body.get(INDEX)} was started", one.call)
             self._astray = True
             self.pass_on(one.event.frame, event, event.body)
@@ -108,6 +62,8 @@ class BlockRepairer(Repairer):
             repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", one.call)
             if repair and one.call.guessed and block.open:
                 self._strays.append(one)
+            elif repair and block.adopted:
+                self._fill(one.event.frame, event, block)
             else:
                 self._astray = True
                 self.pass_on(one.event.frame, event, event.body)
@@ -116,8 +72,9 @@ class BlockRepairer(Repairer):
             self._fill(one.event.frame, event, block)
 
     def _other_delta(self, one: Waited, event: ConverseEvent) -> None:
-        """A delta of text, reasoning or whatever else is no call."""
-        block = self._by_index.get(event.index)
+        """A delta of text, reasoning or anything else that is not a call."""
+        stray = any(one.place == event.index for one in self._strays)
+        block = self._current if stray else self._by_index.get(event.index)
         text = json_access.get(event.body, "delta", "text")
         foreign = block is not None and block.is_call and block.open and isinstance(text, str)
         message = "text comes in a block that is a call"
@@ -125,14 +82,13 @@ class BlockRepairer(Repairer):
             self._settle()
             block.texts.append(str(text))
             return
+        open_call = self._current
+        if isinstance(text, str) and open_call is not None and open_call.open and open_call.texts:
+            self.because(FOREIGN_DELTA)
+            open_call.texts.append(text)
+            return
+        self._settle()
         self.pass_on(one.event.frame, event, self._beside_calls(event))
-
-    def _beside_calls(self, event: ConverseEvent) -> Payload:
-        """An event of a block that is no call, under an index that no moved block has."""
-        body = event.body if event.index in self._by_index else self._indexes.of_other(event)
-        if body is not event.body:
-            self.because(REUSED_INDEX)
-        return body
 
     def _fill(self, frame: Frame, event: ConverseEvent, block: Block) -> None:
         """A delta of the arguments under their own index, or one that was taken for such."""
@@ -142,7 +98,7 @@ class BlockRepairer(Repairer):
             return
         waited = bool(self._unsure)
         changed = block.delta(event.body)
-        unsure = Unsure(frame, event, block, block.told)
+        unsure = Unsure(frame, event, block, block.emitted)
         if waited and block.placeholder and len(self._unsure) < MAX_WAITING:
             self._unsure.append(unsure)
             return
@@ -163,17 +119,18 @@ class BlockRepairer(Repairer):
             block = self._by_call.get(id(one.call))
             if event is not None and block is not None:
                 self.because(UNKNOWN_BLOCK)
+                block.adopted = True
                 self._fill(one.event.frame, event, block)
         if strays:
             self._settle()
 
     def _let_unsure_go(self) -> None:
         unsure, self._unsure = self._unsure, []
-        for frame, event, block, told in unsure:
+        for frame, event, block, emitted in unsure:
             body = block.at_place(event.body)
-            said = json_access.get(body, "delta", "toolUse", "input")
-            if told is not None and told.text != said:
-                body = {**body, "delta": input_delta(0, told.text)["delta"]}
+            text = json_access.get(body, "delta", "toolUse", "input")
+            if emitted is not None and emitted.text != text:
+                body = {**body, "delta": input_delta(0, emitted.text)["delta"]}
             self.pass_on(frame, event, body)
 
     def _refuse_strays(self) -> None:
@@ -186,7 +143,7 @@ class BlockRepairer(Repairer):
         """The stop of a block."""
         self._settle()
         frame, bare = one.event.frame, event.body.keys() <= _OF_A_STOP
-        block = self._by_call.get(id(one.call)) or self._by_index.get(event.index)
+        block = self._by_call.get(id(one.call)) or self._by_index.get(event.index) or self._left_open(event)
         if block is None:
             self.pass_on(frame, event, self._beside_calls(event))
         elif block.open:
@@ -204,41 +161,9 @@ class BlockRepairer(Repairer):
             if not (early and bare):
                 self.pass_on(frame, event, block.at_place(event.body))
 
-    def close(self, block: Block) -> None:
-        """Stop a block whose stop has not come."""
-        block.closed_early = True
-        self._close_arguments(block)
-        self.put(BLOCK_STOP, {INDEX: block.place})
-        self._text_after(block)
-
-    def close_whole(self, *, failed: bool) -> None:
-        """The message is over: stop a call that is whole, and say what was kept of one that is not."""
-        for block in self._by_call.values():
-            if not block.open:
-                continue
-            message = "no contentBlockStop came for the call"
-            closes = block.is_call and block.whole and not failed
-            if closes and self.report(UNCLOSED_CALL, self.message.number, message, block.call):
-                self.close(block)
-            else:
-                self.flush(block)
-
-    def flush(self, block: Block) -> None:
-        """Say what was kept of a block that is not stopped: nothing of it may be lost."""
-        if kept := block.kept():
-            self.put(BLOCK_DELTA, input_delta(block.place, kept))
-        self._text_after(block)
-
-    def _close_arguments(self, block: Block) -> None:
-        if rest := block.rest():
-            self.put(BLOCK_DELTA, input_delta(block.place, rest))
-        block.open = False
-
-    def _text_after(self, block: Block) -> None:
-        """Text that came inside a call, in a block of its own; APIs refuse one that is nothing but white space."""
-        text = "".join(block.texts)
-        block.texts = []
-        if text.strip():
-            place = {INDEX: self._indexes.next()}
-            self.put(BLOCK_DELTA, {**place, "delta": {"text": text}})
-            self.put(BLOCK_STOP, place)
+    def _left_open(self, event: ConverseEvent) -> Block | None:
+        """The open call that lacks nothing but its stop, where one comes of an index that no event has had."""
+        block = self._current
+        if block is None or not block.open or event.index in self._others:
+            return None
+        return block if block.finished or block.prefilled else None

@@ -40,16 +40,20 @@ class FinishRepair:
         """Whether the provider reported an error, or part of the stream could not be read."""
         self._stop: Payload | None = None
         """What `messageStop` said."""
+        self._stops: tuple[Payload, ...] = ()
+        """The same, and what the client was told."""
 
     def stopped(self, body: Payload) -> Payload | None:
         """`messageStop` as the client is to get it; `None` where it has it already."""
         repairer = self._repairer
         if self._stop is not None:
             again = repairer.report(REPEATED_STOP, repairer.message.number, "the message stops twice")
-            return None if again and _bare(body) == self._stop else body
+            return None if again and _bare(body) in self._stops else body
         self._stop = _bare(body)
         repairer.close_whole(failed=self.failed)
-        return self._reason(body)
+        changed = self._reason(body)
+        self._stops = (self._stop, _bare(changed))
+        return changed
 
     def metadata(self, body: Payload) -> Payload:
         """`metadata` as the client is to get it, with what has to come before it."""
@@ -75,6 +79,7 @@ class FinishRepair:
         repairer.close_whole(failed=False)
         if repairer.report(MISSING_FINISH, repairer.message.number, message):
             self._stop = {"stopReason": "tool_use"}
+            self._stops = (self._stop,)
             repairer.put(STOP, self._stop)
 
     def _reason(self, body: Payload) -> Payload:

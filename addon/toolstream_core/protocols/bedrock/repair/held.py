@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.protocols.bedrock.converse_event import event_of
+
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event
@@ -19,6 +21,12 @@ class Waited(NamedTuple):
     event: Event
     call: OpenCall | None
 
+    @property
+    def place(self) -> int | None:
+        """The index that the event carries."""
+        event = event_of(self.event.frame)
+        return None if event is None else event.index
+
 
 class Unsure(NamedTuple):
     """A delta of which the next one decides what it becomes."""
@@ -26,4 +34,4 @@ class Unsure(NamedTuple):
     frame: Frame
     event: ConverseEvent
     block: Block
-    told: Told | None
+    emitted: Told | None

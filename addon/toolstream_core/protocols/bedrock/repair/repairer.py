@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import RESTARTED_STREAM
-from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
-from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, event_of
+from toolstream_core.defects.identity import DOUBLED_CALL
+from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, START, STOP, event_of
 from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING, BlockRepairer
-from toolstream_core.protocols.bedrock.repair.client_block import meaning_of
 from toolstream_core.protocols.bedrock.repair.finish import FinishRepair
 from toolstream_core.protocols.bedrock.repair.held import Waited
 from toolstream_core.stages.stage import Holds
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
 
 # Two things make events wait. A block that starts before the one before it has stopped waits for that: callers of
 # ConverseStream keep one open call. And a block that starts under the id of an earlier call waits for its own stop:
-# only then can be told whether it is that call again.
+# only then does it show whether it is that call again.
 
 
 class ConverseRepairer(BlockRepairer, Holds):
     """Judges and repairs one stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._finish = FinishRepair(self)
         self._head: Payload | None = None
@@ -42,6 +41,8 @@ class ConverseRepairer(BlockRepairer, Holds):
         """The events since the start of a block that may be an earlier call again."""
         self._queue: list[Waited] = []
         """Events that wait for the open block."""
+        self._dropped: set[int] = set()
+        """Calls that say earlier ones again and were let go, by `id(call)`."""
         self._unsent: list[Frame] = []
         """What was held when the event came that is being dealt with."""
 
@@ -53,7 +54,7 @@ class ConverseRepairer(BlockRepairer, Holds):
 
     def _held(self) -> list[Frame]:
         waited = [*self._strays, *self._again, *self._queue]
-        frames = [*(one.event.frame for one in waited), *(one.frame for one in self._unsure)]
+        frames = [*[one.event.frame for one in waited], *[one.frame for one in self._unsure]]
         return sorted(frames, key=lambda frame: frame.number)
 
     @override
@@ -67,7 +68,8 @@ class ConverseRepairer(BlockRepairer, Holds):
         if frame.data is None or event.content.error or converse is None:
             self._foreign(event)
         else:
-            self._keyed = converse.keyed
+            if self._keyed is None:
+                self._keyed = converse.keyed
             self._one(Waited(event, resolved[0].call if resolved else None), converse)
         if len(self._queue) + len(self._again) > MAX_WAITING:
             self._let_go()
@@ -105,7 +107,9 @@ class ConverseRepairer(BlockRepairer, Holds):
 
     def _one(self, one: Waited, event: ConverseEvent) -> None:
         if event.kind not in {BLOCK_START, BLOCK_DELTA, BLOCK_STOP}:
-            self._let_go()
+            if event.kind == START:
+                self._refuse_strays()
+            self._let_go(over=event.kind == STOP)
             self._around(one, event)
         elif self._again:
             self._of_candidate(one, event)
@@ -152,10 +156,10 @@ class ConverseRepairer(BlockRepairer, Holds):
         return body
 
     def _start(self, one: Waited, event: ConverseEvent, call: OpenCall, *, decided: bool = False) -> None:
-        known, current = self._by_call.get(id(call)), self._current
-        if known is not None:
+        block, current = self._by_call.get(id(call)), self._current
+        if block is not None:
             if not self.report(REPEATED_START, self.message.number, "the block starts again", call):
-                self.pass_on(one.event.frame, event, known.at_place(event.body))
+                self.pass_on(one.event.frame, event, block.at_place(event.body))
             return
         self._settle()
         if current is not None and current.open:
@@ -171,11 +175,6 @@ class ConverseRepairer(BlockRepairer, Holds):
             self._again.append(one)
         else:
             self._begin(one, event, again=False)
-
-    def _may_be_again(self, event: ConverseEvent) -> bool:
-        identity = (event.tool or {}).get("toolUseId")
-        same = isinstance(identity, str) and identity in self.by_id
-        return same and (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID))
 
     def _of_candidate(self, one: Waited, event: ConverseEvent) -> None:
         """An event while a block may be an earlier call again."""
@@ -207,10 +206,17 @@ class ConverseRepairer(BlockRepairer, Holds):
                 self._one(one, event)
         self.message.number = number
 
-    def _is_again(self, call: OpenCall) -> bool:
-        if not call.whole(may_be_empty=self.context.may_be_empty(call.name)):
-            return False
-        return any(one.says(call.name, meaning_of(call)) for one in self.by_id.get(call.id, ()))
+    def _is_dropped(self, one: Waited, event: ConverseEvent) -> bool:
+        """Whether an event is let go that is of an earlier call again."""
+        if one.call is None or id(one.call) in self._dropped:
+            return one.call is not None
+        new = event.kind == BLOCK_START and id(one.call) not in self._by_call
+        again = new and self._may_be_again(event) and self._is_again(one.call)
+        message = f"{one.call.name} was called so before"
+        if again and self.report(DOUBLED_CALL, one.event.frame.number, message, one.call):
+            self._dropped.add(id(one.call))
+            return True
+        return False
 
     def _next(self) -> None:
         """The open block was stopped: whose turn it is now."""
@@ -223,17 +229,19 @@ class ConverseRepairer(BlockRepairer, Holds):
                 self._one(one, event)
         self.message.number = number
 
-    def _let_go(self) -> None:
-        """Nothing waits any longer: the message is over, or something came that nobody can read."""
+    def _let_go(self, *, over: bool = False) -> None:
+        """Nothing waits any longer: the message is `over`, or something came that nobody can read."""
         if self._again:
             self._decide()
         self._settle()
         queue, self._queue = self._queue, []
         for one in queue:
             event = event_of(one.event.frame)
-            if event is None:
+            if event is None or self._is_dropped(one, event):
                 continue
             if event.kind == BLOCK_START and event.tool is not None and one.call is not None:
+                if over:
+                    self.close_before(one.call, failed=self._finish.failed)
                 self._start(one, event, one.call, decided=True)
             elif event.kind == BLOCK_DELTA:
                 self._delta(one, event)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.chat.edit import Piece, continuation, entry_chunk, pieces, with_entries
 from toolstream_core.protocols.chat.inject.entry import EntryInjector, maker
+from toolstream_core.stages.inject import argument_text
+from toolstream_core.stages.inject.argument_text import whole_arguments
 from toolstream_core.stages.inject.injector import Injector
 
 if TYPE_CHECKING:
@@ -24,17 +25,17 @@ def _empty(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
         return None
     if not piece.opening and piece.call.arguments.text().strip() != "{}":
         return None
-    return _said(piece, "")
+    return _with_arguments(piece, "")
 
 
 def _lost(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     del injector
-    return _said(piece, "") if piece.arguments else None
+    return _with_arguments(piece, "") if piece.arguments else None
 
 
 def _null(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     del injector
-    return _said(piece, None) if piece.opening and not piece.arguments else None
+    return _with_arguments(piece, None) if piece.opening and not piece.arguments else None
 
 
 def _object(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
@@ -42,8 +43,8 @@ def _object(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     del injector
     if not piece.arguments:
         return None
-    value = _value(piece)
-    return _said(piece, value) if isinstance(value, dict) else _left_out(piece)
+    whole = whole_arguments(piece.call)
+    return _left_out(piece) if whole is None else _with_arguments(piece, whole)
 
 
 def _cumulative(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
@@ -51,15 +52,14 @@ def _cumulative(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
         return None
     before = injector.kept.get(id(piece.call), "")
     injector.kept[id(piece.call)] = so_far = before + piece.arguments
-    return _said(piece, so_far) if before else None
+    return _with_arguments(piece, so_far) if before else None
 
 
 def _replayed(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """Behind the last fragment comes the whole call again."""
     call = piece.call
-    if not call.arguments.whole or id(call) in injector.kept or not piece.arguments:
+    if not call.arguments.whole or not piece.arguments or not injector.first_time(call):
         return None
-    injector.kept[id(call)] = "said again"
     again = continuation(piece.fragment.index, call.arguments.reading()[0])
     again["function"]["name"] = call.name
     identity = {"id": call.id, "type": "function"} if call.id else {}
@@ -81,28 +81,23 @@ def _double_encoded(piece: Piece, injector: EntryInjector) -> Iterable[Json] | N
     """Each fragment as it stands within a JSON string; the quotes come with the first and the last."""
     if not piece.arguments:
         return None
-    begun = id(piece.call) in injector.kept
-    injector.kept[id(piece.call)] = "begun"
-    text = json.dumps(piece.arguments, ensure_ascii=False)[1:-1]
-    closing = '"' if piece.call.arguments.whole else ""
-    return _said(piece, f"{'' if begun else chr(34)}{text}{closing}")
+    first, last = injector.first_time(piece.call), piece.call.arguments.whole
+    return _with_arguments(piece, argument_text.double_encoded(piece.arguments, first=first, last=last))
 
 
 def _invalid(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """A line feed stands unescaped in a string: one that was there, or at the end of a value."""
-    if id(piece.call) in injector.kept or ("\\n" not in piece.arguments and '"}' not in piece.arguments):
+    if ("\\n" not in piece.arguments and '"}' not in piece.arguments) or not injector.first_time(piece.call):
         return None
-    injector.kept[id(piece.call)] = "done"
     if "\\n" in piece.arguments:
-        return _said(piece, piece.arguments.replace("\\n", "\n", 1))
-    return _said(piece, piece.arguments.replace('"}', '\n"}', 1))
+        return _with_arguments(piece, piece.arguments.replace("\\n", "\n", 1))
+    return _with_arguments(piece, piece.arguments.replace('"}', '\n"}', 1))
 
 
 def _garbage(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """Special tokens come behind the arguments, and the next delta goes on with them."""
-    if not piece.call.arguments.whole or not piece.arguments or id(piece.call) in injector.kept:
+    if not piece.call.arguments.whole or not piece.arguments or not injector.first_time(piece.call):
         return None
-    injector.kept[id(piece.call)] = "done"
     piece.function["arguments"] = f"{piece.arguments}<|tool"
     return [piece.entry, continuation(piece.fragment.index, "_call_end|>")]
 
@@ -112,34 +107,25 @@ def _misnamed(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     del injector
     if not piece.arguments:
         return None
-    value = _value(piece)
-    if not isinstance(value, dict):
+    whole = whole_arguments(piece.call)
+    if whole is None:
         return _left_out(piece)
     piece.function.pop("arguments", None)
-    piece.function["parameters"] = value
+    piece.function["parameters"] = whole
     return [piece.entry]
 
 
 def _split_surrogate(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """The first character outside the basic plane is cut in two."""
     del injector
-    text = piece.arguments
-    at = next((place for place, character in enumerate(text) if character > "\uffff"), -1)
-    if at < 0:
+    halves = argument_text.split_surrogates(piece.arguments)
+    if halves is None:
         return None
-    high, low = divmod(ord(text[at]) - 0x10000, 0x400)
-    piece.function["arguments"] = text[:at] + chr(0xD800 + high)
-    return [piece.entry, continuation(piece.fragment.index, chr(0xDC00 + low) + text[at + 1 :])]
+    piece.function["arguments"] = halves[0]
+    return [piece.entry, continuation(piece.fragment.index, halves[1])]
 
 
-def _value(piece: Piece) -> Json:
-    try:
-        return json.loads(piece.call.arguments.reading()[0]) if piece.call.arguments.whole else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _said(piece: Piece, arguments: Json) -> Iterable[Json]:
+def _with_arguments(piece: Piece, arguments: Json) -> Iterable[Json]:
     piece.function["arguments"] = arguments
     return [piece.entry]
 
@@ -148,7 +134,7 @@ def _left_out(piece: Piece) -> Iterable[Json]:
     """The fragment goes; a header stays."""
     if not piece.opening and not piece.function.get("name"):
         return []
-    return _said(piece, "")
+    return _with_arguments(piece, "")
 
 
 def _place(piece: Piece) -> dict[str, Json]:
@@ -158,34 +144,34 @@ def _place(piece: Piece) -> dict[str, Json]:
 class MergedCalls(Injector):
     """The second call's arguments come behind the first one's, and the second call does not."""
 
+    @override
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
         super().__init__(context, pick)
         self._seen: set[int] = set()
         self._order: list[int] = []
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         found = pieces(event, resolved, self._seen)
         if found is None or not self._pick.stream():
             return [event.frame]
-        said: list[tuple[int, Json]] = []
+        entries: list[tuple[int, Json]] = []
         for piece in found:
             if piece.opening:
                 self._order.append(id(piece.call))
             if id(piece.call) == self._order[0]:
                 self._index = piece.fragment.index
-                said.append((piece.choice, piece.entry))
+                entries.append((piece.choice, piece.entry))
             elif piece.arguments:
                 self._pick.acted()
-                said.append((piece.choice, continuation(self._index, piece.arguments)))
-        if not said:
+                entries.append((piece.choice, continuation(self._index, piece.arguments)))
+        if not entries:
             return []
-        if len(said) == len(found) and all(id(piece.call) == self._order[0] for piece in found):
+        if len(entries) == len(found) and all(id(piece.call) == self._order[0] for piece in found):
             return [event.frame]
         writer, payload, number = self._context.writer, event.frame.json, event.frame.number
-        extra = [writer.make(entry_chunk(payload, choice, entry), number) for choice, entry in said[:-1]]
-        return [*extra, writer.rewrite(event.frame, with_entries(payload, said[-1:]))]
+        extra = [writer.make(entry_chunk(payload, choice, entry), number) for choice, entry in entries[:-1]]
+        return [*extra, writer.rewrite(event.frame, with_entries(payload, entries[-1:]))]
 
 
 INJECTORS: Final[dict[str, InjectorMaker]] = {

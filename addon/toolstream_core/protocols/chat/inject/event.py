@@ -1,8 +1,8 @@
-"""What every plant that changes Chat Completions events is made on."""
+"""The base of the injectors that change Chat Completions events."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.chat.edit import Piece, pieces
 from toolstream_core.stages.inject.injector import Injector
@@ -21,22 +21,19 @@ if TYPE_CHECKING:
 class EventInjector(Injector):
     """Changes events of streams that are picked."""
 
+    @override
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
         super().__init__(context, pick)
         self._seen: set[int] = set()
         self.calls: list[OpenCall] = []
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         found = pieces(event, resolved, self._seen) or []
         self.calls.extend(piece.call for piece in found if piece.opening)
         if not self._pick.stream():
             return [event.frame]
-        frames = list(self._changed(event, found))
-        if len(frames) != 1 or frames[0] is not event.frame:
-            self._pick.acted()
-        return frames
+        return self._counted(event.frame, self._changed(event, found))
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         raise NotImplementedError

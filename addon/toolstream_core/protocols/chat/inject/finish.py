@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.chat.edit import Piece, chunk, says_nothing, with_entries
 from toolstream_core.protocols.chat.inject.event import EventInjector, FinishInjector, every, finishing
-from toolstream_core.stages.inject.markup import MARKUP
+from toolstream_core.stages.inject.argument_text import without_end
+from toolstream_core.stages.inject.markup import MARKUP, as_markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -121,7 +121,7 @@ class CutOffCall(EventInjector):
         if not ended:
             return [event.frame]
         for piece in ended:
-            piece.function["arguments"] = piece.arguments.rstrip()[:-1]
+            piece.function["arguments"] = without_end(piece.arguments)
         return [self._rewrite(event, with_entries(event.frame.json, [(one.choice, one.entry) for one in found]))]
 
 
@@ -138,7 +138,7 @@ class TruncatedStream(EventInjector):
             return [event.frame]
         self._over = True
         piece = ended[0]
-        piece.function["arguments"] = piece.arguments.rstrip()[:-1]
+        piece.function["arguments"] = without_end(piece.arguments)
         return [self._make(event, chunk(event.frame.json, piece.choice, {"tool_calls": [piece.entry]}))]
 
 
@@ -190,19 +190,15 @@ class Leaked(MissingCalls):
     def _texts(self, event: Event, choice: int) -> list[Frame]:
         """All calls as text, token by token, as models say it."""
         payload = with_entries(event.frame.json, [])
-        said = (token for call in self.calls for token in _TOKEN.findall(self._text(call)))
-        return [self._make(event, chunk(payload, choice, {"content": token})) for token in said]
-
-    def _text(self, call: OpenCall) -> str:
-        value = _arguments(call)
-        return MARKUP[self._row](call.name, value if isinstance(value, dict) else {})
+        tokens = (token for call in self.calls for token in _TOKEN.findall(as_markup(self._row, call)))
+        return [self._make(event, chunk(payload, choice, {"content": token})) for token in tokens]
 
 
 class LeakedTwice(Leaked):
     """Calls are made, and come as text too."""
 
+    @override
     def __init__(self, context: Context, pick: Pick) -> None:
-        """As `Injector`."""
         super().__init__(context, pick, "leaked-hermes")
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
@@ -210,13 +206,6 @@ class LeakedTwice(Leaked):
         if not finish or not self.calls:
             return [event.frame]
         return [*self._texts(event, finish[0].choice), event.frame]
-
-
-def _arguments(call: OpenCall) -> Json:
-    try:
-        return json.loads(call.arguments.text())
-    except (ValueError, RecursionError):
-        return {}
 
 
 def _whole(call: OpenCall) -> Json:

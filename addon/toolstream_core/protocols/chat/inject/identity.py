@@ -170,11 +170,10 @@ def _changing_index(piece: Piece, injector: EntryInjector) -> Iterable[Json] | N
 
 
 def _doubled_call(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
-    """Once the call is whole it is said again, whole, at an index of its own."""
+    """Once the call is whole it comes again, whole, at an index of its own."""
     call = piece.call
-    if not call.arguments.whole or not call.id or id(call) in injector.kept:
+    if not call.arguments.whole or not call.id or not injector.first_time(call):
         return None
-    injector.kept[id(call)] = "said again"
     function = {"name": call.name, "arguments": call.arguments.reading()[0]}
     again = {"index": 100 + call.position, "id": call.id, "type": "function", "function": function}
     return [piece.entry, again]

@@ -50,8 +50,8 @@ class ToolCallsObject(EventInjector):
         payload: Json = event.frame.json
         for choice in json_access.items(json_access.get(payload, "choices")):
             entries = json_access.items(json_access.get(choice, "delta", "tool_calls"))
-            said: Json = entries[0] if len(entries) == 1 else {str(at): entry for at, entry in enumerate(entries)}
-            choices.append({**choice, "delta": {**choice["delta"], "tool_calls": said}} if entries else choice)
+            tool_calls: Json = entries[0] if len(entries) == 1 else {str(at): entry for at, entry in enumerate(entries)}
+            choices.append({**choice, "delta": {**choice["delta"], "tool_calls": tool_calls}} if entries else choice)
         return [self._rewrite(event, {**payload, "choices": choices})]
 
 
@@ -95,16 +95,16 @@ class RepeatedIndex(EventInjector):
     """A header and its arguments are two entries of one event."""
 
     def _changed(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        said: list[tuple[int, Json]] = []
+        entries: list[tuple[int, Json]] = []
         for piece in found:
             arguments = piece.arguments
-            said.append((piece.choice, piece.entry))
+            entries.append((piece.choice, piece.entry))
             if piece.opening and arguments:
                 piece.function["arguments"] = ""
-                said.append((piece.choice, continuation(piece.fragment.index, arguments)))
-        if len(said) == len(found):
+                entries.append((piece.choice, continuation(piece.fragment.index, arguments)))
+        if len(entries) == len(found):
             return [event.frame]
-        return [self._rewrite(event, with_entries(event.frame.json, said))]
+        return [self._rewrite(event, with_entries(event.frame.json, entries))]
 
 
 INJECTORS: Final[dict[str, InjectorMaker]] = {

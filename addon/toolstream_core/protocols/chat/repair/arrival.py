@@ -34,11 +34,11 @@ class Arrivals:
         known = self._stream.calls.get(id(one.call))
         if known is None or self._stream.done or not known.goes_on_with(one.fragment):
             return None
-        return known if self._stream.choice_of(known).finish is None else None
+        return known if self._stream.choices[known.choice].finish is None else None
 
     def bare(self, fragment: Fragment, known: ClientCall, event: Event) -> Waiting | None:
         """Take bare arguments of a call; the event where it may not go on as it came."""
-        text, choice = str(fragment.arguments), self._stream.choice_of(known)
+        text, choice = str(fragment.arguments), self._stream.choices[known.choice]
         known.event = event.frame.number
         told = self._arguments.bare(text, choice, known)
         if (told.text == text or self._stream.context.judging) and not known.spelling.waiting:
@@ -52,7 +52,7 @@ class Arrivals:
     def skipped(self, known: ClientCall, passed: SkippedRun) -> None:
         """Take the arguments of events that went by."""
         known.event = self._stream.last = passed.first + passed.events - 1
-        self._arguments.on_skipped(self._stream.choice_of(known), known, passed)
+        self._arguments.on_skipped(self._stream.choices[known.choice], known, passed)
 
     def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> list[Part]:
         """The entries of an event."""

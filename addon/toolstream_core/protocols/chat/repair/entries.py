@@ -30,7 +30,8 @@ class Entries:
         """How the entry has to change to be understood; `None` where it is to go."""
         fragment, known = part.fragment, part.known
         known.event = waiting.frame.number
-        if fragment.phase is Phase.WHOLE or part.stays:
+        part.kept = fragment.phase is Phase.WHOLE or part.stays
+        if part.kept:
             return {}
         if known.twin is not None and known.doubled:
             return None if self._identity.drops(Place.ANY, Came.CALL_AGAIN, known) else {}

@@ -5,13 +5,13 @@ Each field is first seen for what came (`Came`); the table of rules says what th
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.edits import DROP, Edits
 from toolstream_core.protocols.chat.repair.identity_rules import RULES, Came, Edit, Field, Place
+from toolstream_core.stages.repair.identity import USUAL_ID
 from toolstream_core.stages.repair.names import plain_name
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.stream import ChatStream
 
-_USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 _INTEGER: Final = frozenset({int, type(ABSENT)})
 """Types of an index as it stands in the payload; where the entry is well formed, it is not looked up there."""
 
@@ -92,7 +91,7 @@ class Identity:
             self._repairs(Field.ID, Place.HEADER, Came.UNLIKE_THE_CALLS, known, edits)
         if identity in self._stream.earlier_ids:
             self._repairs(Field.ID, Place.HEADER, Came.EARLIER_TURN, known, edits, {"id": identity})
-        if identity and not _USUAL_ID.fullmatch(identity):
+        if identity and not USUAL_ID.fullmatch(identity):
             self._repairs(Field.ID, Place.HEADER, Came.UNUSUAL, known, edits, {"length": len(identity)})
         choice.ids.setdefault(known.id, known)
 

@@ -33,7 +33,7 @@ class Payloads:
         listed = payload.get("choices")
         for place, choice in enumerate(listed if isinstance(listed, list) else json_access.items(listed)):
             number = choice_number(choice, place)
-            mine = {part.place: edit for part, edit in edits if part.fragment.choice == number and part.changes}
+            mine = {part.place: edit for part, edit in edits if part.fragment.choice == number and not part.kept}
             if not isinstance(choice, dict):
                 choices.append(choice)
                 continue

@@ -82,7 +82,7 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
         known = self._stream.calls.get(id(call))
         if known is None or self._queue or self._stream.done:
             return True
-        return not (known.told and self._stream.choice_of(known).finish is None and known.spelling.inside_value)
+        return not (known.told and self._stream.choices[known.choice].finish is None and known.spelling.inside_value)
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Part:
     """One entry of one event."""
 
-    __slots__ = ("choice", "form", "fragment", "fresh", "known", "place", "told")
+    __slots__ = ("choice", "form", "fragment", "fresh", "kept", "known", "place", "told")
 
     def __init__(
         self,
@@ -40,6 +40,8 @@ class Part:
         self.place = place
         self.form = form
         self.fresh = fresh
+        self.kept = False
+        """Whether the entry as it stands in the payload is not changed, whatever else is."""
 
     @property
     def stays(self) -> bool:
@@ -53,11 +55,6 @@ class Part:
         if not (self.told.stray and known.told):
             return False
         return fragment.index == known.index and not fragment.well_formed if isinstance(fragment.index, int) else True
-
-    @property
-    def changes(self) -> bool:
-        """Whether the entry as it stands in the payload is to be changed at all."""
-        return self.fragment.phase is Phase.MORE and not self.stays
 
     @property
     def says_more(self) -> bool:

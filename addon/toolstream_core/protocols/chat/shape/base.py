@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.chat.edit import (
     Piece,
@@ -28,35 +28,35 @@ if TYPE_CHECKING:
 class ChatShape(Stage):
     """Says entries in another way. An event that is not in order goes on as it is."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
         super().__init__(context)
         self._seen: set[int] = set()
 
+    @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """As `Stage.take`."""
         found = pieces(event, resolved, self._seen)
         if found is None:
             return [*self._before(event), event.frame]
-        return self._said(event, found)
+        return self._shaped(event, found)
 
     def _before(self, event: Event) -> list[Frame]:
         """What has to go before an event without entries."""
         del event
         return []
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         raise NotImplementedError
 
-    def _spread(self, event: Event, said: list[tuple[int, Json]]) -> Iterator[Frame]:
+    def _spread(self, event: Event, entries: list[tuple[int, Json]]) -> Iterator[Frame]:
         """One event for each entry; whatever else the event says goes with the first one, its ending with the last."""
         writer, payload, number = self._context.writer, event.frame.json, event.frame.number
-        first = with_entries(payload, said[:1])
-        yield writer.rewrite(event.frame, without_ending(first) if len(said) > 1 else first)
-        for choice, entry in said[1:-1]:
+        first = with_entries(payload, entries[:1])
+        yield writer.rewrite(event.frame, without_ending(first) if len(entries) > 1 else first)
+        for choice, entry in entries[1:-1]:
             yield writer.make(entry_chunk(payload, choice, entry), number)
-        if len(said) > 1:
-            yield writer.make(ending_of(payload, said[-1]), number)
+        if len(entries) > 1:
+            yield writer.make(ending_of(payload, entries[-1]), number)
 
     def _rest(self, event: Event, found: list[Piece]) -> list[Frame]:
         """The event without its entries, where that still says something: who speaks counts where a call opens."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.protocols.chat.edit import Piece, continuation, with_entries
 from toolstream_core.protocols.chat.shape.base import ChatShape
@@ -22,7 +22,7 @@ LONGEST: Final = 80
 class OneCallPerEvent(ChatShape):
     """Several entries of one event come in an event each."""
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if len(found) == 1:
             return [event.frame]
         return self._spread(event, [(piece.choice, piece.entry) for piece in found])
@@ -31,31 +31,31 @@ class OneCallPerEvent(ChatShape):
 class SplitHeader(ChatShape):
     """A header carries no arguments; they come in an event of their own."""
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not any(piece.opening and piece.arguments for piece in found):
             return [event.frame]
-        said: list[tuple[int, Json]] = []
+        entries: list[tuple[int, Json]] = []
         for piece in found:
             arguments = piece.arguments
             if piece.opening and arguments:
                 piece.function["arguments"] = ""
-                said.append((piece.choice, piece.entry))
-                said.append((piece.choice, continuation(piece.fragment.index, arguments)))
+                entries.append((piece.choice, piece.entry))
+                entries.append((piece.choice, continuation(piece.fragment.index, arguments)))
             else:
-                said.append((piece.choice, piece.entry))
-        return self._spread(event, said)
+                entries.append((piece.choice, piece.entry))
+        return self._spread(event, entries)
 
 
 class TinyFragments(ChatShape):
     """Arguments come a few characters at a time."""
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not any(len(piece.arguments) > TINY for piece in found):
             return [event.frame]
-        said: list[tuple[int, Json]] = []
+        entries: list[tuple[int, Json]] = []
         for piece in found:
-            said.extend((piece.choice, entry) for entry in self._cut(piece))
-        return self._spread(event, said)
+            entries.extend((piece.choice, entry) for entry in self._cut(piece))
+        return self._spread(event, entries)
 
     def _cut(self, piece: Piece) -> Iterator[Json]:
         parts = list(self._parts(piece.arguments))
@@ -81,36 +81,36 @@ class LateBrace(TinyFragments):
         else:
             yield text
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not any(piece.call.arguments.whole and len(piece.arguments) > 1 for piece in found):
             return [event.frame]
-        return super()._said(event, found)
+        return super()._shaped(event, found)
 
 
 class EmptyFragment(ChatShape):
     """An empty fragment follows each header."""
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if not any(piece.opening and not piece.arguments for piece in found):
             return [event.frame]
-        said: list[tuple[int, Json]] = []
+        entries: list[tuple[int, Json]] = []
         for piece in found:
-            said.append((piece.choice, piece.entry))
+            entries.append((piece.choice, piece.entry))
             if piece.opening and not piece.arguments:
-                said.append((piece.choice, continuation(piece.fragment.index, "")))
-        return self._spread(event, said)
+                entries.append((piece.choice, continuation(piece.fragment.index, "")))
+        return self._spread(event, entries)
 
 
 class EvenIds(ChatShape):
     """No id is shorter than one before it; requests that follow have the provider's own ids again."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Stage`."""
         super().__init__(context)
         self._longest = 0
         self._given: dict[str, str] = {}
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         own = [piece.entry.get("id") for piece in found]
         for piece, given in zip(found, own, strict=True):
             if isinstance(given, str) and given:

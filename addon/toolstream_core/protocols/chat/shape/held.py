@@ -41,8 +41,8 @@ class Holding(ChatShape, Holds):
         return self._gone()
 
     def _before(self, event: Event) -> list[Frame]:
-        said = event.content
-        return self._gone() if said.finishes or said.end or said.error else []
+        content = event.content
+        return self._gone() if content.finishes or content.end or content.error else []
 
     def _gone(self) -> list[Frame]:
         """Everything that is held, said in this shape's way."""
@@ -64,16 +64,16 @@ class GatheredCall:
     def frames(self, context: Context) -> Iterator[Frame]:
         """What came of the call in one event, with the fields of its first entry."""
         function = self.piece.function
-        said = "".join(self.parts)
-        if said or "arguments" in function:
-            function["arguments"] = said
+        arguments = "".join(self.parts)
+        if arguments or "arguments" in function:
+            function["arguments"] = arguments
         yield context.writer.make(entry_chunk(self.payload, self.piece.choice, self.piece.entry), self.number)
 
 
 class HeaderWithFirstFragment(Holding):
     """A header without arguments waits for the first ones."""
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         piece = found[0]
         gathered = self._open.pop(id(piece.call), None) if len(found) == 1 else None
         if gathered is not None and not piece.opening:
@@ -97,7 +97,7 @@ class Sequential(Holding):
         super().__init__(context)
         self._current: OpenCall | None = None
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         if self._current is None or self._current.arguments.whole:
             self._current = found[0].call
         if not self._open and all(piece.call is self._current for piece in found):

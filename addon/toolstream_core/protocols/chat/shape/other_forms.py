@@ -88,6 +88,6 @@ class OddForms:
 def _without(choice: Json) -> Json:
     if not isinstance(choice, dict):
         return choice
-    said = {key: choice[key] for key in ("delta", "message") if isinstance(choice.get(key), dict)}
-    left = {key: {name: one for name, one in value.items() if name not in _CALLS} for key, value in said.items()}
+    messages = {key: choice[key] for key in ("delta", "message") if isinstance(choice.get(key), dict)}
+    left = {key: {name: one for name, one in value.items() if name not in _CALLS} for key, value in messages.items()}
     return {**choice, **left}

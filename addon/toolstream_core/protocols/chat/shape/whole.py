@@ -48,11 +48,11 @@ class WholeCalls(Holding):
         """As `Stage.take`; an event in another form waits as it is, or brings a part of a call that waits."""
         found = None if self._odd.has(resolved) else pieces(event, resolved, self._seen)
         if found is not None:
-            return self._said(event, found)
+            return self._shaped(event, found)
         gathered = self._open.get(id(resolved[0].call)) if len(resolved) == 1 else None
         if gathered is not None and resolved[0].fragment.phase is Phase.MORE:
-            said = resolved[0].fragment.arguments
-            gathered.parts.append(said if isinstance(said, str) else "")
+            text = resolved[0].fragment.arguments
+            gathered.parts.append(text if isinstance(text, str) else "")
             return [*self._before(event), *self._odd.without_calls(event)]
         if not resolved:
             return [*self._before(event), event.frame]
@@ -69,11 +69,11 @@ class WholeCalls(Holding):
         return [*super().release(), *self._odd.frames]
 
     def _before(self, event: Event) -> list[Frame]:
-        said = event.content
-        out = self._at_finish(said)
-        return [*out, *self._last(over=turn_over(said))] if said.end or said.error else out
+        content = event.content
+        out = self._at_finish(content)
+        return [*out, *self._last(over=turn_over(content))] if content.end or content.error else out
 
-    def _said(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
+    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         first = found[0]
         if len(found) == 1 and first.opening and first.call.arguments.whole and not (self._open or self._next):
             return [event.frame]
@@ -109,11 +109,11 @@ class WholeCalls(Holding):
                 return
             yield from self._go(key)
 
-    def _at_finish(self, said: EventContent) -> list[Frame]:
+    def _at_finish(self, content: EventContent) -> list[Frame]:
         """The calls of choices that finish; one that is not whole waits: more may come behind an early finish."""
         out: list[Frame] = []
-        for choice in {finish.choice for finish in said.finishes if finish.reason}:
-            over = turn_over(said, choice)
+        for choice in {finish.choice for finish in content.finishes if finish.reason}:
+            over = turn_over(content, choice)
             out.extend(self._whole(choice, over=over))
             out.extend(self._odd.last(choice, over=over))
             self._finished.add(choice)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, override
 
-from toolstream_core.protocols.cohere.repair.output import EventRepairer
+from toolstream_core.protocols.cohere.repair.output import NamedEventRepairer
 from toolstream_core.protocols.requests.tools import earlier_ids
 
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class Unsure(NamedTuple):
-    """A delta of which the next event decides what it becomes; `told` is `None` for an event of no call."""
+    """A delta of which the next event decides what it becomes; `emitted` is `None` for an event of no call."""
 
     frame: Frame
     payload: Payload
     changed: Payload
-    told: Told | None
+    emitted: Told | None
 
 
-class ClientCalls(EventRepairer):
+class ClientCalls(NamedEventRepairer):
     """Knows every call that the client has been given."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self.last: ClientCall | None = None
         """The call that started last."""

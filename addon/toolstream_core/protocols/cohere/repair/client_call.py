@@ -1,14 +1,13 @@
-"""One call as the client is told it."""
+"""One call as the client gets it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import (
-    LOST_ARGUMENTS,
     MISNAMED_ARGUMENTS,
     NULL_ARGUMENTS,
     OBJECT_ARGUMENTS,
@@ -22,25 +21,24 @@ from toolstream_core.protocols.cohere.wire import (
     function_of,
     with_arguments,
 )
-from toolstream_core.stages.repair.arguments import ArgumentRepair
+from toolstream_core.stages.repair.streamed_call import StreamedCall
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.protocols.cohere.repair.output import EventRepairer
+    from toolstream_core.protocols.cohere.repair.output import NamedEventRepairer
     from toolstream_core.protocols.cohere.wire import Payload
-    from toolstream_core.stages.repair.emitted import Told
 
 
-class ClientCall:
+class ClientCall(StreamedCall):
     """A call that the client has been given; `place` is where."""
 
-    def __init__(self, repairer: EventRepairer, call: OpenCall, payload: Payload, place: int) -> None:
+    def __init__(self, repairer: NamedEventRepairer, call: OpenCall, payload: Payload, place: int) -> None:
         """`payload` is the event that starts it, with one entry."""
+        super().__init__(repairer.context, repairer.on, call)
         self._repairer = repairer
-        self.call = call
         self.start = payload
         """With what only came later of who the call is."""
         self.place = place
@@ -56,18 +54,9 @@ class ClientCall:
         entry = entry_of(payload)
         self.given_id = nonblank(entry.get("id"))
         self.name = nonblank(function_of(entry).get("name"))
-        self.given = False
-        """Whether the client has been given anything of the arguments."""
-        self.emitted: Told | None = None
-        """What the client is to be told for the last part of the arguments; may still change while that waits."""
-        self._arguments = ArgumentRepair(repairer.on)
-        self._changed = False
-        """Whether the client was told other arguments than those that came."""
-        self._late = False
-        """Whether arguments came behind the end."""
 
+    @override
     def judge(self, row: Row, message: str) -> bool:
-        """Tell a defect of this call at the event that is looked at."""
         return self._repairer.report(row, self._repairer.number, message, self.call)
 
     @property
@@ -76,37 +65,13 @@ class ClientCall:
         return self.place if self.moved or self.index in (ABSENT, None) else self.index
 
     @property
-    def whole(self) -> bool:
-        """Whether nothing is missing of it but its end."""
-        may_be_empty = self._repairer.context.may_be_empty(self.call.name)
-        return self._arguments.whole or self.call.whole(may_be_empty=may_be_empty)
-
-    @property
-    def finished(self) -> bool:
-        """Whether it can be ended at once: arguments have come and are whole."""
-        return not self.call.arguments.empty and self.whole
-
-    @property
+    @override
     def runnable(self) -> bool:
-        """Whether it is whole and its arguments are an object; costs as much as they are long."""
-        if self._late or not self.whole or self._arguments.spoilt or not (self.call.name or self.name):
+        if self.late or not self.whole or self._arguments.spoilt or not (self.call.name or self.name):
             return False
-        if self.call.arguments.empty:
+        if self.call.arguments.empty or (self._changed and self._arguments.whole):
             return True
-        if self._changed and self._arguments.whole:
-            return True
-        said = self.call.arguments.reading()[0]
-        return said.lstrip().startswith("{") and is_object(said)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the last part of its arguments may turn out to stand for what follows."""
-        return self._arguments.waiting
-
-    @property
-    def placeholder(self) -> bool:
-        """Whether it is a first `{}` that waits so."""
-        return self._arguments.placeholder
+        return is_object(self.call.arguments.reading()[0])
 
     @property
     def inside_value(self) -> bool:
@@ -120,63 +85,52 @@ class ClientCall:
 
     def says(self, name: str, arguments: str) -> bool:
         """Whether it is this very call, whole."""
-        if self.name != name or self._late or not self.whole:
+        if self.name != name or self.late or not self.whole:
             return False
         return same_arguments(self.call.meant()[0], arguments)
 
     def delta(self, payload: Payload) -> Payload:
         """A part of its arguments as the client is to get it, unless that waits."""
-        said, key = arguments_in(payload), argument_key(function_of(entry_of(payload)))
+        arguments, key = arguments_in(payload), argument_key(function_of(entry_of(payload)))
         self.emitted = None
         if key is None:
             return payload
         changed = payload
         message = f"the arguments come under {key!r}"
         if key != ARGUMENT_KEYS[0] and self.judge(MISNAMED_ARGUMENTS, message):
-            changed = with_arguments(payload, said)
-        text = self._text(said)
+            changed = with_arguments(payload, arguments)
+        text = self._text(arguments)
         if text is None:
             return changed
-        told = self.take(text)
-        return changed if told == said else with_arguments(changed, told)
+        given = self.take(text)
+        return changed if given == arguments else with_arguments(changed, given)
 
-    def _text(self, said: Json) -> str | None:
+    def _text(self, arguments: Json) -> str | None:
         """Arguments as text, `None` where they stay as they are."""
-        if isinstance(said, str):
-            return said
-        if said is None:
+        if isinstance(arguments, str):
+            return arguments
+        if arguments is None:
             return "" if self.judge(NULL_ARGUMENTS, "arguments are null") else None
-        if isinstance(said, dict) and self.judge(OBJECT_ARGUMENTS, "arguments are an object where JSON text belongs"):
+        if isinstance(arguments, dict) and self.judge(
+            OBJECT_ARGUMENTS, "arguments are an object where JSON text belongs"
+        ):
             self._changed = True
-            return encoded(said).decode()
+            return encoded(arguments).decode()
         return None
 
+    @override
     def take(self, text: str) -> str:
-        """What the client is to be told for the next part, unless that still waits."""
-        may_wait = not self._repairer.context.takes_none(self.call.name)
-        self.emitted = self._arguments.take(text, self.judge, may_wait=may_wait)
-        self.given = self.given or bool(self.emitted.text.strip())
-        self._changed = self._changed or self.emitted.text != text
-        self._late = self._late or (not self.open and not self.ended_early and bool(text))
-        return self.emitted.text
+        given = super().take(text)
+        self.late = self.late or (not self.open and not self.ended_early and bool(given))
+        return given
 
     def on_skipped(self, text: str, last: str) -> None:
         """Take parts that went on as they are; as `ArgumentRepair.on_skipped`."""
-        went = self._arguments.on_skipped(text, last)
-        self.given = self.given or bool(went)
-
-    def settle(self) -> None:
-        """Nothing follows that could change what waits."""
-        self._arguments.settle(self.judge)
+        passed = self._arguments.on_skipped(text, last)
+        self.given = self.given or bool(passed)
 
     def rest(self) -> str:
         """What was kept back of the arguments, and has to be said before the end."""
         rest = self._arguments.rest()
         self.given = self.given or bool(rest)
         return rest
-
-    def check_lost(self) -> None:
-        """The call is over: tell where a tool that has required parameters got no arguments."""
-        call = self.call
-        if call.name and call.arguments.empty and not self._repairer.context.may_be_empty(call.name):
-            self.judge(LOST_ARGUMENTS, f"{call.name} has required parameters and got no arguments")

@@ -8,17 +8,16 @@ from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import MISSING_DELTAS, REPLAYED_ARGUMENTS
 from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
 from toolstream_core.defects.identity import UNKNOWN_BLOCK
-from toolstream_core.model import ABSENT
 from toolstream_core.protocols.cohere.repair.calls import ClientCalls
 from toolstream_core.protocols.cohere.repair.identity import continued, index_repaired
 from toolstream_core.protocols.cohere.wire import (
+    argument_text,
     arguments_in,
     call_delta,
     call_end,
     index_of,
     with_arguments,
 )
-from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -44,11 +43,11 @@ class EndRepairer(ClientCalls):
     def _settle_unsure(self) -> None:
         """What waited for the next event goes on as that has decided."""
         unsure, self._unsure = self._unsure, []
-        for frame, payload, changed, told in unsure:
+        for frame, payload, changed, emitted in unsure:
             if frame.data is None:
-                self._go(frame)
-            elif told is not None and arguments_in(changed) != told.text:
-                self._pass(frame, payload, with_arguments(changed, told.text))
+                self._send(frame)
+            elif emitted is not None and arguments_in(changed) != emitted.text:
+                self._pass(frame, payload, with_arguments(changed, emitted.text))
             else:
                 self._pass(frame, payload, changed)
 
@@ -87,17 +86,14 @@ class EndRepairer(ClientCalls):
         self._pass(frame, payload, changed)
 
     def _says_nothing_new(self, one: ClientCall, payload: Payload) -> bool:
-        """Whether an end that comes again says no more than the call has said."""
-        said = arguments_in(payload)
-        same = isinstance(said, str) and same_arguments(said, one.call.meant()[0])
+        """Whether an end that comes again brings nothing that the call does not have."""
+        arguments = arguments_in(payload)
+        same = isinstance(arguments, str) and same_arguments(arguments, one.call.meant()[0])
         return payload.keys() <= _OF_AN_END or (same and payload.keys() - {"delta"} <= _OF_AN_END)
 
     def _from_end(self, one: ClientCall, payload: Payload) -> Payload:
         """The end without arguments: where no delta brought them, one does."""
-        said = arguments_in(payload)
-        if said is ABSENT:
-            return payload
-        text = said if isinstance(said, str) else encoded(said).decode() if isinstance(said, dict) else ""
+        text = argument_text(payload)
         if not text.strip():
             return payload
         if one.given:
@@ -117,7 +113,7 @@ class EndRepairer(ClientCalls):
         self.put(call_end(one.shown))
 
     def _closing(self, one: ClientCall) -> None:
-        """What has to be said of a call before its end."""
+        """Send what has to come of a call before its end."""
         self.flush(one)
         one.check_lost()
         one.open = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME
 from toolstream_core.protocols.cohere.repair.sequence import CallRepairer
@@ -30,8 +30,8 @@ type Held = tuple[Event, Sequence[ResolvedFragment]]
 class HeldRepairer(CallRepairer):
     """Holds a call until it is known who it is, or whether it says another one again."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._held: ClientCall | None = None
         """A call of which it is not known yet who it is, or whether it says another one again."""
@@ -85,17 +85,17 @@ class HeldRepairer(CallRepairer):
                 self._one(event, resolved)
 
     def _is_double(self, one: ClientCall) -> bool:
-        """Whether a call that the client has is this one, and it is not to be told again."""
+        """Whether a call that the client has is this one, and it is not to be sent again."""
         twins = self.by_id.get(one.given_id, [])
         if not twins or not (one.call.closed or one.call.arguments.whole):
             return False
-        said = one.call.meant()[0]
-        if not any(twin.says(one.name, said) for twin in twins):
+        arguments = one.call.meant()[0]
+        if not any(twin.says(one.name, arguments) for twin in twins):
             return False
         return self.report(DOUBLED_CALL, self.number, "the call was said before", one.call)
 
     def _waiting_frames(self) -> list[Frame]:
-        return [*(one.frame for one in self._unsure), *(event.frame for event, _ in self._queue)]
+        return [*[one.frame for one in self._unsure], *[event.frame for event, _ in self._queue]]
 
     def _late_identity(self, one: ClientCall, payload: Payload) -> bool:
         """Take from a call's first delta what its start lacks; whether there was any of it."""

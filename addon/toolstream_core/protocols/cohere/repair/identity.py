@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.identity import (
     CHANGING_ID,
     CHANGING_INDEX,
-    DECORATED_NAME,
     DUPLICATE_ID,
     MISSING_ID,
     MISSING_INDEX,
-    MISSING_NAME,
     MISSING_TYPE,
-    ODD_ID,
     ODD_INDEX,
     OFFSET_INDEX,
     REPEATED_ID,
     REPEATED_NAME,
-    REUSED_ID,
     REUSED_INDEX,
     UNKNOWN_BLOCK,
 )
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.cohere.wire import CALL_END, entry_of, function_of, index_of, kind_of, with_entry
-from toolstream_core.stages.repair.names import plain_name
+from toolstream_core.stages.repair.identity import judge_id, judge_name
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.cohere.repair.calls import ClientCalls
@@ -34,19 +29,15 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.cohere.wire import Payload
 
 ID_PREFIX: Final = "call_"
-_USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
 def header(one: ClientCall, repairer: ClientCalls) -> Payload:
     """The event that starts a call as the client is to get it, but for its index and arguments."""
     entry = entry_of(one.start)
     edits = _identity(one, repairer)
-    function = function_of(entry)
-    plain = plain_name(one.name, repairer.context.schemas)
-    if not one.name:
-        one.judge(MISSING_NAME, "the call has no name")
-    elif plain != one.name and one.judge(DECORATED_NAME, f"the name is {one.name!r}, the tool is {plain}"):
-        edits["function"] = {**function, "name": plain}
+    name = judge_name(one.name, repairer.context.schemas, one.judge)
+    if name != one.name:
+        edits["function"] = {**function_of(entry), "name": name}
     if entry.get("type") is None and one.judge(MISSING_TYPE, "the call starts without a type"):
         edits["type"] = "function"
     return with_entry(one.start, {**entry, **edits}) if edits else one.start
@@ -54,19 +45,16 @@ def header(one: ClientCall, repairer: ClientCalls) -> Payload:
 
 def _identity(one: ClientCall, repairer: ClientCalls) -> dict[str, Any]:
     """What has to change in an entry so that the call has an id of its own."""
-    said = one.given_id
-    if not said:
+    given = one.given_id
+    if not given:
         repair = one.judge(MISSING_ID, "the call starts without an id")
     else:
-        repair = said in repairer.by_id and one.judge(DUPLICATE_ID, f"id {said} is that of another call")
-    if said in repairer.earlier_ids:
-        one.judge(REUSED_ID, f"id {said} was that of a call of an earlier turn")
-    if said and not _USUAL_ID.fullmatch(said):
-        one.judge(ODD_ID, f"the id has {len(said)} characters, or some that other APIs refuse")
+        repair = given in repairer.by_id and one.judge(DUPLICATE_ID, f"id {given} is that of another call")
+    judge_id(given, repairer.earlier_ids, one.judge)
     if not repair:
         return {}
     made = repairer.context.ids.make(ID_PREFIX)
-    repairer.context.ids.stands_for(made, said, one.name)
+    repairer.context.ids.stands_for(made, given, one.name)
     return {"id": made}
 
 
@@ -86,15 +74,15 @@ def continued(one: ClientCall, payload: Payload) -> Payload:
     return with_entry(payload, changed) if changed or kind_of(payload) != CALL_END else _without(payload, "delta")
 
 
-def _id_goes(one: ClientCall, payload: Payload, said: str) -> bool:
+def _id_goes(one: ClientCall, payload: Payload, given: str) -> bool:
     """Whether the id that an event carries is taken out."""
-    if not said:
+    if not given:
         return False
     if payload is one.identified_by:
-        return entry_of(one.start).get("id") == said
-    if said == one.given_id:
+        return entry_of(one.start).get("id") == given
+    if given == one.given_id:
         return one.judge(REPEATED_ID, "a later event carries the call's id again")
-    return one.judge(CHANGING_ID, f"the id is {said}, and was {one.given_id or 'missing'}")
+    return one.judge(CHANGING_ID, f"the id is {given}, and was {one.given_id or 'missing'}")
 
 
 def _name_goes(one: ClientCall, payload: Payload) -> bool:

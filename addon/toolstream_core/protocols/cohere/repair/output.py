@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.protocols.cohere.wire import (
@@ -14,7 +14,7 @@ from toolstream_core.protocols.cohere.wire import (
     MESSAGE_START,
     Payload,
 )
-from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.event_repairer import EventRepairer
 
 if TYPE_CHECKING:
     from toolstream_core.stages.context import Context
@@ -37,45 +37,34 @@ NAMED: Final = frozenset(
 )
 
 
-class EventRepairer(Repairer):
-    """Lets events go on, each with its name and its end."""
+class NamedEventRepairer(EventRepairer):
+    """Sends each event with its event line, where the stream has them."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
-        self.context = context
-        self.number = 0
-        """The event that is looked at."""
-        self._out: list[Frame] = []
-        """What goes on for it."""
         self._named = True
         """Whether the stream's events have event lines; decided by its first one."""
         self._begun = False
 
     def put(self, payload: Payload) -> None:
-        """Let a new event go on, named where the others are."""
-        self._go(self.context.writer.make(payload, self.number, str(payload["type"]) if self._named else ""))
+        """Send a new event, named where the others are."""
+        self._send(self.context.writer.make(payload, self.number, str(payload["type"]) if self._named else ""))
 
     def put_done(self) -> None:
-        """Let the event go on that ends the stream."""
-        self._go(self.context.writer.make(DONE, self.number))
-
-    def _go(self, frame: Frame) -> None:
-        """Let a frame go on; one before it that lacked its end gets it."""
-        if self._out and self._out[-1].trailing:
-            self._out[-1] = self.context.writer.ended(self._out[-1])
-        self._out.append(frame)
+        """Send the event that ends the stream."""
+        self._send(self.context.writer.make(DONE, self.number))
 
     def _pass(self, frame: Frame, payload: Payload, changed: Payload) -> None:
-        """Let an event go on, as it is where nothing in it changes."""
+        """Send an event, as the same frame where nothing in it changes."""
         kind = payload.get("type")
-        known = isinstance(kind, str) and kind in NAMED
-        if known and not self._begun:
+        named = isinstance(kind, str) and kind in NAMED
+        if named and not self._begun:
             self._begun, self._named = True, bool(frame.name)
-        nameless = known and self._named and not frame.name and b"data:" in frame.raw
+        nameless = named and self._named and not frame.name and b"data:" in frame.raw
         if nameless and self.report(MISSING_EVENT_NAME, frame.number, "the event has no event line, others have"):
-            self._go(self.context.writer.rewrite(frame, {**changed}, str(kind)))
+            self._send(self.context.writer.rewrite(frame, {**changed}, str(kind)))
         elif changed is payload:
-            self._go(frame)
+            self._send(frame)
         else:
-            self._go(self.context.writer.rewrite(frame, changed))
+            self._send(self.context.writer.rewrite(frame, changed))

@@ -42,8 +42,8 @@ MAX_HELD: Final = 4096
 class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
     """Judges and repairs one stream."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._finish = FinishRepair(self)
         self._head: Payload | None = None
@@ -117,7 +117,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
         if not self._restarted:
             self._finish.at_end(clean=clean and cut is None)
         if cut is not None:
-            self._go(cut)
+            self._send(cut)
         self.went(tail[0].frame if tail is not None else None, self._out)
         self._unsent = []
         return self._out
@@ -138,7 +138,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             return
         self._let_go()
         self._settled()
-        self._go(frame)
+        self._send(frame)
 
     def _one(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         payload, self.number = event.frame.json, event.frame.number
@@ -167,11 +167,11 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
     def _bare(self, frame: Frame) -> None:
         """What is not an object: `[DONE]`, or nothing that is known here."""
         if (frame.data or b"").strip() != DONE:
-            self._go(frame)
+            self._send(frame)
             return
         self._finish.put("[DONE] comes without message-end")
         self._finish.done = True
-        self._go(frame)
+        self._send(frame)
 
     def _of_kind(self, event: Event, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment]) -> None:
         frame, call = event.frame, resolved[0].call if resolved else None
@@ -216,13 +216,13 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
         if not found:
             self._pass(event.frame, payload, payload)
             return
-        for at, (said, call) in enumerate(found):
+        for at, (start, call) in enumerate(found):
             frame = event.frame if not at else None
-            known = self._by_call.get(id(call))
-            if known is not None:
-                self._start_again(event.frame, said, known)
+            started = self._by_call.get(id(call))
+            if started is not None:
+                self._start_again(event.frame, start, started)
                 continue
-            one = ClientCall(self, call, said, len(self.calls))
+            one = ClientCall(self, call, start, len(self.calls))
             self._overlaps(one)
             if frame is not None and len(found) == 1 and self._may_wait(one):
                 self._held = one

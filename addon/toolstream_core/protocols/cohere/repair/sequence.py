@@ -12,6 +12,7 @@ from toolstream_core.protocols.cohere.repair.calls import Unsure
 from toolstream_core.protocols.cohere.repair.ends import EndRepairer
 from toolstream_core.protocols.cohere.repair.identity import continued, header, place
 from toolstream_core.protocols.cohere.wire import (
+    argument_text,
     arguments_in,
     call_delta,
     entries,
@@ -19,7 +20,6 @@ from toolstream_core.protocols.cohere.wire import (
     with_arguments,
     with_entry,
 )
-from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,12 +48,11 @@ class CallRepairer(EndRepairer):
         self.last = one
         payload = header(one, self)
         payload = {**payload, "index": one.place} if one.moved else payload
-        said = arguments_in(payload)
-        text = said if isinstance(said, str) else encoded(said).decode() if isinstance(said, dict) else ""
+        text = argument_text(payload)
         prefilled = bool(text.strip()) and one.judge(PREFILLED_ARGUMENTS, "the call starts with its arguments")
         if prefilled:
             payload = with_arguments(payload, "")
-        elif said is not ABSENT:
+        elif arguments_in(payload) is not ABSENT:
             payload = self._beginning(one, payload)
         original = frame.json if frame is not None else None
         if frame is None or not isinstance(original, dict):
@@ -95,11 +94,11 @@ class CallRepairer(EndRepairer):
     def _start_again(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
         """A start of the call that is open comes again; arguments that it says count."""
         gone = self.report(REPEATED_START, self.number, "the call starts again", one.call)
-        said = arguments_in(payload)
+        arguments = arguments_in(payload)
         if not gone:
             self._pass(frame, payload, self._moved(one, payload))
-        elif isinstance(said, str) and said:
-            self.put(call_delta(one.shown, one.take(said)))
+        elif isinstance(arguments, str) and arguments:
+            self.put(call_delta(one.shown, one.take(arguments)))
 
     def _overlaps(self, one: ClientCall) -> None:
         """A call starts while another one is open, which is ended first where it can be."""

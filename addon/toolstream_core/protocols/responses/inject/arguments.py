@@ -14,9 +14,10 @@ from toolstream_core.protocols.responses.inject.base import (
     Payload,
     delta_text,
     maker,
-    value,
     with_item,
 )
+from toolstream_core.stages.inject import argument_text
+from toolstream_core.stages.inject.argument_text import whole_arguments
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -34,17 +35,16 @@ def _short_closing(injector: ItemInjector, payload: Payload, kind: str, call: Op
 
 
 def _placeholder(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    if kind != DELTA or id(call) in injector.kept or injector.context.takes_none(call.name):
+    if kind != DELTA or injector.context.takes_none(call.name) or not injector.first_time(call):
         return None
-    injector.kept[id(call)] = True
     return [{**payload, "delta": "{}"}, payload]
 
 
 def _object(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector
     if kind == DONE:
-        return [{**payload, "arguments": value(call)}]
-    return [with_item(payload, arguments=value(call))] if kind == CLOSED else None
+        return [{**payload, "arguments": whole_arguments(call) or {}}]
+    return [with_item(payload, arguments=whole_arguments(call) or {})] if kind == CLOSED else None
 
 
 def _cumulative(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
@@ -56,9 +56,8 @@ def _cumulative(injector: ItemInjector, payload: Payload, kind: str, call: OpenC
 
 
 def _replayed(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    if kind != DELTA or not call.arguments.whole or id(call) in injector.kept:
+    if kind != DELTA or not call.arguments.whole or not injector.first_time(call):
         return None
-    injector.kept[id(call)] = True
     return [payload, {**payload, "delta": call.arguments.reading()[0]}]
 
 
@@ -69,10 +68,8 @@ def _double_encoded(injector: ItemInjector, payload: Payload, kind: str, call: O
         return [with_item(payload, arguments=json.dumps(call.arguments.reading()[0], ensure_ascii=False))]
     if kind != DELTA:
         return None
-    begun = id(call) in injector.kept
-    injector.kept[id(call)] = True
-    text = json.dumps(delta_text(payload), ensure_ascii=False)[1:-1]
-    return [{**payload, "delta": f"{'' if begun else chr(34)}{text}{chr(34) if call.arguments.whole else ''}"}]
+    first, last = injector.first_time(call), call.arguments.whole
+    return [{**payload, "delta": argument_text.double_encoded(delta_text(payload), first=first, last=last)}]
 
 
 def _invalid(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
@@ -100,13 +97,8 @@ def _garbage(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall
 
 def _split_surrogate(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector, call
-    text = delta_text(payload) if kind == DELTA else ""
-    at = next((place for place, character in enumerate(text) if character > "\uffff"), -1)
-    if at < 0:
-        return None
-    high, low = divmod(ord(text[at]) - 0x10000, 0x400)
-    first = {**payload, "delta": text[:at] + chr(0xD800 + high)}
-    return [first, {**payload, "delta": chr(0xDC00 + low) + text[at + 1 :]}]
+    halves = argument_text.split_surrogates(delta_text(payload)) if kind == DELTA else None
+    return None if halves is None else [{**payload, "delta": half} for half in halves]
 
 
 def _prefilled(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:

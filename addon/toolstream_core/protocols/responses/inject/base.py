@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, override
 
 from toolstream_core.model import Kind, Phase
-from toolstream_core.stages.inject.injector import Pick, StatelessInjector
+from toolstream_core.stages.inject.injector import EditingInjector, Pick
 from toolstream_core.stages.stage import Holds
 from toolstream_core.wire import json_access
 
@@ -28,7 +27,7 @@ DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_
 COMPLETED = "response.completed"
 
 
-class Counting(StatelessInjector, Holds):
+class NumberedInjector(EditingInjector, Holds):
     """Gives added events sequence numbers of their own, and shifts those behind them."""
 
     def __init__(self, context: Context, pick: Pick, *, steady: bool = False) -> None:
@@ -68,7 +67,7 @@ class Counting(StatelessInjector, Holds):
         return out
 
 
-class ItemInjector(Counting):
+class ItemInjector(NumberedInjector):
     """Changes the events of the calls that are picked."""
 
     def __init__(
@@ -76,19 +75,11 @@ class ItemInjector(Counting):
     ) -> None:
         """`edit` is what is done to each event; `completed`: to the completed response's items too.
 
-        `steady`: as in `StatelessInjector`.
+        `steady`: as in `EditingInjector`.
         """
         super().__init__(context, pick, steady=steady)
         self._edit = edit
         self._completed = completed
-        self.calls: list[OpenCall] = []
-        self.kept: dict[int, Any] = {}
-        """State of edits, by the `id()` of the call."""
-
-    @property
-    def context(self) -> Context:
-        """The context of the stream."""
-        return self._context
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -141,14 +132,6 @@ def delta_text(payload: Payload) -> str:
     """The argument text of a delta."""
     text = payload.get("delta")
     return text if isinstance(text, str) else ""
-
-
-def value(call: OpenCall) -> Json:
-    """The arguments, as they were meant."""
-    try:
-        return json.loads(call.arguments.reading()[0])
-    except (ValueError, RecursionError):
-        return {}
 
 
 def maker(edit: Edit, *, completed: bool = False, steady: bool = False) -> InjectorMaker:

@@ -11,7 +11,7 @@ from toolstream_core.protocols.responses.inject.base import (
     COMPLETED,
     DELTA,
     DONE,
-    Counting,
+    NumberedInjector,
     Payload,
     delta_text,
 )
@@ -30,7 +30,7 @@ _CUSTOM = "custom_tool_call"
 _DELTA, _DONE = "response.custom_tool_call_input.delta", "response.custom_tool_call_input.done"
 
 
-class CustomAsFunction(Counting):
+class CustomAsFunction(NumberedInjector):
     """Calls of custom tools come as function calls, with the text under one key."""
 
     def __init__(self, context: Context, pick: Pick) -> None:
@@ -90,5 +90,5 @@ class CustomAsFunction(Counting):
 
 def _as_function(item: Payload, *, whole: bool) -> Payload:
     kept = {key: value for key, value in item.items() if key not in {"type", "input"}}
-    said = json.dumps({"input": item.get("input")}, ensure_ascii=False, separators=(",", ":"))
-    return {"type": "function_call", **kept, "arguments": said if whole else ""}
+    arguments = json.dumps({"input": item.get("input")}, ensure_ascii=False, separators=(",", ":"))
+    return {"type": "function_call", **kept, "arguments": arguments if whole else ""}

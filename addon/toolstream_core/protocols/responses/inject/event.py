@@ -10,12 +10,12 @@ from toolstream_core.protocols.responses.inject.base import (
     CLOSED,
     COMPLETED,
     DELTA,
-    Counting,
+    NumberedInjector,
     Payload,
     delta_text,
-    value,
 )
-from toolstream_core.stages.inject.markup import MARKUP
+from toolstream_core.stages.inject.argument_text import without_end
+from toolstream_core.stages.inject.markup import as_markup
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -28,13 +28,8 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-class ResponseInjector(Counting):
+class ResponseInjector(NumberedInjector):
     """Changes the events around the items."""
-
-    def __init__(self, context: Context, pick: Pick) -> None:
-        """For one stream, from its start."""
-        super().__init__(context, pick)
-        self.calls: list[OpenCall] = []
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -45,10 +40,8 @@ class ResponseInjector(Counting):
         if not isinstance(payload, dict) or not self._pick.stream():
             return [event.frame]
         call = resolved[0].call if resolved and resolved[0].call.kind is Kind.FUNCTION else None
-        frames = self.frames(event, list(self.changed(payload, str(payload.get("type")), call)))
-        if len(frames) != 1 or frames[0] is not event.frame:
-            self._pick.acted()
-        return frames
+        changed = self.changed(payload, str(payload.get("type")), call)
+        return self._counted(event.frame, self.frames(event, list(changed)))
 
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
         """What the event becomes."""
@@ -163,7 +156,7 @@ class TruncatedStream(ResponseInjector):
         if kind != DELTA or call is None or not call.arguments.whole:
             return [payload]
         self._over = True
-        return [{**payload, "delta": delta_text(payload).rstrip()[:-1]}]
+        return [{**payload, "delta": without_end(delta_text(payload))}]
 
 
 class InBandError(TruncatedStream):
@@ -207,9 +200,7 @@ class Leaked(ResponseInjector):
             return [] if call is not None else [payload]
         if not self.calls:
             return [payload]
-        text = "\n".join(
-            MARKUP[self._row](one.name, arguments) for one in self.calls if isinstance(arguments := value(one), dict)
-        )
+        text = "\n".join(as_markup(self._row, one) for one in self.calls)
         place: Payload = {"item_id": "msg_leak", "output_index": 0, "content_index": 0}
         part = {"type": "output_text", "text": text, "annotations": []}
         item = {"type": "message", "id": "msg_leak", "role": "assistant", "status": "completed", "content": [part]}

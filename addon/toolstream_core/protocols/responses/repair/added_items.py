@@ -1,4 +1,4 @@
-"""The events that add Responses items: where the client gets them, and which are no calls of their own."""
+"""The events that add Responses items: where the client gets them, and which of them do not start a call."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ class AddedItems:
             item.put_end()
         if item.closed or kind in {DONE, CLOSED}:
             return None
-        told = item.arguments.take(payload.get("delta"))
-        if told is not None:
-            item.arguments.give(told.text)
-            payload = {**payload, "delta": told.text}
+        emitted = item.arguments.take(payload.get("delta"))
+        if emitted is not None:
+            item.arguments.give(emitted.text)
+            payload = {**payload, "delta": emitted.text}
         return {**payload, "item_id": item.id, "output_index": item.place}

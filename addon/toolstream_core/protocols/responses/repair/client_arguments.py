@@ -145,9 +145,9 @@ class ClientArguments:
 
     def on_skipped_piece(self, piece: str) -> None:
         """A delta of any text was sent unseen, while none waited."""
-        told = self.take(piece, may_wait=True)
-        if told is not None:
-            self.give(told.text)
+        emitted = self.take(piece, may_wait=True)
+        if emitted is not None:
+            self.give(emitted.text)
 
     def missing(self, whole: str) -> str:
         """What the deltas lack of the whole arguments, and the client is to get."""

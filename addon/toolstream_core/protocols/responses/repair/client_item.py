@@ -1,4 +1,4 @@
-"""One function call of a Responses stream, as the client has been told of it."""
+"""One function call of a Responses stream, as the client has been given it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ClientItem(Identity):
 
     @property
     def added(self) -> bool:
-        """Whether the client was told of it."""
+        """Whether the client was given it."""
         return self.start is Start.ADDED
 
     @property
@@ -61,7 +61,7 @@ class ClientItem(Identity):
 
     @property
     def is_open(self) -> bool:
-        """Whether the client was told of it, and deltas may follow."""
+        """Whether the client was given it, and deltas may follow."""
         return self.start is Start.ADDED and not self.closed
 
     @property

@@ -1,4 +1,4 @@
-"""The function calls of one Responses answer, each with what the client has been told of it."""
+"""The function calls of one Responses answer, each with what the client has been given of it."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class CustomTools:
         added = item.start_new(content)
         response = json_access.text(state.created.get("id"))
         custom = Custom(item.call_id, item.name, text, response if isinstance(response, str) else "")
-        state.context.ids.told_as_custom(custom, str(arguments))
+        state.context.ids.sent_as_custom(custom, str(arguments))
         place: dict[str, Json] = {"item_id": item.id, "output_index": item.place}
         begun = {**as_custom(added, ""), "status": "in_progress"}
         closed = as_custom(added, text)

@@ -37,7 +37,7 @@ _NO_USAGE: Final[dict[str, Json]] = {
 
 
 def event_type(frame: Frame) -> str:
-    """The type of an event; `""` for one that is no JSON object."""
+    """The type of an event; `""` for one that is not a JSON object."""
     payload = frame.json
     return str(payload.get("type", frame.name)) if isinstance(payload, dict) else ""
 

@@ -23,7 +23,7 @@ class _Delta(NamedTuple):
     frame: Frame
     payload: dict[str, Json]
     item: ClientItem
-    told: Told | None
+    emitted: Told | None
 
 
 class HeldEvents:
@@ -37,10 +37,10 @@ class HeldEvents:
 
     def hold_delta(self, frame: Frame, payload: dict[str, Json], item: ClientItem) -> None:
         """Take a delta of an item's arguments in place of the last one; it is sent where it cannot change any more."""
-        told = item.arguments.take(payload.get("delta"), may_wait=True)
+        emitted = item.arguments.take(payload.get("delta"), may_wait=True)
         if self.delta is not None:
             self.send_delta()
-        self.delta = _Delta(frame, payload, item, told)
+        self.delta = _Delta(frame, payload, item, emitted)
         if not item.arguments.waiting:
             self.send_delta()
 
@@ -54,10 +54,10 @@ class HeldEvents:
         """Send the delta as it is by now."""
         if self.delta is None:
             return
-        (frame, payload, item, told), self.delta = self.delta, None
-        if told is not None:
-            item.arguments.give(told.text)
-            payload = payload if told.text == payload["delta"] else {**payload, "delta": told.text}
+        (frame, payload, item, emitted), self.delta = self.delta, None
+        if emitted is not None:
+            item.arguments.give(emitted.text)
+            payload = payload if emitted.text == payload["delta"] else {**payload, "delta": emitted.text}
         self._output.send(frame, payload)
 
     def hold_closing(self, frame: Frame, payload: dict[str, Json], item: ClientItem) -> None:

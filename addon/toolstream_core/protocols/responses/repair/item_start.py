@@ -35,9 +35,9 @@ class Start(enum.StrEnum):
     REPEATED = enum.auto()
     """It repeats an earlier call."""
     PASSED = enum.auto()
-    """The client was not told of it. Its events go on as they come."""
+    """The client was not given it. Its events go on as they come."""
     ADDED = enum.auto()
-    """The client was told of it. Its events are judged and repaired."""
+    """The client was given it. Its events are judged and repaired."""
 
 
 WAITING: Final = frozenset({Start.NEW, Start.NAMELESS, Start.CUSTOM, Start.DROPPED})

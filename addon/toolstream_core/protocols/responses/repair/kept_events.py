@@ -1,4 +1,4 @@
-"""Events of one Responses item that are kept back, because the client cannot be told yet which item they are of."""
+"""Events of one Responses item that are kept back, because nobody can tell yet which item they are of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses items whose events are kept, because the client cannot be told of them yet."""
+"""Responses items whose events are kept, because the client cannot be given them yet."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Places:
         return place > self.free and self.in_pieces
 
     def other(self, payload: dict[str, Json], *, closed: bool) -> None:
-        """An item that is no function call is added or closed."""
+        """An item that is not a function call is added or closed."""
         place = json_access.integer(payload.get("output_index"))
         kind = json_access.scalar(json_access.get(payload, "item", "type"))
         opened = self._open_text if kind in _TEXT else self._open_others

@@ -1,0 +1,82 @@
+"""What helps a client: options under which its model reads the calls that were meant, found by trying them."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.clients.deviations import projects
+from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.faults.clients import CLIENTS
+from toolstream_core.settings import FOR, Words, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.model import Call, Record
+    from toolstream_core.protocols.protocol import WireProtocol
+
+__all__ = ["Advice", "Answer", "advise"]
+
+MAX_BODY: Final = 4 << 20
+"""Bytes of an answer for which options are tried; of a longer one nothing is advised."""
+MAX_ADVISED: Final = 3
+"""Options of one kind that are told, at most."""
+
+
+class Advice(NamedTuple):
+    """Options that make a client understand an answer."""
+
+    repair: str = ""
+    shape: str = ""
+
+    @property
+    def options(self) -> str:
+        """As they are given to mitmdump."""
+        asked = {"toolstream_repair": self.repair, "toolstream_shape": self.shape}
+        return " ".join(f"--set {name}={value}" for name, value in asked.items() if value)
+
+
+def advise(model: ClientModel, answer: Answer) -> list[Advice]:
+    """Options under which the client of `model` reads the calls that `answer` meant, the smallest first.
+
+    None where it reads them anyway, and where nothing helps. A call that never came whole is meant to be left alone.
+    """
+    if len(answer.body) > MAX_BODY:
+        return []
+    usual = Received(answer)
+    if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.meant):
+        return []
+    for options in _options(usual.record, usual.protocol, model):
+        helping = (one for one in options if _helps(model, answer, one, usual.meant))
+        if found := list(islice(helping, MAX_ADVISED)):
+            return found
+    return []
+
+
+def _helps(model: ClientModel, answer: Answer, tried: Advice, meant: Sequence[Call]) -> bool:
+    """Whether the client understands the answer under some options."""
+    asked = settings(Words([tried.repair], [tried.shape]))
+    sent = rewritten(answer, asked)
+    if sent is None:
+        return not meant
+    return Received(sent).is_understood(model, meant)
+
+
+def _options(record: Record, protocol: WireProtocol, model: ClientModel) -> Iterator[Iterable[Advice]]:
+    """What is tried, in steps: when something of one step helps, the next is not taken."""
+    safe, unsafe = (_repairs(record, safety) for safety in ("safe", "unsafe"))
+    yield [Advice(repair=name) for name in safe]
+    yield [Advice(shape=name) for name in protocol.shapes]
+    yield [Advice(repair=name) for name in unsafe]
+    yield [Advice(repair=",".join(names)) for names in (safe, [*safe, *unsafe]) if len(names) > 1]
+    seen = {name.casefold() for name in projects(model.deviations)}
+    yield [Advice(shape=f"{FOR}{row.name}") for row in CLIENTS if {row.name, row.client.casefold()} & seen]
+    yield [Advice(shape=f"{FOR}{row.name}") for row in CLIENTS]
+    yield [Advice("safe", name) for name in protocol.shapes]
+
+
+def _repairs(record: Record, safety: str) -> list[str]:
+    """The repairs of that safety that answer what was found, by name."""
+    return list(dict.fromkeys(one.name for one in record.findings if one.repair == safety))

@@ -1,0 +1,155 @@
+"""Why a client sent what it sent: the smallest set of deviations that gives it, in words."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects
+from toolstream_core.clients.entries import entries_of
+from toolstream_core.clients.fit import fitting, gives
+from toolstream_core.clients.model import AXES, STANDARD, Arguments, Kept, Key
+from toolstream_core.clients.parting import parting
+from toolstream_core.clients.received import Received
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from toolstream_core.clients.entries import Entry, ReceivedEvent
+    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.received import Answer
+    from toolstream_core.protocols.call_form import CallForm
+    from toolstream_core.protocols.requests.conversation import EchoedCall
+
+MAX_CLIENTS: Final = 256
+"""Clients of which something is remembered; then the one not met for longest is forgotten."""
+_ORDER: Final = {value: place for values in AXES.values() for place, value in enumerate(values)}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A client model that gives what a client sent, of an answer's events as the client got them."""
+
+    model: ClientModel
+    event: int | None = None
+    """The event where its reading parts from the one that the protocol means; `None` where it never does."""
+    seen: str = ""
+    """What the client went by in that event, where that is one value."""
+    others: tuple[ClientModel, ...] = ()
+    """The other models of as few deviations that give the same."""
+
+    @property
+    def names(self) -> list[str]:
+        """The deviations' names; none where the client reads as the protocol says, and the stream is wrong."""
+        return [one.value for one in self.model.deviations]
+
+    @property
+    def projects(self) -> dict[str, str]:
+        """The projects in which the deviations were seen, with links."""
+        return projects(self.model.deviations)
+
+    @property
+    def text(self) -> str:
+        """What the client does, and where it shows first."""
+        words = "; ".join(ROWS[one].words for one in self.model.deviations) or BY_THE_LETTER
+        where = (
+            ""
+            if self.event is None
+            else f": {self.seen} at event {self.event}"
+            if self.seen
+            else f": event {self.event}"
+        )
+        return f"{words}{where}"
+
+
+class Explainer:
+    """Explains what clients sent, and goes by what it learned of a client in the client's earlier conversations."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._known: OrderedDict[str, ClientModel] = OrderedDict()
+
+    def explain(
+        self, form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[EchoedCall], client: str = ""
+    ) -> Explanation | None:
+        """The model of fewest deviations that makes the calls `echoed` of `events`; `None` where no small set does.
+
+        `events` are those of one answer as the client got them; events that say nothing of calls, a finish or an end
+        may be left out. `echoed` are the calls of its next request that the request before did not have: none, where
+        it lost them all. `client` tells clients apart (by address, or user agent); `""` is nobody in particular.
+        """
+        known = self._known.get(client, STANDARD)
+        found = ((entries, _fitting(form, entries, echoed, known)) for entries in _alternatives(entries_of(events)))
+        fit = [(entries, models) for entries, models in found if models]
+        if not fit:
+            return None
+        entries, models = min(fit, key=lambda one: len(one[1][0].deviations))
+        model = min(models, key=lambda one: _unlikely(one, known))
+        if client:
+            self._remember(client, model)
+        parted = parting(model, form, entries)
+        event, seen = parted if parted is not None else (None, "")
+        return Explanation(model, event, seen, tuple(one for one in models if one is not model))
+
+    def explain_answer(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explanation | None:
+        """As `explain`, of an answer's bytes as the client got them; `None` too where they are no LLM's."""
+        got = Received(answer)
+        return None if got.protocol is None else self.explain(got.protocol.call_form, got.events, echoed, client)
+
+    def known(self, client: str) -> ClientModel:
+        """What was learned of a client: all deviations that explained it so far, together."""
+        return self._known.get(client, STANDARD)
+
+    def _remember(self, client: str, model: ClientModel) -> None:
+        """Add a model's deviations to those known of a client; of two on one axis the new one counts."""
+        known = self._known.pop(client, STANDARD)
+        self._known[client] = known.having(model.deviations)
+        if len(self._known) > MAX_CLIENTS:
+            self._known.popitem(last=False)
+
+
+def explain(form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[EchoedCall]) -> Explanation | None:
+    """As `Explainer.explain`, for a client of which nothing is known."""
+    return Explainer().explain(form, events, echoed)
+
+
+def _fitting(
+    form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall], known: ClientModel
+) -> list[ClientModel]:
+    """The models that give what came back; the known one alone where that is one of them."""
+    if known is not STANDARD and gives(known, form, entries, echoed):
+        return [_needed(known, form, entries, echoed)]
+    return fitting(form, entries, echoed)
+
+
+def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """The entries of each choice: a client goes on with one of them."""
+    choices = dict.fromkeys(one.fragment.choice for one in entries) or {0: None}
+    return [[one for one in entries if one.fragment.choice == choice] for choice in choices]
+
+
+def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> ClientModel:
+    """The model without the deviations that this answer does without."""
+    for one in model.deviations:
+        without = model.without(one)
+        if gives(without, form, entries, echoed):
+            model = without
+    return model
+
+
+_BLUNT: Final[Mapping[Deviation, int]] = {
+    **dict.fromkeys((Key.ENTRY, Key.ONE, *Kept), 1),
+    **dict.fromkeys(Arguments, 2),
+}
+"""Deviations that leave so little of a call that they go with nearly everything that became of it."""
+
+
+def _unlikely(model: ClientModel, known: ClientModel) -> tuple[int, int, int, int, list[int]]:
+    """The less, the likelier: what the client did before; what one project does; what many do; what stands first."""
+    deviations = model.deviations
+    new = sum(one not in known.deviations for one in deviations)
+    seen = [name for one in deviations for name in ROWS[one].projects]
+    together = max(map(seen.count, seen), default=0)
+    blunt = sum(_BLUNT.get(one, 0) for one in deviations)
+    return new, blunt, -together, -len(seen), [_ORDER[one] for one in deviations]

@@ -1,0 +1,199 @@
+"""Which client models give what a client sent: the smallest sets of deviations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.clients.fields import arguments_of, id_of, name_of
+from toolstream_core.clients.grouping import grouped
+from toolstream_core.clients.model import STANDARD, Arguments, ClientModel, Id, Invalid, Kept, Name, NoObject, Objects
+from toolstream_core.clients.outcome import fits, kept_arguments
+from toolstream_core.clients.reading import kept
+from toolstream_core.clients.space import groupings, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.opened import Group
+    from toolstream_core.protocols.call_form import CallForm
+    from toolstream_core.protocols.requests.conversation import EchoedCall
+
+MAX_DEVIATIONS: Final = 4
+MAX_OF_GROUPING: Final = 2
+"""Deviations, at most, that concern which entries make a call."""
+MANY: Final = 2000
+"""From so many entries on, one at most."""
+
+
+MAX_REORDERED: Final = 100
+"""Calls that are looked for in another order, at most."""
+
+
+class _Fields(NamedTuple):
+    """How the fields of calls are read, and which calls are kept."""
+
+    name: Name
+    id: Id
+    arguments: Arguments
+    objects: Objects
+    invalid: Invalid
+    no_object: NoObject
+    kept: Kept
+
+
+_STANDARD: Final = _Fields(*(getattr(STANDARD, one) for one in _Fields._fields))
+
+
+def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> list[ClientModel]:
+    """The models of fewest deviations that make `echoed` of `entries`; none where no small set does."""
+    best = MAX_DEVIATIONS
+    found: list[ClientModel] = []
+    seen: dict[object, int] = {}
+    search = _Search(form, echoed, objects(entries))
+    for model in groupings(form, entries, 1 if len(entries) > MANY else MAX_OF_GROUPING):
+        cost = len(model.deviations)
+        if cost > best:
+            break
+        groups = grouped(model, form, entries)
+        partition = (model.source, tuple(tuple(map(id, one.entries)) for one in groups))
+        if seen.setdefault(partition, cost) < cost:
+            continue
+        for read in search.fields(model, groups, best - cost):
+            least = cost + _cost(read)
+            if least < best:
+                best, found = least, []
+            if least == best:
+                found.append(replace(model, **read._asdict()))
+    return found
+
+
+def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> bool:
+    """Whether the client of `model` makes `echoed` of `entries`."""
+    calls = kept(grouped(model, form, entries), form, model)
+    if len(calls) != len(echoed):
+        return False
+    texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in calls]
+    return any(
+        all(name_of(one, model.name) == two.name for one, two in zip(calls, order, strict=True))
+        and _ids_fit(model.id, list(zip(calls, order, strict=True)))
+        and all(
+            fits(text, model.invalid, model.no_object, two.arguments) for text, two in zip(texts, order, strict=True)
+        )
+        for order in _orders(calls, echoed)
+    )
+
+
+def _cost(read: _Fields) -> int:
+    return sum(value is not standard for value, standard in zip(read, _STANDARD, strict=True))
+
+
+class _Search:
+    """How the fields of the calls that a client makes may be read, so that they are what came back."""
+
+    def __init__(self, form: CallForm, echoed: Sequence[EchoedCall], odd: Sequence[Objects]) -> None:
+        """`odd`: what may become of objects."""
+        self._form, self._echoed, self._odd = form, echoed, odd
+        self._fitting: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
+        """What the client may do with arguments that are not valid, by the arguments as it has them and as it said."""
+
+    def fields(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[_Fields]:
+        """Those with `most` deviations at most, for the calls that `model` makes."""
+        tried: set[object] = set()
+        for put, odd, keeping in product(Arguments, self._odd, Kept):
+            start = _STANDARD._replace(arguments=put, objects=odd, kept=keeping)
+            if _cost(start) > most:
+                continue
+            calls = kept(groups, self._form, replace(model, arguments=put, objects=odd, kept=keeping))
+            if len(calls) != len(self._echoed):
+                continue
+            texts = [arguments_of(one, self._form, model.source, put, odd) for one in calls]
+            key = (tuple(texts), *map(id, calls))
+            if key not in tried:
+                tried.add(key)
+                yield from self._of(start, calls, texts, most)
+
+    def _of(self, start: _Fields, calls: Sequence[Group], texts: Sequence[str], most: int) -> Iterator[_Fields]:
+        """Those of one order of what came back, the first in which it fits."""
+        if not calls:
+            yield start
+            return
+        for order in _orders(calls, self._echoed):
+            found = [one for one in self._of_order(start, calls, texts, order) if _cost(one) <= most]
+            yield from found
+            if found:
+                return
+
+    def _of_order(
+        self, start: _Fields, calls: Sequence[Group], texts: Sequence[str], echoed: Sequence[EchoedCall]
+    ) -> Iterator[_Fields]:
+        """The cheapest ways to read the fields of `calls` so that each is the one of `echoed` in its place."""
+        pairs = list(zip(calls, echoed, strict=True))
+        names = [rule for rule in Name if all(name_of(one, rule) == two.name for one, two in pairs)]
+        ids = [rule for rule in Id if _ids_fit(rule, pairs)] if names else []
+        if not ids:
+            return
+        outcomes = self._outcomes(texts, [two.arguments for two in echoed])
+        choices = [
+            start._replace(name=name, id=its_id, invalid=invalid, no_object=other)
+            for name in ([Name.FIRST] if Name.FIRST in names else names)
+            for its_id in ([Id.FIRST] if Id.FIRST in ids else ids)
+            for invalid, other in outcomes
+        ]
+        least = min(map(_cost, choices), default=0)
+        yield from (one for one in choices if _cost(one) == least)
+
+    def _outcomes(self, texts: Sequence[str], echoed: Sequence[str]) -> list[tuple[Invalid, NoObject]]:
+        """What the client may do with arguments that are not valid; of rules that do the same here, the plainest."""
+        pairs = list(zip(texts, echoed, strict=True))
+        rules = [rule for rule in product(Invalid, NoObject) if all(rule in self._rules(*pair) for pair in pairs)]
+        found = {tuple(kept_arguments(text, *rule) for text in texts): rule for rule in reversed(rules)}
+        return list(reversed(found.values()))
+
+    def _rules(self, text: str, said: str) -> list[tuple[Invalid, NoObject]]:
+        if (text, said) not in self._fitting:
+            fit = [rule for rule in product(Invalid, NoObject) if fits(text, *rule, said)]
+            self._fitting[text, said] = fit
+        return self._fitting[text, said]
+
+
+def _orders(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> Iterator[list[EchoedCall]]:
+    """The calls that came back in orders in which they may belong to `calls`: as they came, by index, by id."""
+    yield list(echoed)
+    if not 1 < len(calls) <= MAX_REORDERED:
+        return
+    places = sorted(range(len(calls)), key=lambda at: (calls[at].index or 0, at))
+    by_index = [echoed[places.index(at)] for at in range(len(calls))]
+    if by_index != list(echoed):
+        yield by_index
+    by_id = _by_id(calls, echoed)
+    if by_id not in (list(echoed), by_index):
+        yield by_id
+
+
+def _by_id(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> list[EchoedCall]:
+    left = list(echoed)
+    matched: list[EchoedCall] = []
+    for one in calls:
+        ids = {entry.fragment.id for entry in one.entries}
+        found = next((call for call in left if call.id in ids), left[0])
+        left.remove(found)
+        matched.append(found)
+    return matched
+
+
+def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, EchoedCall]]) -> bool:
+    """A call without an id gets any; so does one where the protocol has no place for it."""
+    taken: set[str] = set()
+    for group, echoed in pairs:
+        if echoed.id is None:
+            continue
+        made = id_of(group, rule)
+        own = bool(echoed.id) and all(one.fragment.id != echoed.id for one in group.entries)
+        replaced = rule is Id.OWN or (rule is Id.UNIQUE and made in taken)
+        if not (own if replaced else made in (echoed.id, "")):
+            return False
+        taken.add(made)
+    return True

@@ -1,0 +1,194 @@
+"""A client model: one point of a small space of ways to put the fragments of calls together."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Of each axis the first value is the reading that the protocols mean; every other value is a deviation, and its
+# text is the deviation's name. `deviations.py` says each in words, and where it was seen.
+
+
+class Key(enum.StrEnum):
+    """Which call an entry belongs to."""
+
+    PROTOCOL = "protocol-key"
+    """By index in deltas; as announced; each entry a call where entries are whole."""
+    CHANGED_ID = "by-changed-id"
+    PRESENT_ID = "by-present-id"
+    GIVEN_ID = "by-given-id"
+    ID = "by-id"
+    INDEX_AND_ID = "by-index-and-id"
+    LONGER_ID = "by-longer-id"
+    NEWEST_OF_INDEX = "id-within-index"
+    FIRST_OF_INDEX = "first-of-index"
+    ONLY_OF_INDEX = "only-of-index"
+    CHANGED_INDEX = "by-changed-index"
+    POSITION = "index-as-position"
+    PLACE = "by-place"
+    ITEM = "by-item-id"
+    LAST = "last-opened"
+    ENTRY = "every-entry"
+    ONE = "one-call"
+
+
+class NoIndex(enum.StrEnum):
+    """Which call an entry without an index belongs to, where the index decides."""
+
+    ZERO = "no-index-zero"
+    NEW = "no-index-new-call"
+    LAST = "no-index-last-call"
+    PLACE = "no-index-place"
+    ID = "no-index-by-id"
+    DROPPED = "no-index-passed-over"
+
+
+class Entries(enum.StrEnum):
+    """Which entries of an event are read."""
+
+    ALL = "all-entries"
+    FIRST = "first-entry-only"
+
+
+class Adding(enum.StrEnum):
+    """How an entry is added to its call."""
+
+    END = "to-the-end"
+    WHOLE = "closed-when-whole"
+    HEADER = "header-after-whole"
+    NEXT = "next-after-whole"
+    FINISH = "until-finish"
+    REPLACE = "entry-replaces"
+
+
+class Source(enum.StrEnum):
+    """Where identity and arguments are taken from."""
+
+    PROTOCOL = "protocol-source"
+    """Deltas; where the protocol says a call once more as a whole, that."""
+    MESSAGE = "or-message"
+    DELTAS = "deltas-only"
+    DONE = "arguments-done-only"
+    ITEM = "item-done-only"
+    COMPLETED = "completed-only"
+    START = "start-only"
+    START_AND_DELTAS = "start-and-deltas"
+
+
+class Name(enum.StrEnum):
+    """Which name a call gets of several."""
+
+    FIRST = "first-name"
+    LAST = "last-name"
+    JOINED = "joined-names"
+    OPENING = "opening-name"
+    OVERWRITTEN = "overwritten-name"
+
+
+class Id(enum.StrEnum):
+    """Which id a call gets of several."""
+
+    FIRST = "first-id"
+    LAST = "last-id"
+    JOINED = "joined-ids"
+    OPENING = "opening-id"
+    OVERWRITTEN = "overwritten-id"
+    ITEM = "item-id"
+    OWN = "own-id"
+    UNIQUE = "repeated-id-replaced"
+
+
+class Arguments(enum.StrEnum):
+    """Which argument fragments count."""
+
+    JOINED = "joined-arguments"
+    FIRST = "first-fragment-only"
+    LAST = "last-fragment-only"
+    AFTER_OPENING = "opening-arguments-lost"
+
+
+class Objects(enum.StrEnum):
+    """What becomes of arguments that come as an object where a string belongs."""
+
+    JSON = "object-as-json"
+    OWN_STRING = "object-as-own-string"
+
+
+class Invalid(enum.StrEnum):
+    """What becomes of arguments that are not valid JSON."""
+
+    RAW = "invalid-kept"
+    EMPTY = "invalid-to-empty"
+    HEAD = "invalid-to-head"
+    COMPLETED = "invalid-completed"
+    SHORTENED = "invalid-shortened"
+    WRAPPED = "invalid-wrapped"
+
+
+class NoObject(enum.StrEnum):
+    """What becomes of arguments that are JSON, and no object."""
+
+    KEPT = "string-kept"
+    INVALID = "string-as-invalid"
+
+
+class Kept(enum.StrEnum):
+    """Which calls are kept in the end."""
+
+    ALL = "all-calls"
+    NAMED = "nameless-dropped"
+    WITH_ID = "idless-dropped"
+    VALID = "invalid-dropped"
+    FIRST = "first-call-only"
+    PADDED = "padded-to-index"
+
+
+type Deviation = Key | NoIndex | Entries | Adding | Source | Name | Id | Arguments | Objects | Invalid | NoObject | Kept
+"""A value of one of the axes; the first of each is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientModel:
+    """One way to put the fragments of calls together; without arguments the reading that the protocols mean."""
+
+    key: Key = Key.PROTOCOL
+    no_index: NoIndex = NoIndex.ZERO
+    entries: Entries = Entries.ALL
+    adding: Adding = Adding.END
+    source: Source = Source.PROTOCOL
+    name: Name = Name.FIRST
+    id: Id = Id.FIRST
+    arguments: Arguments = Arguments.JOINED
+    objects: Objects = Objects.JSON
+    invalid: Invalid = Invalid.RAW
+    no_object: NoObject = NoObject.KEPT
+    kept: Kept = Kept.ALL
+
+    @property
+    def deviations(self) -> tuple[Deviation, ...]:
+        """Where it departs from the reading that the protocols mean, in the order of the axes."""
+        return tuple(value for axis in AXES if (value := getattr(self, axis)) is not getattr(STANDARD, axis))
+
+    def having(self, deviations: Iterable[Deviation]) -> ClientModel:
+        """This model with these deviations too."""
+        changes: dict[str, Any] = {_FIELDS[type(one)]: one for one in deviations}
+        return replace(self, **changes)
+
+    def without(self, deviation: Deviation) -> ClientModel:
+        """This model with the standard reading on that axis."""
+        standard: Deviation = getattr(STANDARD, _FIELDS[type(deviation)])
+        return self.having([standard])
+
+
+_AXES: Final = (Key, NoIndex, Entries, Adding, Source, Name, Id, Arguments, Objects, Invalid, NoObject, Kept)
+AXES: Final[dict[str, tuple[Deviation, ...]]] = {
+    one.name: tuple(axis) for one, axis in zip(fields(ClientModel), _AXES, strict=True)
+}
+"""Each axis of `ClientModel` with its values, the standard one first."""
+_FIELDS: Final[dict[type[Deviation], str]] = {type(values[0]): axis for axis, values in AXES.items()}
+STANDARD: Final = ClientModel()
+"""The reading that the protocols mean."""

@@ -1,0 +1,118 @@
+"""An answer as a client gets it, and whether the client understands it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, override
+
+from toolstream_core.clients.entries import ReceivedEvent, entries_of
+from toolstream_core.clients.model import Id
+from toolstream_core.clients.reading import read_entries
+from toolstream_core.defects.finish import CUT_OFF_CALL
+from toolstream_core.engine.session import Session
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model.record import runs_on_client
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.verdict.compare import same
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.reading import ReadCall
+    from toolstream_core.model import Call, Event, EventContent, Exchange, Record
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer's bytes."""
+
+    exchange: Exchange
+    body: bytes
+    broken: str | None = None
+    """How the connection broke, where it did."""
+
+
+def rewritten(answer: Answer, tried: Settings) -> Answer | None:
+    """What an answer becomes under some settings; `None` where it ends as a break, so that no call of it is run."""
+    session = Session(answer.exchange, tried)
+    sent = [*session.feed(answer.body), *session.end(broken=answer.broken)] if answer.body else []
+    record = session.record(broken=answer.broken)
+    if record is not None and CUT_OFF_CALL.code in tried.repairs and _is_cut_off(record):
+        return None
+    # What is rewritten goes on without its content coding.
+    exchange = replace(answer.exchange, content_encoding="") if tried.rewrites else answer.exchange
+    return Answer(exchange, b"".join(sent), answer.broken)
+
+
+def _is_cut_off(record: Record) -> bool:
+    return not record.finish and any(one.code == CUT_OFF_CALL.code for one in record.findings)
+
+
+class Received:
+    """An answer as a client gets it: its events, and what they mean."""
+
+    def __init__(self, answer: Answer) -> None:
+        """Read `answer`."""
+        self.protocol: WireProtocol | None = None
+        """Its protocol; `None` where it is none that is known."""
+        collected = _Events()
+
+        def sinks(protocol: WireProtocol) -> Sequence[Sink]:
+            self.protocol = protocol
+            return [collected]
+
+        session = Session(answer.exchange, sinks=sinks, fast=False)
+        if answer.body:
+            session.feed(answer.body)
+        session.end(broken=answer.broken)
+        self.record = session.record(broken=answer.broken)
+        self.events = collected.events
+        """Those that say something of calls, a finish or an end."""
+        self.entries = entries_of(self.events)
+        self.meant = [
+            call
+            for call in (self.record.calls if self.record is not None else ())
+            if runs_on_client(call) and call.complete and call.choice == 0
+        ]
+        """The calls that a client is to run."""
+
+    def is_understood(self, model: ClientModel, meant: Sequence[Call]) -> bool:
+        """Whether the client of `model` reads the calls `meant`, and no other."""
+        if self.protocol is None or self.record is None:
+            return False
+        read = read_entries(model, self.protocol.call_form, self.entries)
+        ids = [one.id for one in read if one.id]
+        wanted = len(read) if self._ids_matter(model) else len(ids)
+        if len(read) != len(meant) or len(set(ids)) < wanted:
+            return False
+        if not {call.id for call in self.record.calls}.issuperset(ids):
+            return False
+        return all(_is_read(call, one) for call, one in zip(meant, read, strict=True))
+
+    def _ids_matter(self, model: ClientModel) -> bool:
+        """Whether each call needs an id from the stream: whole entries come without, some clients make up theirs."""
+        makes_up = model.id in (Id.OWN, Id.UNIQUE)
+        return self.protocol is not None and self.protocol.call_form is not CallForm.WHOLE and not makes_up
+
+
+def _is_read(call: Call, read: ReadCall) -> bool:
+    if call.kind == "custom":
+        return (read.name, read.arguments) == (call.name, call.arguments)
+    return read.name == call.name and same(read.arguments, call.arguments)
+
+
+class _Events(Sink):
+    """Keeps the events of an answer."""
+
+    live = True
+
+    def __init__(self) -> None:
+        self.events: list[ReceivedEvent] = []
+
+    @override
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        self.events.append(ReceivedEvent(event.frame.number, said))

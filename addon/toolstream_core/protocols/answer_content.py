@@ -1,0 +1,39 @@
+"""The content of events and of whole answers that several protocols read alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import NOTHING, EventContent, Finish
+from toolstream_core.protocols.in_band_errors import error_text
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolstream_core.model import Fragment, Json
+
+
+def finishes(reason: Json) -> tuple[Finish, ...]:
+    """The finish of the only choice; none where there is no reason."""
+    return (Finish(0, reason),) if reason and isinstance(reason, str) else ()
+
+
+def text_content(text: Json, thought: Json) -> EventContent:
+    """The content of a part of the visible text, or of what the model thinks."""
+    if thought and isinstance(thought, str):
+        return EventContent(thought=thought)
+    return EventContent(text=text) if text and isinstance(text, str) else NOTHING
+
+
+def whole_content(payload: Json, fragments: Iterable[Fragment], texts: Iterable[str], reason: Json) -> EventContent:
+    """The content of a whole answer that has its model and its error under the usual keys."""
+    model = json_access.get(payload, "model")
+    return EventContent(
+        tuple(fragments),
+        finishes(reason),
+        "".join(texts),
+        model if isinstance(model, str) else None,
+        error_text(payload, ""),
+        end=True,
+    )

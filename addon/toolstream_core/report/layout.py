@@ -1,0 +1,122 @@
+"""How a line of the log is laid out: its columns, its width, long text shortened in the middle."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.model import ABSENT
+from toolstream_core.report.paint import quoted_whole, word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolstream_core.model import Seen
+    from toolstream_core.report.paint import Paint
+
+WIDTH = 120
+"""Columns that a line fits."""
+MARGIN = 11
+"""Columns of the tag and the time, which stand before everything else."""
+ID = 28
+"""Columns of an id."""
+LEAST = 16
+"""Columns that a shortened text gets at least."""
+_NAME = 48
+"""Columns of a model, a tool's name or a finish reason."""
+
+
+class Label(NamedTuple):
+    """What a stream is called in the log."""
+
+    tag: str
+    """Begins each of its lines: `#2`."""
+    request: str = ""
+    """What was asked, or where the answer was read from: `POST api.deepseek.com/v1/chat/completions`."""
+    flow: str = ""
+    """mitmproxy's id of the flow."""
+
+    def head(self, model: str | None, protocol: str, paint: Paint) -> str:
+        """The first line of the stream."""
+        names = " ".join(([foreign(model)] if model else []) + [protocol])
+        flow = f"  {paint('dim', self.flow)}" if self.flow else ""
+        room = WIDTH - len(self.tag) - len(names) - 2 - (len(self.flow) + 2 if self.flow else 0)
+        request = f"{middle(self.request, max(room, LEAST))} " if self.request else ""
+        return f"{paint('dim', self.tag)} {request}{paint('name', names)}{flow}"
+
+    def begin(self, elapsed: str = "") -> str:
+        """How each other line begins: the tag, and the time since the request, right-aligned."""
+        return f"{self.tag} {elapsed:>{MARGIN - 2 - len(self.tag)}} "
+
+
+def foreign(text: str) -> str:
+    """A name of the wire that stands bare in a line."""
+    return middle(word(text), _NAME)
+
+
+def middle(text: str, room: int, *, count: bool = False) -> str:
+    """`text` in at most `room` columns; with `count` it says how many characters are left out in the middle."""
+    return _shortened(text, text, room, str, count=count)
+
+
+def shortened(text: str, room: int, *, count: bool = False) -> str:
+    """As `middle`, as a JSON string that has nothing in it that steers a terminal; `room` is 16 at least."""
+    room = max(room, LEAST)
+    whole = quoted_whole(text) if len(text) <= room else text
+    return _shortened(text, whole, room, lambda part: quoted_whole(part)[1:-1], count=count, quote='"')
+
+
+def _shortened(text: str, whole: str, room: int, shown: Callable[[str], str], *, count: bool, quote: str = "") -> str:
+    """Where `whole` does not fit, as much of the beginning and the end of `text` as does."""
+    if len(whole) <= room:
+        return whole
+    kept = min(room, len(text) - 1)
+    while True:
+        gap = f"…(+{len(text) - kept})…" if count else "…"
+        begin, end = text[: (kept + 1) // 2], text[len(text) - kept // 2 :]
+        line = f"{quote}{shown(begin)}{gap}{shown(end)}{quote}"
+        if len(line) <= room or kept <= 1:
+            return line
+        kept -= max(1, (len(line) - room) * kept // len(line))
+
+
+def seen(value: Seen[str] | Seen[int], room: int = ID) -> str:
+    """A value of the wire: absent, null and empty are three things."""
+    if value is ABSENT:
+        return "absent"
+    if value is None:
+        return "null"
+    return shortened(value, room) if isinstance(value, str) else str(value)
+
+
+class Marked(NamedTuple):
+    """Text with the parts of it that have a colour, in their order."""
+
+    text: str
+    marks: tuple[tuple[str, str], ...] = ()
+    """Styles and parts."""
+
+    def lines(self, begin: str, tag: str, paint: Paint, last: str = "") -> Iterator[str]:
+        """As `wrapped`, in colour."""
+        marks = list(self.marks)
+        for line in wrapped(begin, tag, self.text, last):
+            shown, done = "", 0
+            while marks and (at := line.find(marks[0][1], done)) >= 0:
+                style, part = marks.pop(0)
+                shown += line[done:at] + paint(style, part)
+                done = at + len(part)
+            yield shown + line[done:]
+
+
+def wrapped(begin: str, tag: str, text: str, last: str = "") -> list[str]:
+    """Lines of at most 120 columns: the first one begins with `begin`, the others with the tag in as many columns.
+
+    `last` stands behind it all, and is not broken.
+    """
+    first, *rest = textwrap.wrap(text, WIDTH - len(begin), break_on_hyphens=False, subsequent_indent="  ") or [""]
+    lines = [begin + first, *(f"{tag:{len(begin)}}{line}" for line in rest)]
+    if last and len(lines[-1]) + 2 + len(last) <= WIDTH:
+        lines[-1] += f"  {last}"
+    elif last:
+        lines.append(f"{tag:{len(begin)}}  {last}")
+    return lines

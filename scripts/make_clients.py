@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Writes docs/client-models.md: how clients put the fragments of calls together, and which defects break which.
+
+    scripts/make_clients.py           write what has changed
+    scripts/make_clients.py --check   write nothing; tell the difference and exit 1 where there is one
+
+Each defect is caused in a healthy stream of two calls, and read by each model of a client.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
+
+from make_flows import write_or_check  # noqa: E402
+from tests.laws.healthy import streams  # noqa: E402
+from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects  # noqa: E402
+from toolstream_core.clients.model import AXES, STANDARD  # noqa: E402
+from toolstream_core.clients.received import Answer, Received, rewritten  # noqa: E402
+from toolstream_core.clients.space import concerning  # noqa: E402
+from toolstream_core.settings import Words, settings  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tests.laws.healthy import Healthy
+    from toolstream_core.clients.model import Deviation
+
+TARGET: Final = ROOT / "docs" / "client-models.md"
+STREAMS: Final = ("fragments of two", "two")
+"""The healthy streams in which defects are caused, by name: one of each protocol."""
+HEAD: Final = """# Client models
+
+Written by `scripts/make_clients.py`. A client model is a choice on each of some axes: which call an entry belongs to,
+which name, id and arguments count, and what becomes of arguments that are not valid JSON. When a client sends back
+other calls than it was sent, toolstream looks for the smallest set of deviations from the protocols' own reading that
+gives exactly what the client sent, and names it.
+
+The tables are made by running each deviation alone over healthy streams of each protocol: as they are, in each lawful
+shape, and with each defect that can be caused in a stream of two calls. A client is broken where it reads other calls
+than were meant. The first row is the plain reading: what breaks it breaks the others too, but for what their last
+column names. Where a client reads no stream of a protocol, nothing else is said of that protocol. "Seen in" names
+projects, in some version, and where they are found.
+"""
+COLUMNS: Final = (
+    "deviation",
+    "the client",
+    "seen in",
+    "lawful streams that break it",
+    "defects that break it",
+    "unharmed by",
+)
+TITLES: Final = {
+    "key": "Which call an entry belongs to",
+    "no_index": "An entry without an index",
+    "entries": "Entries of an event",
+    "adding": "How an entry is added to its call",
+    "source": "Where identity and arguments are taken from",
+    "name": "Name",
+    "id": "Id",
+    "arguments": "Arguments",
+    "objects": "Arguments that come as an object",
+    "invalid": "Arguments that are not valid JSON",
+    "no_object": "Arguments that are JSON, and no object",
+    "kept": "Calls that are kept",
+}
+
+
+class Effects(NamedTuple):
+    """What a deviation does, beside the plain reading."""
+
+    lawful: set[str]
+    """Lawful streams that it reads wrongly."""
+    defects: set[str]
+    """Defects with which it reads wrongly, and the plain reading does not."""
+    unharmed: set[str]
+    """Defects with which it reads rightly, and the plain reading does not."""
+
+
+type Found = dict[Deviation | None, Effects]
+"""By deviation; `None` stands for the plain reading."""
+
+
+def effects() -> Found:
+    """Of every deviation, over all protocols."""
+    found: Found = defaultdict(lambda: Effects(set(), set(), set()))
+    useless: dict[str, set[Deviation | None]] = {}
+    for healthy in sorted(streams(), key=lambda one: one.name not in STREAMS):
+        usual = Received(Answer(healthy.exchange, healthy.body))
+        failing = set(_read(usual)[0])
+        if healthy.name in STREAMS:
+            useless[healthy.dialect] = failing
+            _add(found, failing, f"every stream of `{healthy.dialect}`")
+            _with_defects(found, healthy, usual, failing)
+        else:
+            _add(found, failing - useless[healthy.dialect], f"`{healthy.name}`")
+    return found
+
+
+def _add(found: Found, failing: Iterable[Deviation | None], name: str) -> None:
+    for one in failing:
+        found[one].lawful.add(name)
+
+
+def _with_defects(found: Found, healthy: Healthy, usual: Received, useless: set[Deviation | None]) -> None:
+    """Add what shapes and defects do to those that read the stream as it is."""
+    assert usual.protocol is not None
+    for name in usual.protocol.shapes:
+        _add(found, set(_read(_made(healthy, Words(shape=[name])))[0]) - useless, f"`{name}`")
+    for name in usual.protocol.injectors:
+        failing, right = _read(_made(healthy, Words(fault=[name])))
+        for one in [None] if None in failing else set(failing) - useless:
+            found[one].defects.add(f"`{name}`")
+        for one in set(right) - useless if None in failing else ():
+            found[one].unharmed.add(f"`{name}`")
+
+
+def _made(healthy: Healthy, words: Words) -> Received:
+    """The stream as a client gets it that is sent what became of it."""
+    made = rewritten(Answer(healthy.exchange, healthy.body), settings(words))
+    assert made is not None
+    return Received(made)
+
+
+def _read(received: Received) -> tuple[list[Deviation | None], list[Deviation | None]]:
+    """The deviations under which other calls are read than are meant, and the others that can show."""
+    if received.protocol is None:
+        return [], []
+    meant = received.meant
+    can_show = concerning(received.protocol.call_form, received.entries)
+    by_outcome: tuple[list[Deviation | None], list[Deviation | None]] = ([], [])
+    for one in (None, *can_show):
+        model = STANDARD if one is None else STANDARD.having([one])
+        by_outcome[received.is_understood(model, meant)].append(one)
+    return by_outcome
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(_lines(effects())).rstrip() + "\n"
+
+
+def _lines(found: Found) -> Iterator[str]:
+    yield from HEAD.splitlines()
+    yield from _table([("none", BY_THE_LETTER, "", *map(_listed, found[None]))])
+    for axis, values in AXES.items():
+        yield f"## {TITLES[axis]}"
+        yield from _table([_row(one, found[one]) for one in values[1:]])
+
+
+def _row(deviation: Deviation, found: Effects) -> tuple[str, ...]:
+    row = ROWS[deviation]
+    seen = ", ".join(f"[{name}]({link})" for name, link in projects((deviation,)).items())
+    return f"`{deviation.value}`", row.words, seen, *map(_listed, found)
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names, key=lambda name: (name.startswith("`"), name)))
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A Markdown table between blank lines."""
+    yield ""
+    for row in (COLUMNS, ["---"] * len(COLUMNS), *rows):
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def main() -> int:
+    """Write or check."""
+    return write_or_check("Write docs/client-models.md", {TARGET: page().encode()})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""Streams for models of clients, written down as their events."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.clients.entries import ReceivedEvent
+from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.wire.frame import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+type Entry = dict[str, Any]
+CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA = (
+    named(name) for name in ("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")
+)
+
+
+def entry(index: int | None = 0, **said: Any) -> Entry:
+    """An entry of `delta.tool_calls`; what is not said is absent."""
+    function = {key: said.pop(key) for key in ("name", "arguments") if key in said}
+    return {**({} if index is None else {"index": index}), **said, "function": function}
+
+
+def chat(*events: Sequence[Entry] | str) -> list[ReceivedEvent]:
+    """Events of Chat Completions: entries, or a finish reason; then `[DONE]`."""
+    payloads: list[Any] = []
+    for event in events:
+        delta = {} if isinstance(event, str) else {"tool_calls": list(event)}
+        finish = event if isinstance(event, str) else None
+        payloads.append({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+    return received("openai-chat", [*payloads, "[DONE]"])
+
+
+def message(*calls: Entry) -> ReceivedEvent:
+    """An event of Chat Completions whose `message` says calls."""
+    return received("openai-chat", [{"choices": [{"index": 0, "message": {"tool_calls": list(calls)}}]}])[0]
+
+
+def received(protocol: str, payloads: Sequence[Any]) -> list[ReceivedEvent]:
+    """Events with these payloads; text is data that is not JSON."""
+    read = named(protocol).read
+    data = (one.encode() if isinstance(one, str) else json.dumps(one).encode() for one in payloads)
+    return [ReceivedEvent(at, read(Frame(one, at, data=one))) for at, one in enumerate(data)]
+
+
+def item(at: int, kind: str, call: str, name: str, arguments: str = "", item_id: str = "") -> Entry:
+    """An event of the Responses API that adds (`added`) or closes (`done`) the item of a call."""
+    inner = {"type": "function_call", "id": item_id or f"fc{at}", "call_id": call, "name": name, "arguments": arguments}
+    return {"type": f"response.output_item.{kind}", "output_index": at, "item": inner}
+
+
+def piece(at: int, text: str, item_id: str = "", **more: Any) -> Entry:
+    """An event of the Responses API with a piece of arguments."""
+    kind = "response.function_call_arguments.delta"
+    return {"type": kind, "output_index": at, "item_id": item_id or f"fc{at}", "delta": text, **more}
+
+
+def whole(at: int, text: str) -> Entry:
+    """An event of the Responses API that says the arguments whole."""
+    kind = "response.function_call_arguments.done"
+    return {"type": kind, "output_index": at, "item_id": f"fc{at}", "arguments": text}
+
+
+def completed(*items: Entry) -> Entry:
+    """The event that ends a response."""
+    output = [one["item"] for one in items]
+    return {"type": "response.completed", "response": {"status": "completed", "output": output}}
+
+
+def responses(*payloads: Entry) -> list[ReceivedEvent]:
+    """Events of the Responses API."""
+    return received("openai-responses", payloads)
+
+
+def block(at: int, call: str, name: str, given: Entry | None = None) -> Entry:
+    """An event of the Messages API that opens a call."""
+    inner = {"type": "tool_use", "id": call, "name": name, "input": given or {}}
+    return {"type": "content_block_start", "index": at, "content_block": inner}
+
+
+def part(at: int, text: str) -> Entry:
+    """An event of the Messages API with a piece of a call's input."""
+    return {"type": "content_block_delta", "index": at, "delta": {"type": "input_json_delta", "partial_json": text}}
+
+
+def anthropic(*payloads: Entry) -> list[ReceivedEvent]:
+    """Events of the Messages API, and its end."""
+    return received("anthropic", [*payloads, {"type": "message_stop"}])
+
+
+def gemini(*events: Sequence[tuple[str, Entry]]) -> list[ReceivedEvent]:
+    """Events of Gemini, each with calls as name and arguments."""
+    parts = [[{"functionCall": {"name": name, "args": args}} for name, args in event] for event in events]
+    return received("gemini", [{"candidates": [{"index": 0, "content": {"parts": one}}]} for one in parts])
+
+
+def echoed(*calls: tuple[str | None, str, str]) -> list[EchoedCall]:
+    """Calls as a client says them again: id, name, arguments."""
+    return [EchoedCall(*one) for one in calls]

@@ -1,0 +1,150 @@
+"""Options that help a client, found by trying them: the reports that this project answers, and others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.clients.streams import entry
+from toolstream_core.clients import advice
+from toolstream_core.clients.advice import Advice, Answer, advise
+from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Key, Name
+from toolstream_core.clients.received import Received, rewritten
+from toolstream_core.model import Exchange
+from toolstream_core.settings import Words, settings
+
+TOOLS = [
+    {"type": "function", "name": name, "function": {"name": name, "parameters": {"required": ["x"]}}}
+    for name in ("f", "g")
+]
+EXCHANGE = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request={"tools": TOOLS})
+RESPONSES = Exchange(path="/v1/responses", content_type="text/event-stream", request={"tools": TOOLS})
+HEADER = {"tool_calls": [entry(id="call_a", type="function", name="f", arguments="")]}
+
+
+def more(text: str, **said: Any) -> dict[str, Any]:
+    """A delta with a piece of arguments."""
+    return {"tool_calls": [entry(arguments=text, **said)]}
+
+
+def answer(*deltas: dict[str, Any], finish: str | None = "tool_calls", done: bool = True) -> Answer:
+    """An answer of Chat Completions with these deltas."""
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": one, "finish_reason": None} for one in deltas]
+    choices += [{"index": 0, "delta": {}, "finish_reason": finish}] if finish else []
+    said = [{"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [one]} for one in choices]
+    body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in said)
+    return Answer(EXCHANGE, body + (b"data: [DONE]\n\n" if done else b""))
+
+
+LAWFUL = answer(HEADER, more('{"x":'), more("1}"))
+EMPTY_IDS = answer(HEADER, more('{"x":', id=""), more("1}", id=""))
+REUSED = answer(
+    HEADER, more('{"x":1}'), {"tool_calls": [entry(id="call_b", type="function", name="g", arguments="")]}, more("{}")
+)
+
+
+def options(model: Any, given: Answer) -> list[str]:
+    """What is advised, as options."""
+    return [one.options for one in advise(model, given)]
+
+
+def test_nothing_is_advised_where_nothing_is_wrong() -> None:
+    """Nor where no option helps, and never for what is too long to be tried."""
+    assert options(STANDARD, LAWFUL) == []
+    never = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
+    assert options(never, LAWFUL) == []
+
+
+def test_a_long_answer_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each option costs a run over the whole answer."""
+    assert options(STANDARD, REUSED)
+    monkeypatch.setattr(advice, "MAX_BODY", 100)
+    assert options(STANDARD, REUSED) == []
+
+
+def test_what_is_no_answer_of_an_llm_gets_no_advice() -> None:
+    """Nothing is known of its protocol."""
+    assert options(STANDARD, Answer(Exchange(content_type="text/event-stream"), b"data: {}\n\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "advised"),
+    [
+        (STANDARD.having([Key.INDEX_AND_ID]), LAWFUL, "--set toolstream_shape=whole-calls"),
+        (STANDARD.having([Key.PRESENT_ID]), EMPTY_IDS, "--set toolstream_repair=empty-id"),
+        (STANDARD.having([Key.ENTRY]), LAWFUL, "--set toolstream_shape=whole-calls"),
+        (STANDARD, REUSED, "--set toolstream_repair=reused-index"),
+        (STANDARD.having([Name.LAST, Id.LAST]), REUSED, "--set toolstream_repair=reused-index"),
+    ],
+    ids=["aichat", "Spring AI", "OpenClaw", "one index", "last name"],
+)
+def test_the_smallest_option_that_helps_comes_first(model: Any, given: Answer, advised: str) -> None:
+    """A repair of what was found, before a shape."""
+    assert options(model, given)[0] == advised
+
+
+def test_calls_of_the_final_message_are_streamed_for_a_client_that_reads_deltas_alone() -> None:
+    """As Pi did: its list of calls was empty."""
+    call = {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}}
+    said = [{"index": 0, "delta": {}, "message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]
+    body = b"data: " + json.dumps({"object": "chat.completion.chunk", "choices": said}).encode() + b"\n\n"
+    assert options(STANDARD, Answer(EXCHANGE, body + b"data: [DONE]\n\n")) == [
+        "--set toolstream_repair=unstreamed-calls"
+    ]
+
+
+def test_a_responses_client_that_parses_each_delta_alone_needs_one_that_says_all() -> None:
+    """As ruby_llm did: a delta's id opens a call, which has the delta's name and arguments."""
+    item = {"type": "function_call", "id": "fc_1", "call_id": "call_a", "name": "f", "arguments": ""}
+    whole = {**item, "arguments": '{"x":1}', "status": "completed"}
+    delta = {"type": "response.function_call_arguments.delta", "output_index": 0, "item_id": "fc_1"}
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {"object": "response", "status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        *({**delta, "delta": text} for text in ('{"x":', "1}")),
+        {"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "fc_1", "arguments": '{"x":1}'},
+        {"type": "response.output_item.done", "output_index": 0, "item": whole},
+        {"type": "response.completed", "response": {"object": "response", "status": "completed", "output": [whole]}},
+    ]
+    body = b"".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
+    model = STANDARD.having([Key.ID, Adding.REPLACE])
+    assert options(model, Answer(RESPONSES, body))[:1] == ["--set toolstream_shape=self-contained-deltas"]
+
+
+def test_a_call_that_was_cut_off_is_to_be_left_alone() -> None:
+    """The answer then ends as a break, and no client runs half of it."""
+    cut = answer(HEADER, more('{"x": 1, "y'), finish=None, done=False)
+    model = STANDARD.having([Invalid.COMPLETED])
+    assert options(model, cut) == ["--set toolstream_repair=cut-off-call"]
+    assert rewritten(cut, settings(Words(repair=["cut-off-call"]))) is None
+
+
+def test_ids_count_unless_the_client_makes_up_its_own() -> None:
+    """Calls that cannot be told apart are not understood."""
+    without = answer(*({"tool_calls": [entry(at, name="f", arguments='{"x":1}')]} for at in range(2)))
+    assert options(STANDARD, without) == ["--set toolstream_repair=missing-id"]
+    assert options(STANDARD.having([Id.OWN]), without) == []
+
+
+def test_a_repair_that_guesses_comes_behind_the_safe_ones() -> None:
+    """What follows the finish reason is read by few."""
+    late = answer(HEADER, more('{"x":'), finish=None, done=False)
+    rest = answer(more("1}")).body
+    early = answer(finish="tool_calls", done=False).body
+    found = advise(STANDARD.having([Adding.FINISH]), Answer(EXCHANGE, late.body + early + rest))
+    assert found == [Advice(repair="early-finish")]
+
+
+def test_options_are_told_as_they_are_given() -> None:
+    """A repair, a shape, or both."""
+    assert Advice("safe", "for:aichat").options == "--set toolstream_repair=safe --set toolstream_shape=for:aichat"
+
+
+def test_the_events_of_an_answer_are_those_that_say_something() -> None:
+    """Numbered as in the log; what they mean beside them."""
+    got = Received(EMPTY_IDS)
+    assert got.protocol is not None
+    assert [one.number for one in got.events if one.content.fragments] == [0, 1, 2]
+    assert [(one.id, one.name, one.arguments) for one in got.meant] == [("call_a", "f", '{"x":1}')]

@@ -1,0 +1,257 @@
+"""Each deviation, by a stream that shows it and what a client with it sends back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tests.clients.streams import (
+    ANTHROPIC,
+    CHAT,
+    GEMINI,
+    RESPONSES,
+    anthropic,
+    block,
+    chat,
+    completed,
+    echoed,
+    entry,
+    gemini,
+    item,
+    message,
+    part,
+    piece,
+    responses,
+    whole,
+)
+from toolstream_core.clients.deviations import PROJECTS, ROWS, projects
+from toolstream_core.clients.entries import entries_of
+from toolstream_core.clients.fit import fitting, gives
+from toolstream_core.clients.model import (
+    AXES,
+    STANDARD,
+    Adding,
+    Arguments,
+    Entries,
+    Id,
+    Invalid,
+    Kept,
+    Key,
+    Name,
+    NoIndex,
+    NoObject,
+    Objects,
+    Source,
+)
+from toolstream_core.clients.reading import reads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.clients.entries import ReceivedEvent
+    from toolstream_core.clients.model import Deviation
+    from toolstream_core.protocols.protocol import WireProtocol
+
+X, Y = '{"x": 1}', '{"y": 2}'
+A, B = entry(0, id="a", name="f", arguments=""), entry(1, id="b", name="g", arguments="")
+
+
+def more(index: int | None, text: str, **said: object) -> dict[str, object]:
+    """An entry with a piece of arguments."""
+    return entry(index, arguments=text, **said)
+
+
+REUSED = chat([A], [more(0, X)], [entry(0, id="b", name="g", arguments="")], [more(0, Y)], "tool_calls")
+"""Two calls at index 0."""
+LONG = chat([A], [more(0, '{"x"')], [more(0, ": 1}")], "tool_calls")
+CUT = chat([A], [more(0, '{"x": 1, "y": "Os')], "length")
+NO_INDEX = chat(
+    [entry(None, id="a", name="f", arguments="")],
+    [more(None, X)],
+    [entry(None, id="b", name="g", arguments="")],
+    [more(None, Y)],
+    "tool_calls",
+)
+ITEMS = (item(0, "added", "a", "f"), piece(0, X), whole(0, X), item(0, "done", "a", "f", X))
+ROTATING = responses(
+    *(item(0, "added", "a", "f"), piece(0, '{"x"', "fc7"), piece(0, ": 1}", "fc8")),
+    *(whole(0, X), item(0, "done", "a", "f", X), completed(item(0, "done", "a", "f", X))),
+)
+DIFFERING = responses(
+    *(item(0, "added", "a", "f"), piece(0, '{"x": 0}'), whole(0, '{"x": 1}')),
+    *(item(0, "done", "a", "f", '{"x": 2}'), completed(item(0, "done", "a", "f", '{"x": 3}'))),
+)
+PREFILLED = anthropic(block(0, "a", "f", {"x": 1}), part(0, X))
+
+
+class Case(NamedTuple):
+    """What a client with a deviation sends back for a stream."""
+
+    deviation: Deviation
+    protocol: WireProtocol
+    events: Sequence[ReceivedEvent]
+    sent: Sequence[tuple[str | None, str, str]]
+
+
+CASES = [
+    Case(Key.CHANGED_ID, CHAT, REUSED, [("a", "f", X), ("b", "g", Y)]),
+    Case(
+        Key.PRESENT_ID,
+        CHAT,
+        chat([A], [more(0, '{"x"', id="")], [more(0, ": 1}", id="")]),
+        [("a", "f", ""), ("", "", '{"x"'), ("", "", ": 1}")],
+    ),
+    Case(
+        Key.GIVEN_ID,
+        CHAT,
+        chat([A], [more(0, '{"x"', id="a")], [more(0, ": 1}", id="a")]),
+        [("a", "f", ""), ("a", "", '{"x"'), ("a", "", ": 1}")],
+    ),
+    Case(
+        Key.ID,
+        CHAT,
+        chat([A], [entry(0, id="b", name="g", arguments="")], [more(0, X, id="a")], [more(0, Y, id="b")]),
+        [("a", "f", X), ("b", "g", Y)],
+    ),
+    Case(Key.INDEX_AND_ID, CHAT, LONG, [("a", "f", "{}"), ("", "", X)]),
+    Case(
+        Key.LONGER_ID,
+        CHAT,
+        chat([entry(0, id="long", name="f", arguments="")], [more(0, X)], [B], [more(1, Y)]),
+        [("long", "f", f"{X}{Y}")],
+    ),
+    Case(Key.NEWEST_OF_INDEX, CHAT, REUSED, [("a", "f", X), ("b", "g", Y)]),
+    Case(Key.FIRST_OF_INDEX, CHAT, REUSED, [("a", "f", f"{X}{Y}"), ("b", "g", "")]),
+    Case(Key.ONLY_OF_INDEX, CHAT, REUSED, [("a", "f", X), ("b", "g", "{}")]),
+    Case(
+        Key.CHANGED_INDEX,
+        CHAT,
+        chat([A], [B], [more(0, X)], [more(1, Y)]),
+        [("a", "f", ""), ("b", "g", ""), ("", "", X), ("", "", Y)],
+    ),
+    Case(Key.POSITION, CHAT, chat([B], [more(1, Y)]), [("b", "g", ""), ("", "", Y)]),
+    Case(Key.PLACE, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("a", "f", f"{X}{Y}")]),
+    Case(Key.ITEM, RESPONSES, responses(*ITEMS[:1], piece(0, X, "fc9")), [("a", "f", "")]),
+    Case(
+        Key.LAST,
+        ANTHROPIC,
+        anthropic(block(0, "a", "f"), block(1, "b", "g"), part(0, X), part(1, Y)),
+        [("a", "f", ""), ("b", "g", f"{X}{Y}")],
+    ),
+    Case(Key.ENTRY, CHAT, LONG, [("a", "f", ""), ("", "", '{"x"'), ("", "", ": 1}")]),
+    Case(Key.ONE, GEMINI, gemini([("f", {"x": 1}), ("g", {"y": 2})]), [(None, "f", '{"x":1}{"y":2}')]),
+    Case(NoIndex.NEW, CHAT, NO_INDEX, [("a", "f", ""), ("", "", X), ("b", "g", ""), ("", "", Y)]),
+    Case(
+        NoIndex.LAST,
+        CHAT,
+        chat([A], [more(0, X)], [B], [more(None, Y)]),
+        [("a", "f", X), ("b", "g", Y)],
+    ),
+    Case(
+        NoIndex.PLACE,
+        CHAT,
+        chat([entry(None, id="a", name="f", arguments=X), entry(None, id="b", name="g", arguments=Y)]),
+        [("a", "f", X), ("b", "g", Y)],
+    ),
+    Case(
+        NoIndex.ID,
+        CHAT,
+        chat(
+            [entry(None, id="a", name="f", arguments='{"x"')],
+            [entry(None, id="b", name="g", arguments=Y)],
+            [more(None, ": 1}", id="a")],
+        ),
+        [("a", "f", '{"x": 1}'), ("b", "g", Y)],
+    ),
+    Case(NoIndex.DROPPED, CHAT, chat([A], [more(0, '{"x":')], [more(None, "9")], [more(0, "1}")]), [("a", "f", X)]),
+    Case(Entries.FIRST, CHAT, chat([more(0, X, id="a", name="f"), more(1, Y, id="b", name="g")]), [("a", "f", X)]),
+    Case(Adding.WHOLE, CHAT, REUSED, [("a", "f", X)]),
+    Case(Adding.HEADER, CHAT, REUSED, [("a", "f", X), ("b", "g", Y)]),
+    Case(Adding.NEXT, CHAT, chat([A], [more(0, X)], [more(0, Y)]), [("a", "f", X), ("", "", Y)]),
+    Case(Adding.FINISH, CHAT, chat([A], [more(0, '{"x"')], "tool_calls", [more(0, ": 1}")]), [("a", "f", '{"x"')]),
+    Case(Adding.REPLACE, CHAT, chat([A], [more(0, '{"x"', id="a")], [more(0, X, id="a")]), [("a", "", X)]),
+    Case(Source.MESSAGE, CHAT, [message(more(0, X, id="a", name="f"))], [("a", "f", X)]),
+    Case(Source.DELTAS, RESPONSES, DIFFERING, [("a", "f", '{"x": 0}')]),
+    Case(Source.DONE, RESPONSES, DIFFERING, [("a", "f", '{"x": 1}')]),
+    Case(Source.ITEM, RESPONSES, DIFFERING, [("a", "f", '{"x": 2}')]),
+    Case(
+        Source.COMPLETED,
+        RESPONSES,
+        responses(*ITEMS, item(1, "added", "b", "g"), completed(item(0, "done", "a", "f", X))),
+        [("a", "f", X)],
+    ),
+    Case(Source.START, ANTHROPIC, anthropic(block(0, "a", "f", {"x": 7}), part(0, X)), [("a", "f", '{"x": 7}')]),
+    Case(Source.START_AND_DELTAS, ANTHROPIC, PREFILLED, [("a", "f", f'{{"x":1}}{X}')]),
+    Case(Name.LAST, CHAT, chat([A], [more(0, X, name="g")]), [("a", "g", X)]),
+    Case(Name.JOINED, CHAT, chat([A], [more(0, X, name="f")]), [("a", "ff", X)]),
+    Case(Name.OPENING, CHAT, chat([entry(0, id="a", arguments="")], [more(0, X, name="f")]), [("a", "", X)]),
+    Case(Name.OVERWRITTEN, CHAT, chat([A], [more(0, X, name="")]), [("a", "", X)]),
+    Case(Id.LAST, CHAT, chat([A], [more(0, X, id="b")]), [("b", "f", X)]),
+    Case(Id.JOINED, CHAT, chat([A], [more(0, X, id="b")]), [("ab", "f", X)]),
+    Case(Id.OPENING, CHAT, chat([entry(0, name="f", arguments="")], [more(0, X, id="a")]), [("own", "f", X)]),
+    Case(Id.OVERWRITTEN, CHAT, chat([A], [more(0, X, id="")]), [("", "f", X)]),
+    Case(Id.ITEM, RESPONSES, responses(*ITEMS), [("fc0", "f", X)]),
+    Case(Id.OWN, CHAT, LONG, [("own", "f", X)]),
+    Case(
+        Id.UNIQUE,
+        CHAT,
+        chat([A], [more(0, X)], [entry(1, id="a", name="g", arguments=Y)]),
+        [("a", "f", X), ("own", "g", Y)],
+    ),
+    Case(Arguments.FIRST, CHAT, LONG, [("a", "f", '{"x"')]),
+    Case(Arguments.LAST, CHAT, LONG, [("a", "f", ": 1}")]),
+    Case(
+        Arguments.AFTER_OPENING,
+        CHAT,
+        chat([more(0, "{", id="a", name="f")], [more(0, '"x"')], [more(0, ": 1}")]),
+        [("a", "f", '"x": 1}')],
+    ),
+    Case(
+        Objects.OWN_STRING,
+        CHAT,
+        chat([entry(0, id="a", name="f", arguments={"x": 1})]),
+        [("a", "f", "[object Object]")],
+    ),
+    Case(Invalid.EMPTY, CHAT, CUT, [("a", "f", "{}")]),
+    Case(Invalid.HEAD, CHAT, chat([A], [more(0, f"{X}{{")]), [("a", "f", X)]),
+    Case(Invalid.COMPLETED, CHAT, CUT, [("a", "f", '{"x": 1, "y": "Os"}')]),
+    Case(Invalid.SHORTENED, CHAT, CUT, [("a", "f", X)]),
+    Case(Invalid.WRAPPED, CHAT, chat([A], [more(0, '{"x')]), [("a", "f", '{"raw": "{\\"x"}')]),
+    Case(Kept.NAMED, CHAT, chat([A], [more(0, X)], [more(1, Y, id="b")]), [("a", "f", X)]),
+    Case(Kept.WITH_ID, CHAT, chat([A], [more(0, X)], [more(1, Y, name="g")]), [("a", "f", X)]),
+    Case(Kept.VALID, CHAT, chat([A], [more(0, X)], [B], [more(1, '{"y')]), [("a", "f", X)]),
+    Case(Kept.FIRST, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("a", "f", X)]),
+    Case(Kept.PADDED, CHAT, chat([B], [more(1, Y)]), [("own", "", ""), ("b", "g", Y)]),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.deviation.value)
+def test_a_deviation_alone_gives_what_its_client_sends(case: Case) -> None:
+    """It is one of the smallest sets that do; the plain reading gives something else."""
+    entries, sent = entries_of(case.events), echoed(*case.sent)
+    form = case.protocol.call_form
+    assert not gives(STANDARD, form, entries, sent)
+    assert STANDARD.having([case.deviation]) in fitting(form, entries, sent)
+
+
+def test_every_deviation_has_a_sample_and_words() -> None:
+    """But for `string-as-invalid`, which does nothing alone."""
+    every = {value for values in AXES.values() for value in values[1:]}
+    assert {case.deviation for case in CASES} == every - {NoObject.INVALID}
+    assert set(ROWS) == every
+    assert {name for row in ROWS.values() for name in row.projects} == set(PROJECTS)
+
+
+def test_a_string_that_counts_as_invalid_goes_the_way_of_what_is_not_json() -> None:
+    """Double encoding: the arguments are JSON, and no object."""
+    events = chat([A], [more(0, '"{}"')])
+    model = STANDARD.having([Invalid.EMPTY, NoObject.INVALID])
+    assert [one.arguments for one in reads(model, CHAT.call_form, events)] == ["{}"]
+    kept = STANDARD.having([Invalid.EMPTY])
+    assert [one.arguments for one in reads(kept, CHAT.call_form, events)] == ['"{}"']
+
+
+def test_projects_of_several_deviations_begin_with_those_that_have_most() -> None:
+    """Strands stops at the finish reason and makes `{}` of what it has."""
+    assert next(iter(projects((Adding.FINISH, Invalid.EMPTY)))) == "strands"

@@ -1,0 +1,30 @@
+"""What clients make of JSON that was cut off, or that more follows."""
+
+import pytest
+
+from toolstream_core.clients.partial_json import MAX_TEXT, completed, head, shortened
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "closed", "shorter"),
+    [
+        ('{"x": 1}{"y": 2}', '{"x": 1}', '{"x": 1}', '{"x": 1}'),
+        (' {"x": 1}}', '{"x": 1}', '{"x": 1}', '{"x": 1}'),
+        ('{"x": 1, "y": "Os', "", '{"x": 1, "y": "Os"}', '{"x": 1}'),
+        ('{"x": 1, "y', "", '{"x": 1}', '{"x": 1}'),
+        ('{"x": [1, {"a": "b\\"c', "", '{"x": [1, {"a": "b\\"c"}]}', '{"x": [1, {}]}'),
+        ('{"x": "a\\', "", '{"x": "a"}', "{}"),
+        ('{"x": tr', "", "{}", "{}"),
+        ("", "", "", ""),
+        ("x", "", "", ""),
+    ],
+)
+def test_partial_values(text: str, first: str, closed: str, shorter: str) -> None:
+    """The value at the begin; what closing it gives; what is left without the unfinished member."""
+    assert (head(text), completed(text), shortened(text)) == (first, closed, shorter)
+
+
+def test_what_is_too_deep_or_too_long_is_left_alone() -> None:
+    """Each would take long, and no tool has such arguments."""
+    for text in ("[" * 10_000, '{"x": "' + "a" * MAX_TEXT):
+        assert completed(text) == shortened(text) == ""

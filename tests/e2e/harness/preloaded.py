@@ -1,0 +1,118 @@
+"""Mitmdumps that need not import themselves: forks of one process that has. Knows the program `forking`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Self, override
+
+from tests.e2e.harness.script import PATIENCE
+from toolstream_core.cli.launch import Mitmdump
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.e2e.harness.forking import Start
+
+CAN_FORK = hasattr(os, "pidfd_open")
+"""Whether this system has what the program needs: Linux has."""
+PROGRAM = Path(__file__).with_name("forking.py")
+NUMBER = 16
+"""A process's number and an exit code have fewer digits."""
+
+
+class Forked(subprocess.Popen[str]):
+    """A process that another one started and waits for: its number and its exit code come through a socket."""
+
+    def __init__(self, command: Sequence[str], status: socket.socket) -> None:
+        """It runs once its number has come."""
+        self.args = command
+        self.returncode = None
+        self._status = status
+        self._waiting = threading.Lock()
+        status.settimeout(PATIENCE)
+        self.pid = int(status.recv(NUMBER))
+
+    @override
+    def wait(self, timeout: float | None = None) -> int:
+        with self._waiting:
+            if self.returncode is None:
+                self._status.settimeout(timeout)
+                try:
+                    self.returncode = int(self._status.recv(NUMBER))
+                except (TimeoutError, BlockingIOError):
+                    raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
+                self._status.close()
+            return self.returncode
+
+    @override
+    def poll(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+
+class Preloaded:
+    """The process that has imported mitmdump, started when it is first needed."""
+
+    def __init__(self) -> None:
+        """Nothing runs yet."""
+        self._requests, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, command: Sequence[str], environment: dict[str, str], output: int) -> Forked:
+        """A fork that runs mitmdump with this command line and prints to the descriptor `output`."""
+        self._run()
+        ours, theirs = socket.socketpair()
+        wanted: Start = {"arguments": list(command), "environment": environment, "folder": str(Path.cwd())}
+        with theirs, Path(os.devnull).open("rb") as nothing:
+            files = [theirs.fileno(), nothing.fileno(), output]
+            socket.send_fds(self._requests, [json.dumps(wanted).encode()], files)
+        return Forked(command, ours)
+
+    def close(self) -> None:
+        """End it, and what it has started."""
+        self._theirs.close()
+        self._requests.close()
+        if self._process is not None:
+            self._process.wait(PATIENCE)
+
+    def _run(self) -> None:
+        if self._process is None:
+            environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+            self._process = subprocess.Popen(
+                [sys.executable, str(PROGRAM)], stdin=self._theirs.fileno(), env=environment
+            )
+            self._theirs.close()
+
+    def __enter__(self) -> Self:
+        """It starts when it is needed."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End it."""
+        self.close()
+
+
+class PreloadedMitmdump(Mitmdump):
+    """A mitmdump that is a fork of `preloaded`."""
+
+    preloaded: Preloaded
+
+    @override
+    def _spawn(self) -> tuple[subprocess.Popen[str], IO[str]]:
+        ours, theirs = os.openpty() if self.terminal else os.pipe()
+        try:
+            process = self.preloaded.start(self._command(), self._environment(), theirs)
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        return process, os.fdopen(ours, encoding="utf-8", errors="replace")

@@ -1,0 +1,102 @@
+"""A mitmdump that is a fork of one process behaves as one that was started by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.harness.preloaded import CAN_FORK, Preloaded, PreloadedMitmdump
+from toolstream_core.cli.launch import Mitmdump, MitmdumpError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(not CAN_FORK, reason="here every mitmdump is started by itself")]
+
+FACTS = """
+import gc, json, os, signal, sys, threading
+import toolstream_core
+
+def load(loader):
+    paths = [f"/proc/self/fd/{number}" for number in range(3, 64)]
+    files = [os.readlink(path) for path in paths if os.path.lexists(path)]
+    print("facts", json.dumps({
+        "arguments": sys.argv,
+        "collector": [gc.isenabled(), gc.get_threshold()],
+        "environment": dict(os.environ),
+        "files": sorted(file.partition(":")[0] for file in files),
+        "folder": os.getcwd(),
+        "group": os.getpgrp(),
+        "package": toolstream_core.__file__,
+        "path": sys.path,
+        "signals": [str(signal.getsignal(number)) for number in (signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE)],
+        "terminals": [os.isatty(number) for number in range(3)],
+        "threads": threading.active_count(),
+        "unbuffered": [sys.stdout.write_through, sys.stderr.write_through],
+    }))
+
+def done():
+    print("done")
+"""
+
+
+@pytest.fixture(scope="module")
+def preloaded() -> Iterator[Preloaded]:
+    """What all of them are forks of."""
+    with Preloaded() as started:
+        yield started
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """An addon that prints what it finds as it is loaded, and when it is over."""
+    path = tmp_path / "facts.py"
+    path.write_text(FACTS)
+    return path
+
+
+def forked(preloaded: Preloaded, confdir: Path, *scripts: Path, **options: str) -> PreloadedMitmdump:
+    """One that is not started."""
+    made = PreloadedMitmdump(options, confdir=confdir, scripts=scripts or None)
+    made.preloaded = preloaded
+    return made
+
+
+def facts(proxy: Mitmdump) -> dict[str, Any]:
+    """What the addon found in a process that ends as it should."""
+    with proxy:
+        found: dict[str, Any] = json.loads(proxy.wait_for("^facts ").removeprefix("facts "))
+    assert proxy.stop() == 0
+    assert proxy.output[-1] == "done"
+    return found
+
+
+def test_as_one_that_was_started(preloaded: Preloaded, script: Path, tmp_path: Path) -> None:
+    """Nothing of its parent, and of the forks beside it, is left in it."""
+    started = Mitmdump(confdir=tmp_path, scripts=[script], env={"TERM": "xterm"}, terminal=True)
+    fork = forked(preloaded, tmp_path, script)
+    fork.env, fork.terminal = {"TERM": "xterm"}, True
+    with forked(preloaded, tmp_path):
+        assert facts(fork) == facts(started)
+
+
+def test_how_it_ends(preloaded: Preloaded, tmp_path: Path) -> None:
+    """Its exit code comes, whatever ended it."""
+    with forked(preloaded, tmp_path) as killed:
+        assert killed.pid is not None
+        os.kill(killed.pid, signal.SIGKILL)
+        assert killed.stop() == -signal.SIGKILL
+    with pytest.raises(MitmdumpError, match=r"(?s)ended with code 1.*'loud'"):
+        forked(preloaded, tmp_path, toolstream_log="loud").start()
+
+
+def test_they_end_with_their_parent(tmp_path: Path) -> None:
+    """Those that nobody stops."""
+    with Preloaded() as parent:
+        left = forked(parent, tmp_path).start()
+    assert left.stop() == 0

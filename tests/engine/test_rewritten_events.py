@@ -1,0 +1,196 @@
+"""What an event costs that is rewritten, in calls of Python functions: they are counted, so nothing depends on time."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.laws.driven import injected
+from tests.laws.healthy import Healthy
+from toolstream_core.engine.session import Session
+from toolstream_core.settings import SAFE, Settings
+from toolstream_core.wire.event_stream import fresh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import FrameType
+
+type Payload = dict[str, Any]
+
+CALLS = 12
+PIECES = ('{"ci', 'ty":"Os', "lo ", "wi[th", '} a \\"', 'south"}')
+ARGUMENTS = "".join(PIECES)
+NAME = "get_weather"
+
+
+def data(payload: Payload, name: str = "") -> bytes:
+    """An SSE event."""
+    event = f"event: {name}\n" if name else ""
+    return f"{event}data: {json.dumps(payload, separators=(',', ':'))}\n\n".encode()
+
+
+def named(payloads: Iterable[Payload]) -> bytes:
+    """SSE events with their type as their name."""
+    return b"".join(data(payload, payload["type"]) for payload in payloads)
+
+
+def chat() -> bytes:
+    """Many calls of a chat, each in many fragments."""
+
+    def chunk(delta: Payload, finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return data({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]})
+
+    out = [chunk({"role": "assistant", "content": ""})]
+    for at in range(CALLS):
+        head = {"index": at, "id": f"call_{at}x", "type": "function", "function": {"name": NAME, "arguments": ""}}
+        out += [chunk({"tool_calls": [head]})]
+        out += [chunk({"tool_calls": [{"index": at, "function": {"arguments": piece}}]}) for piece in PIECES]
+    return b"".join([*out, chunk({}, "tool_calls"), b"data: [DONE]\n\n"])
+
+
+def responses() -> bytes:
+    """Many items, each in many fragments."""
+    response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "tools": []}
+    events: list[Payload] = [
+        {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}
+    ]
+    items = []
+    for at in range(CALLS):
+        item = {"id": f"fc_{at}x", "type": "function_call", "call_id": f"call_{at}x", "name": NAME}
+        place = {"item_id": item["id"], "output_index": at}
+        opened = {**item, "status": "in_progress", "arguments": ""}
+        items.append({**item, "status": "completed", "arguments": ARGUMENTS})
+        delta = {"type": "response.function_call_arguments.delta", **place}
+        events.append({"type": "response.output_item.added", "output_index": at, "item": opened})
+        events += [{**delta, "delta": piece} for piece in PIECES]
+        events.append({"type": "response.function_call_arguments.done", **place, "arguments": ARGUMENTS, "name": NAME})
+        events.append({"type": "response.output_item.done", "output_index": at, "item": items[-1]})
+    events.append({"type": "response.completed", "response": {**response, "status": "completed", "output": items}})
+    return named({**event, "sequence_number": number} for number, event in enumerate(events))
+
+
+def anthropic() -> bytes:
+    """Many blocks, each in many fragments."""
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
+    events: list[Payload] = [{"type": "message_start", "message": message}]
+    for at in range(CALLS):
+        block = {"type": "tool_use", "id": f"toolu_{at}x", "name": NAME, "input": {}}
+        events.append({"type": "content_block_start", "index": at, "content_block": block})
+        for piece in PIECES:
+            delta = {"type": "input_json_delta", "partial_json": piece}
+            events.append({"type": "content_block_delta", "index": at, "delta": delta})
+        events.append({"type": "content_block_stop", "index": at})
+    events.append({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage})
+    return named([*events, {"type": "message_stop"}])
+
+
+def gemini() -> bytes:
+    """Many calls, each whole in its event."""
+    out = []
+    for at in range(4 * CALLS):
+        call = {"id": f"c{at}x", "name": NAME, "args": {"city": f"Oslo {at}"}}
+        content = {"parts": [{"functionCall": call}], "role": "model"}
+        out.append(data({"candidates": [{"content": content, "index": 0}], "modelVersion": "m"}))
+    return b"".join([*out, data({"candidates": [{"finishReason": "STOP", "index": 0}], "modelVersion": "m"})])
+
+
+def cohere() -> bytes:
+    """Many calls, each in many fragments."""
+
+    def entry(said: Payload) -> Payload:
+        return {"delta": {"message": {"tool_calls": said}}}
+
+    events: list[Payload] = [{"type": "message-start", "id": "m1", "delta": {"message": {"role": "assistant"}}}]
+    for at in range(CALLS):
+        head = {"id": f"{NAME}_{at}x", "type": "function", "function": {"name": NAME, "arguments": ""}}
+        events.append({"type": "tool-call-start", "index": at, **entry(head)})
+        delta = {"type": "tool-call-delta", "index": at}
+        events += [{**delta, **entry({"function": {"arguments": piece}})} for piece in PIECES]
+        events.append({"type": "tool-call-end", "index": at})
+    return named([*events, {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}}])
+
+
+def bedrock() -> bytes:
+    """Many blocks, each in many fragments."""
+    events: list[tuple[str, Payload]] = [("messageStart", {"role": "assistant"})]
+    for at in range(CALLS):
+        index = {"contentBlockIndex": at}
+        start = {"toolUse": {"toolUseId": f"tooluse_{at}x", "name": NAME}}
+        events.append(("contentBlockStart", {**index, "start": start}))
+        events += [("contentBlockDelta", {**index, "delta": {"toolUse": {"input": piece}}}) for piece in PIECES]
+        events.append(("contentBlockStop", index))
+    events.append(("messageStop", {"stopReason": "tool_use"}))
+    return b"".join(fresh(json.dumps(payload).encode(), name).encode() for name, payload in events)
+
+
+STREAMS: dict[str, Callable[[], bytes]] = {
+    "openai-chat": chat,
+    "openai-responses": responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+    "cohere-v2": cohere,
+    "bedrock": bedrock,
+}
+"""A stream of each protocol."""
+CEILINGS = [
+    ("openai-chat", "changing-id", 119),
+    ("openai-chat", "empty-id", 92),
+    ("openai-chat", "reused-index", 106),
+    ("openai-chat", "missing-index", 107),
+    ("openai-chat", "cumulative-arguments", 124),
+    ("openai-chat", "missing-id", 158),
+    ("openai-responses", "rotating-item-id", 127),
+    ("openai-responses", "missing-index", 132),
+    ("openai-responses", "sequence-numbers", 137),
+    ("openai-responses", "cumulative-arguments", 122),
+    ("anthropic", "offset-index", 95),
+    ("anthropic", "reused-index", 85),
+    ("anthropic", "missing-id", 132),
+    ("anthropic", "cumulative-arguments", 113),
+    ("gemini", "decorated-name", 140),
+    ("gemini", "double-encoded-arguments", 143),
+    ("cohere-v2", "changing-id", 99),
+    ("cohere-v2", "reused-index", 92),
+    ("bedrock", "reused-index", 138),
+    ("bedrock", "cumulative-arguments", 144),
+]
+"""Protocol, defect, and how many calls a rewritten event may cost on the average."""
+
+
+def costs(dialect: str, defect: str) -> list[int]:
+    """The calls of Python functions in each event that the safe repairs rewrite."""
+    healthy = Healthy(dialect, "many calls", STREAMS[dialect]())
+    broken = healthy._replace(body=injected(healthy.body, healthy.exchange, defect).out)
+    line = Session(healthy.exchange, Settings(SAFE))
+    calls = 0
+
+    def count(frame: FrameType, kind: str, argument: object) -> None:
+        nonlocal calls
+        del frame, argument
+        calls += kind == "call"
+
+    rewritten = []
+    for frame in broken.frames:
+        calls = 0
+        sys.setprofile(count)
+        out = line.feed(frame)
+        sys.setprofile(None)
+        if b"".join(out) != frame:
+            rewritten.append(calls)
+    line.end()
+    assert line.error is None
+    return rewritten[len(rewritten) // 4 :]
+
+
+@pytest.mark.parametrize(("dialect", "defect", "ceiling"), CEILINGS)
+def test_a_rewritten_event_passes_few_calls(dialect: str, defect: str, ceiling: int) -> None:
+    """Behind the first quarter of the stream, in which the fast path learns."""
+    taken = costs(dialect, defect)
+    assert len(taken) >= CALLS // 2
+    assert statistics.mean(taken) <= ceiling

@@ -1,0 +1,103 @@
+"""AWS's binary messages by a plain reading of their layout, written for the fuzzer alone; and as lines of text.
+
+A message is: its length, the headers' length, a checksum of these; headers; payload; a checksum of all before it.
+https://smithy.io/2.0/aws/amazon-eventstream.html
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from binascii import crc32
+from typing import Any, Final, NamedTuple
+
+MESSAGES: Final = "application/vnd.amazon.eventstream"
+"""The content type."""
+_HEAD: Final = 12
+_LEAST: Final = 16
+_STRING: Final = 7
+_KINDS: Final = (":event-type", ":exception-type", ":error-code")
+
+
+class Plain(NamedTuple):
+    """One message; name and data are nothing where its checksum is wrong."""
+
+    raw: bytes
+    name: str
+    data: bytes | None
+
+
+def messages(body: bytes) -> tuple[list[Plain], bytes]:
+    """The messages of a body, and what is behind the last whole one."""
+    found: list[Plain] = []
+    at = 0
+    while len(body) - at >= _LEAST:
+        length, headers, checksum = struct.unpack_from(">III", body, at)
+        sound = crc32(body[at : at + 8]) == checksum and length >= _LEAST + headers
+        if not sound or at + length > len(body):
+            break
+        found.append(_message(body[at : at + length], headers))
+        at += length
+    return found, body[at:]
+
+
+def _message(raw: bytes, length: int) -> Plain:
+    if crc32(raw[:-4]) != int.from_bytes(raw[-4:]):
+        return Plain(raw, "", None)
+    headers = _headers(raw[_HEAD : _HEAD + length])
+    name = next((headers[kind] for kind in _KINDS if kind in headers), "")
+    data = raw[_HEAD + length : -4]
+    inner = _object(data).get("bytes") if name == "chunk" else None
+    try:
+        return Plain(raw, name, base64.b64decode(inner, validate=True) if isinstance(inner, str) else data or None)
+    except ValueError:
+        return Plain(raw, name, data or None)
+
+
+def _headers(raw: bytes) -> dict[str, str]:
+    """Headers that are text; behind one of another type nothing is read."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(raw):
+        begin = at + 1 + raw[at]
+        if raw[begin : begin + 1] != bytes((_STRING,)):
+            break
+        size = int.from_bytes(raw[begin + 1 : begin + 3])
+        found[raw[at + 1 : begin].decode("utf-8", "replace")] = raw[begin + 3 : begin + 3 + size].decode(
+            "utf-8", "replace"
+        )
+        at = begin + 3 + size
+    return found
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def as_lines(body: bytes) -> list[bytes]:
+    """A body as lines `NAME DATA`, which can be changed as text; what is behind the last message is left out."""
+    return [b"%s %s\n" % (one.name.encode(), one.data or b"") for one in messages(body)[0]]
+
+
+def of_lines(lines: list[bytes]) -> bytes:
+    """The body of such lines; one that lacks its end is a message that is cut off."""
+    return b"".join(_of_line(line) for block in lines for line in block.splitlines(keepends=True) if line.strip())
+
+
+def _of_line(line: bytes) -> bytes:
+    name, _, data = line.rstrip(b"\r\n").partition(b" ")
+    if name == b"chunk":
+        data = json.dumps({"bytes": base64.b64encode(data).decode()}).encode()
+    kind = b"exception" if name.endswith(b"Exception") else b"event"
+    said = ((b":%s-type" % kind, name), (b":content-type", b"application/json"), (b":message-type", kind))
+    headers = b"".join(struct.pack(">B", len(key)) + key + struct.pack(">BH", _STRING, len(value)) + value
+                       for key, value in ((key, value[:99]) for key, value in said))  # fmt: skip
+    lengths = struct.pack(">II", _LEAST + len(headers) + len(data), len(headers))
+    whole = lengths + struct.pack(">I", crc32(lengths)) + headers + data
+    whole += struct.pack(">I", crc32(whole))
+    return whole if line.endswith((b"\n", b"\r")) else whole[:-5]
