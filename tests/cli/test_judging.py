@@ -9,8 +9,6 @@ from toolstream_core.cli.judging import Judging, SavedVerdict
 from toolstream_core.cli.printer import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange, Record
-from toolstream_core.report.layout import Label
-from toolstream_core.report.paint import plain
 from toolstream_core.sources.saved import Saved
 
 ARGUMENTS = '{"path":"/tmp"}'
@@ -98,8 +96,7 @@ def test_what_is_no_request_to_an_llm() -> None:
     judging.take(one, record(one))
     judging.take(other, None)
     judging.take(saved("a.flow#2", *back()), None)
-    [verdict] = told
-    assert list(verdict.lines(Label("#1"), plain)) == ["#1         verdict ok, request a.flow#2"]
+    assert [verdict.text.text for verdict in told] == ["verdict ok, request a.flow#2"]
 
 
 def test_printed() -> None:

@@ -49,7 +49,7 @@ class Behind:
         flow = self.tap.end_of(sample.call_id)["flow"]
         [told] = self.tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"] == flow)
         verdict: dict[str, Any] = told["verdict"]
-        self.proxy.wait_for(f"#{told['stream']} +verdict {verdict['verdict']}")
+        self.proxy.wait_for(rf"#{told['stream']} +verdict {verdict['verdict']}")
         return verdict
 
 

@@ -124,9 +124,9 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
         "count": 0,
         "request": second.id,
     }
-    assert line["verdict"]["explained"]
     proxy.addon.done()
     [shown] = [line for line in capsys.readouterr().out.splitlines() if "verdict" in line]
+    assert line["verdict"]["explained"]
     assert shown.startswith("#1         verdict lost-arguments: call 0 ls: came back without its arguments (")
 
 

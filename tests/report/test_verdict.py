@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from toolstream_core.model import ABSENT, Call, Kind
 from toolstream_core.protocols.requests.conversation import CallFields, EchoedCall, ToolResult
-from toolstream_core.report.layout import Label
-from toolstream_core.report.verdict import Explained, verdict_lines, verdict_object
+from toolstream_core.report.verdict import Explained, verdict_object, verdict_text
 from toolstream_core.verdict import Outcome, Problem, Verdict
 
 CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
@@ -40,14 +39,15 @@ def test_an_event_is_known_where_a_call_is() -> None:
 
 
 def test_lines() -> None:
-    """The verdict, why, and by which request; at most 120 columns wide."""
+    """The verdict, why, and by which request."""
     lost = Verdict(Outcome.LOST_ARGUMENTS, (LOST,))
-    why = Explained(text="takes every present id for a new one, which is odd")
-    label = Label("#2")
-    assert list(verdict_lines(Verdict(Outcome.OK), [CALL], label, request="r")) == ["#2         verdict ok, request r"]
-    first, second = verdict_lines(lost, [CALL], label, explained=why)
-    assert first == f"#2         verdict lost-arguments: call 0 ls: {LOST.text} (takes every present id for a new one,"
-    assert second == "#2           which is odd)"
+    why = Explained(text="takes every present id for a new call")
+    assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok, request r"
+    assert verdict_text(lost, [CALL], request="r", explained=why).text == (
+        "verdict lost-arguments: call 0 ls: came back without its arguments "
+        "(takes every present id for a new call), request r"
+    )
     again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)
-    [line] = verdict_lines(again, [CALL], label, hide=hide, paint=lambda style, text: f"<{style} {text}>")
-    assert line == "#2         <error verdict retried> 3 times: call 0 ls: the ***\\n"
+    marked = verdict_text(again, [CALL], request="r", hide=hide)
+    [line] = marked.lines("", "", lambda style, text: f"<{style} {text}>")
+    assert line == "<error verdict retried> 3 times: call 0 ls: the ***\\n, request r"

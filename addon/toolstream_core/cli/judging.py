@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.requests import asked
 from toolstream_core.redact import redacted
-from toolstream_core.report.verdict import verdict_lines, verdict_object
+from toolstream_core.report.verdict import verdict_object, verdict_text
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.model import Call, Record
-    from toolstream_core.report.layout import Label
-    from toolstream_core.report.paint import Paint
+    from toolstream_core.report.layout import Marked
     from toolstream_core.sources.saved import Saved
     from toolstream_core.verdict import Verdict
 
@@ -48,9 +47,10 @@ class SavedVerdict:
         """As JSON has it."""
         return verdict_object(self.verdict, self.calls, request=self.request, hide=self.hide)
 
-    def lines(self, label: Label, paint: Paint) -> Iterator[str]:
-        """As lines for people."""
-        return verdict_lines(self.verdict, self.calls, label, request=self.request, paint=paint, hide=self.hide)
+    @property
+    def text(self) -> Marked:
+        """For people."""
+        return verdict_text(self.verdict, self.calls, request=self.request, hide=self.hide)
 
 
 class Judging:

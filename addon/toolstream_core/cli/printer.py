@@ -64,14 +64,14 @@ class TextPrinter:
         self._first: list[str] = []
         self._counts: Counter[str] = Counter()
         self._tags: dict[str, str] = {}
-        """What streams are called, by their sources."""
+        """How the lines of each source begin."""
 
     def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """One that writes, or two that keep their lines until it is known which to write."""
         where = f"{exchange.host}{exchange.path.partition('?')[0]}"
         names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
-        tag = self._tags[exchange.source] = f"#{self._counts['stream'] + 1}"
-        label = Label(tag, names)
+        label = Label(f"#{self._counts['stream'] + 1}", names)
+        self._tags[exchange.source] = label.tag
 
         def lines(make: type[Lines], write: Write) -> Lines:
             def hidden(line: str) -> None:
@@ -106,10 +106,10 @@ class TextPrinter:
 
     def judged(self, verdict: SavedVerdict) -> None:
         """Write a line behind those of the answer that came with the next request."""
-        lines = list(verdict.lines(Label(self._tags[verdict.source]), self._paint))
-        for waiting in [self._write] if self._waiting is None else [self._waiting.append, self._first.append]:
-            for line in lines:
-                waiting(line)
+        label = Label(self._tags[verdict.source])
+        for line in verdict.text.lines(label.begin(), label.tag, self._paint):
+            for write in [self._write] if self._waiting is None else [self._waiting.append, self._first.append]:
+                write(line)
 
     def close(self) -> None:
         """Write what still waits, and, for several streams, how many of everything."""

@@ -12,3 +12,5 @@ class Heading(NamedTuple):
     """Counted from 1 on in one run of the proxy."""
     host: str
     protocol: str
+    model: str | None
+    """As the request names it."""

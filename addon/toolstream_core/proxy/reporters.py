@@ -80,7 +80,8 @@ class Reporters:
     def sinks(self, watch: Watch, protocol: WireProtocol) -> Sequence[Sink]:
         """Everything that wants to know of one stream."""
         self._streams += 1
-        heading = watch.heading = Heading(self._streams, watch.exchange.host, protocol.name)
+        model = protocol.requests.model(watch.exchange.path, watch.exchange.request)
+        heading = watch.heading = Heading(self._streams, watch.exchange.host, protocol.name, model)
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
         elapsed = watch.elapsed if watch.flow.live else None
         repairs = watch.repairs
@@ -106,7 +107,8 @@ class Reporters:
         if self._judged is not None:
             self._judged(told)
         if self._terminal is not None and ctx.options.toolstream_log != "off":
-            for line in told.lines(Label(f"#{told.heading.number}"), self._paint):
+            label = Label(f"#{told.heading.number}")
+            for line in told.text.lines(label.begin(), label.tag, self._paint):
                 self._terminal.line(line)
         if self._jsonl is not None:
             head = _head(told.flow, told.heading)

@@ -14,8 +14,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.exchange import request_json, secrets_of
 from toolstream_core.redact import redacted
-from toolstream_core.report.paint import plain
-from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_lines, verdict_object
+from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Exchange, Record
     from toolstream_core.proxy.heading import Heading
     from toolstream_core.proxy.kept import KeptWatch
-    from toolstream_core.report.layout import Label
-    from toolstream_core.report.paint import Paint
+    from toolstream_core.report.layout import Marked
     from toolstream_core.verdict import Verdict
 
 SILENT_AFTER: Final = 600.0
@@ -75,10 +73,11 @@ class ToldVerdict(NamedTuple):
         calls = self.answer.calls
         return verdict_object(self.verdict, calls, request=self.request, explained=self.explained, hide=self.hide)
 
-    def lines(self, label: Label, paint: Paint = plain) -> Iterator[str]:
-        """As the log has it."""
+    @property
+    def text(self) -> Marked:
+        """As the log has it, which names flows by their numbers alone."""
         calls = self.answer.calls
-        return verdict_lines(self.verdict, calls, label, explained=self.explained, paint=paint, hide=self.hide)
+        return verdict_text(self.verdict, calls, request=None, explained=self.explained, hide=self.hide)
 
 
 class Verdicts:

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.model import ABSENT
 from toolstream_core.report.layout import Marked
-from toolstream_core.report.paint import plain, printable, word
+from toolstream_core.report.paint import printable, word
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.report.layout import Label
-    from toolstream_core.report.paint import Paint
     from toolstream_core.verdict import Problem, Verdict
 
 _TIMES: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
@@ -59,25 +57,22 @@ def verdict_object(
     }
 
 
-def verdict_lines(
+def verdict_text(
     verdict: Verdict,
     calls: Sequence[Call],
-    label: Label,
     *,
-    request: str | None = None,
+    request: str | None,
     explained: Explained = UNEXPLAINED,
-    paint: Paint = plain,
     hide: Callable[[str], str] = str,
-) -> Iterator[str]:
-    """What the client made of an answer, in one line; in more where 120 columns are not enough."""
-    style = "name" if verdict.understood else "error"
-    times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
-    said = "; ".join(_problem(one, calls, hide) for one in verdict.problems)
-    why = f" ({printable(hide(explained.text))})" if explained.text else ""
-    where = f", request {printable(request)}" if request else ""
+) -> Marked:
+    """What the client made of an answer, for people."""
     name = f"verdict {verdict.outcome}"
-    text = Marked(f"{name}{times}{': ' if said else ''}{said}{why}{where}", ((style, name),))
-    return text.lines(label.begin(), label.tag, paint)
+    times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
+    problems = "; ".join(_problem(one, calls, hide) for one in verdict.problems)
+    why = f" ({printable(hide(explained.text))})" if explained.text else ""
+    where = f", request {request}" if request else ""
+    text = f"{name}{times}{': ' if problems else ''}{problems}{why}{where}"
+    return Marked(text, (("name" if verdict.understood else "error", name),))
 
 
 def _problem(problem: Problem, calls: Sequence[Call], hide: Callable[[str], str]) -> str:

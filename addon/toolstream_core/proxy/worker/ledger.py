@@ -13,6 +13,7 @@ from toolstream_core.proxy.resend import RESENT
 from toolstream_core.redact import HIDDEN, is_secret_header
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
+from toolstream_core.report.paint import plain
 from toolstream_core.report.text import EndLines
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Ledger:
         entry = self.entries.get(told.flow)
         if entry is not None:
             entry.answer["verdict"] = self.verdict(told)
-            for line in told.lines(Label(f"#{entry.request['number'] + 1}")):
+            label = Label(f"#{entry.request['number'] + 1}")
+            for line in told.text.lines(label.begin(), label.tag, plain):
                 self.line(line)
 
     def verdict(self, told: ToldVerdict) -> dict[str, Any]:
