@@ -202,6 +202,15 @@ class Verdicts:
             self._failed(told.flow, error)
             return UNEXPLAINED
 
+    def _explained(self, answer: LiveAnswer, body: bytes, verdict: Verdict) -> Explained:
+        """The client model that gives what came back; a verdict is told without one too."""
+        try:
+            found = self._explainer.explain_answer(Answer(answer.exchange, body), verdict.sent, answer.client)
+        except Exception as error:  # noqa: BLE001 - the verdict is right whatever explains it
+            self._failed(answer.exchange.source, error)
+            return UNEXPLAINED
+        return UNEXPLAINED if found is None else Explained(found.names, found.event, found.text)
+
 
 def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> ToldVerdict:
     answer = judged.answer
