@@ -157,7 +157,7 @@ class Verdicts:
         self._conversations.close()
         self._explainer.shutdown(wait=False, cancel_futures=True)
         for told in self._unexplained.values():
-            self._tell_verdict(told)
+            self._tell_safely(told)
         self._unexplained.clear()
 
     def _begin_waiting(self, flow: str) -> None:
@@ -176,9 +176,9 @@ class Verdicts:
         told = _told(judged, hide)
         loop = _running_loop() if self._in_background else None
         if loop is None:
-            self._tell_verdict(told._replace(explained=self._why(told)))
+            self._tell_safely(told._replace(explained=self._why(told)))
         elif not _is_to_be_explained(told):
-            self._tell_verdict(told)
+            self._tell_safely(told)
         else:
             future = self._explainer.submit(self._why, told)
             self._unexplained[future] = told
@@ -188,7 +188,14 @@ class Verdicts:
         """Tell a verdict for which the explanation has come, unless it was told without."""
         told = self._unexplained.pop(future, None)
         if told is not None:
-            self._tell_verdict(told._replace(explained=future.result()))
+            self._tell_safely(told._replace(explained=future.result()))
+
+    def _tell_safely(self, told: ToldVerdict) -> None:
+        """Tell a verdict; conversations go on, whatever becomes of it."""
+        try:
+            self._tell_verdict(told)
+        except Exception as error:  # noqa: BLE001 - a bug in telling one stops no other
+            self._failed(told.flow, error)
 
     def _why(self, told: ToldVerdict) -> Explained:
         """Why the client got it wrong; this may take a while."""
@@ -201,15 +208,6 @@ class Verdicts:
         except Exception as error:  # noqa: BLE001 - the verdict stands without it
             self._failed(told.flow, error)
             return UNEXPLAINED
-
-    def _explained(self, answer: LiveAnswer, body: bytes, verdict: Verdict) -> Explained:
-        """The client model that gives what came back; a verdict is told without one too."""
-        try:
-            found = self._explainer.explain_answer(Answer(answer.exchange, body), verdict.sent, answer.client)
-        except Exception as error:  # noqa: BLE001 - the verdict is right whatever explains it
-            self._failed(answer.exchange.source, error)
-            return UNEXPLAINED
-        return UNEXPLAINED if found is None else Explained(found.names, found.event, found.text)
 
 
 def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> ToldVerdict:
