@@ -83,6 +83,7 @@ UNMIRRORED = {
     "testing/worker.py": "tests/testing/test_session.py",
     "shrinking/": "tests/shrinking/test_minimal.py",
     "report/prose.py": "tests/report/test_markdown.py",
+    "report/explaining.py": "tests/proxy/test_verdicts.py",
     "report/readings.py": "tests/report/test_markdown.py",
     "report/folding.py": "tests/report/test_markdown.py",
     "report/reproduce.py": "tests/cli/test_report.py",

@@ -14,10 +14,9 @@ from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import answer
+from tests.e2e.harness.soon import soon
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.samples import Sample
     from tests.e2e.harness.upstream import Upstream
@@ -29,8 +28,6 @@ CHAT = openai_chat("call_1", "Bern")
 WHOLE = b"".join(CHAT.pieces)
 EARLY, LATE = 0.01, 0.4
 """Seconds by which something may come before its time (clocks differ) and after it."""
-ATTEMPTS = 10
-"""How often something is asked for that only a busy machine makes late."""
 SPECS = {
     "first": "first-byte-delay:ms=300",
     "stall": "stall:ms=300,at=event:2",
@@ -92,14 +89,6 @@ def in_time(seconds: float, wanted: float) -> bool:
     """Whether something was not late; early it never is."""
     assert wanted - EARLY <= seconds
     return seconds <= wanted + LATE
-
-
-def soon(ask: Callable[[], Arrived], is_soon: Callable[[Arrived], bool]) -> Arrived:
-    """The first answer of some that is not late: each can be on a busy machine, all are where the proxy is to blame."""
-    for _ in range(ATTEMPTS):
-        if is_soon(arrived := ask()):
-            return arrived
-    pytest.fail(f"late {ATTEMPTS} times out of {ATTEMPTS}")
 
 
 @VERSIONS

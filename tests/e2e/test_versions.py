@@ -15,6 +15,7 @@ from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.modules import TOLD
 from tests.e2e.harness.proxies import HERE, client, way
 from tests.e2e.harness.samples import openai_chat
+from tests.e2e.harness.soon import soon
 from tests.e2e.harness.versions import VERSIONS, Version
 from toolstream_core.cli.launch import door_path
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 HTTP = pytest.mark.parametrize("http", ["h1", "h2"])
+STALL = 0.28
+"""Seconds that an event stalls at least."""
 FAULTS = ["stall:ms=300,at=event:2,model=stalls", "cut:at=event:3,model=breaks"]
 
 
@@ -102,16 +105,22 @@ def test_a_call_is_repaired(proxy: Mitmdump, tap: Tap, secure: Upstream, coding:
 def test_one_stream_waits(proxy: Mitmdump, secure: Upstream, http: str) -> None:
     """The gate holds on to mitmproxy's inside: a stall stands where it was asked for."""
     sample = asking(openai_chat("stalls", "Bern"), "stalls")
-    plan = secure.plan(streamed(sample))
-    with client(http, way(proxy, secure)) as connection:
-        reply = connection.request(sample.path, sample.body, plan.headers)
-        begun, pieces = time.monotonic(), []
-        while piece := reply.piece():
-            pieces.append((time.monotonic() - begun, piece))
+
+    def arrived() -> list[tuple[float, bytes]]:
+        plan = secure.plan(streamed(sample))
+        with client(http, way(proxy, secure)) as connection:
+            begun = time.monotonic()
+            reply = connection.request(sample.path, sample.body, plan.headers)
+            return [(time.monotonic() - begun, piece) for piece in iter(reply.piece, b"")]
+
+    def is_soon(pieces: list[tuple[float, bytes]]) -> bool:
+        early = b"".join(piece for at, piece in pieces if at < STALL)
+        assert early.count(b"data:") <= 2
+        return early.count(b"data:") == 2
+
+    pieces = soon(arrived, is_soon)
     assert b"".join(piece for _, piece in pieces) == b"".join(sample.pieces)
-    early = b"".join(piece for at, piece in pieces if at < 0.2)
-    assert early.count(b"data:") == 2
-    assert pieces[-1][0] >= 0.2
+    assert pieces[-1][0] >= STALL
 
 
 @HTTP

@@ -118,15 +118,19 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
         "sent": [{"id": "c1", "name": "ls", "arguments": "{}"}],
         "results": ["c1"],
         "call": 0,
-        "event": 0,
-        "explained": [],
+        "event": 1,
+        "explained": ["by-index-and-id", "nameless-dropped"],
+        "advice": ["--set toolstream_shape=whole-calls", "--set toolstream_shape=header-with-first-fragment"],
         "problems": [{"verdict": "lost-arguments", "call": 0, "message": "came back without its arguments"}],
         "count": 0,
         "request": second.id,
     }
     proxy.addon.done()
-    [shown] = [line for line in capsys.readouterr().out.splitlines() if "verdict" in line]
-    assert shown == "#1         verdict lost-arguments: call 0 ls: came back without its arguments"
+    lines = capsys.readouterr().out.splitlines()
+    shown = lines[next(place for place, line in enumerate(lines) if "verdict" in line) :]
+    assert shown[0].startswith("#1         verdict lost-arguments: call 0 ls: came back without its arguments (takes ")
+    assert shown[-1].endswith("→ --set toolstream_shape=whole-calls")
+    assert all(line.startswith("#1 ") and len(line) <= 120 for line in shown)
 
 
 def test_secrets_are_hidden(proxy: Proxy) -> None:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.clients.received import Answer
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.requests import asked
 from toolstream_core.redact import redacted
-from toolstream_core.report.verdict import verdict_object, verdict_text
+from toolstream_core.report.explaining import Explaining
+from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
@@ -28,6 +30,8 @@ class SavedAnswer(SentAnswer):
     """An answer that was saved."""
 
     secrets: tuple[str, ...]
+    received: Answer | None
+    """The bytes as the client got them, where there are calls among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +45,17 @@ class SavedVerdict:
     request: str | None
     """The source of the request that followed."""
     hide: Callable[[str], str]
+    explained: Explained = UNEXPLAINED
 
     @property
     def object(self) -> dict[str, Any]:
         """As JSON has it."""
-        return verdict_object(self.verdict, self.calls, request=self.request, hide=self.hide)
+        return verdict_object(self.verdict, self.calls, request=self.request, explained=self.explained, hide=self.hide)
 
     @property
     def text(self) -> Marked:
         """For people."""
-        return verdict_text(self.verdict, self.calls, request=self.request, hide=self.hide)
+        return verdict_text(self.verdict, self.calls, request=self.request, explained=self.explained, hide=self.hide)
 
 
 class Judging:
@@ -61,6 +66,7 @@ class Judging:
         self._tell_verdict = tell
         self._secrets: tuple[str, ...] = ()
         self._conversations = Conversations[SavedAnswer](self._tell)
+        self._explaining = Explaining()
 
     def take(self, saved: Saved, record: Record | None) -> None:
         """The next exchange; `record` is `None` where its answer is no LLM's."""
@@ -83,6 +89,7 @@ class Judging:
             response=saved.response if got.calls else "",
             ended=saved.ended,
             secrets=saved.secrets,
+            received=_received(saved) if got.calls else None,
         )
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
         self._conversations.answered(exchange.source, answer, left=left)
@@ -90,7 +97,17 @@ class Judging:
     def _tell(self, judged: Judged[SavedAnswer]) -> None:
         answer = judged.answer
         hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
-        self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide))
+        explained = UNEXPLAINED
+        if answer.received is not None and judged.verdict.sent and not judged.verdict.understood:
+            explained = self._explaining(answer.received, judged.verdict.sent, judged.token.rpartition("#")[0])
+        self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide, explained))
+
+
+def _received(saved: Saved) -> Answer:
+    """What the client got: what was saved as sent, else what the provider said."""
+    if saved.sent is None:
+        return Answer(saved.exchange, b"".join(saved.chunks), saved.broken)
+    return Answer(replace(saved.exchange, content_encoding=""), saved.sent, saved.broken)
 
 
 def _as_sent(saved: Saved) -> Record | None:

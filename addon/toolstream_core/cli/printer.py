@@ -10,6 +10,7 @@ from toolstream_core.report import jsonform
 from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain, word
 from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.report.verdict import advice_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,7 +108,7 @@ class TextPrinter:
     def judged(self, verdict: SavedVerdict) -> None:
         """Write a line behind those of the answer that came with the next request."""
         label = Label(self._tags[verdict.source])
-        for line in verdict.text.lines(label.begin(), label.tag, self._paint):
+        for line in verdict.text.lines(label.begin(), label.tag, self._paint, advice_text(verdict.explained)):
             for write in [self._write] if self._waiting is None else [self._waiting.append, self._first.append]:
                 write(line)
 

@@ -83,7 +83,7 @@ class Pipeline:
     def feed_fast(self, chunk: bytes) -> bytes | None:
         """What goes on for a chunk, perhaps nothing, where that is seen at once; `None` where it has to be fed."""
         fast, output = self._frames.fast, self._output
-        if fast is None or output.taken or not output.collects:
+        if fast is None or output.taken:
             return None
         try:
             return fast.feed_fast(chunk)

@@ -20,6 +20,7 @@ from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.summary import help_with
 from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.report.verdict import advice_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,7 +109,7 @@ class Reporters:
             self._judged(told)
         if self._terminal is not None and ctx.options.toolstream_log != "off":
             label = Label(f"#{told.heading.number}")
-            for line in told.text.lines(label.begin(), label.tag, self._paint):
+            for line in told.text.lines(label.begin(), label.tag, self._paint, advice_text(told.explained)):
                 self._terminal.line(line)
         if self._jsonl is not None:
             head = _head(told.flow, told.heading)

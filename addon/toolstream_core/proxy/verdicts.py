@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
+from toolstream_core.clients.received import Answer
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.exchange import request_json, secrets_of
 from toolstream_core.redact import redacted
+from toolstream_core.report.explaining import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from mitmproxy import http
 
     from toolstream_core.delivery.sent_bytes import SentBytes
     from toolstream_core.model import Exchange, Record
-    from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.proxy.heading import Heading
     from toolstream_core.proxy.kept import KeptWatch
     from toolstream_core.report.layout import Marked
     from toolstream_core.verdict import Verdict
-
-    type Explain = Callable[[Exchange, bytes, Sequence[EchoedCall], str], Explained]
-    """Says why a client sent these calls; given the answer's bytes as the client got them, and the client's name."""
 
 SILENT_AFTER: Final = 600.0
 """Seconds after which an answer that no request followed is told of; a tool may take long."""
@@ -46,6 +45,8 @@ class LiveAnswer(SentAnswer):
     """Without the request."""
     body: bytes | None
     """The bytes as the client got them, where they are kept."""
+    broken: str | None
+    """How the connection broke, where it did."""
     client: str
     """What tells clients apart: the address and the user agent."""
     secrets: tuple[str, ...]
@@ -91,12 +92,15 @@ class Verdicts:
         failed: Callable[[str, Exception], None],
         *,
         ids_kept: bool = False,
-        explain: Explain | None = None,
     ) -> None:
-        """`failed` is told of a bug of ours, with the flow's id; `ids_kept`: as for `judge`."""
+        """`failed` is told of a bug of ours, with the flow's id; `ids_kept`: as for `judge`, whose caller waits."""
         self._tell_verdict = tell
         self._failed = failed
-        self._explain = explain
+        self._in_background = not ids_kept
+        self._explaining = Explaining()
+        self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
+        self._unexplained: dict[Future[Explained], ToldVerdict] = {}
+        """The verdicts that wait for why."""
         self._conversations = Conversations[LiveAnswer](self._tell, ids_kept=ids_kept)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._secrets: tuple[str, ...] = ()
@@ -128,7 +132,7 @@ class Verdicts:
             broken = flow.error.msg if flow.error else None
             if watch.differs:
                 record = sent.record(broken=broken) or record
-            answer = _answer(flow, record, sent, heading)
+            answer = _answer(flow, record, sent, heading, broken)
             left = broken is not None and not record.ended and _is_gone(flow, broken)
             if answer.calls and not left:
                 self._begin_waiting(flow.id)
@@ -142,7 +146,8 @@ class Verdicts:
 
     def missing(self) -> Iterator[ToldVerdict]:
         """The verdicts on answers that no request has followed so far."""
-        return map(self._told, self._conversations.missing())
+        for judged in self._conversations.missing():
+            yield _told(judged, partial(redacted, secrets=judged.answer.secrets))
 
     def close(self) -> None:
         """No more requests will come."""
@@ -150,6 +155,10 @@ class Verdicts:
             timer.cancel()
         self._timers.clear()
         self._conversations.close()
+        self._explainer.shutdown(wait=False, cancel_futures=True)
+        for told in self._unexplained.values():
+            self._tell_safely(told)
+        self._unexplained.clear()
 
     def _begin_waiting(self, flow: str) -> None:
         def expired() -> None:
@@ -163,18 +172,61 @@ class Verdicts:
         timer = self._timers.pop(judged.token, None)
         if timer is not None:
             timer.cancel()
-        self._tell_verdict(self._told(judged))
+        hide = partial(redacted, secrets=(*judged.answer.secrets, *self._secrets))
+        told = _told(judged, hide)
+        loop = _running_loop() if self._in_background else None
+        if loop is None:
+            self._tell_safely(told._replace(explained=self._why(told)))
+        elif not _is_to_be_explained(told):
+            self._tell_safely(told)
+        else:
+            future = self._explainer.submit(self._why, told)
+            self._unexplained[future] = told
+            future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._explained, future))
 
-    def _told(self, judged: Judged[LiveAnswer]) -> ToldVerdict:
-        answer, verdict = judged.answer, judged.verdict
-        explained = UNEXPLAINED
-        if self._explain is not None and not verdict.understood and verdict.sent and answer.body is not None:
-            explained = self._explain(answer.exchange, answer.body, verdict.sent, answer.client)
-        hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
-        return ToldVerdict(judged.token, answer.heading, answer, verdict, explained, judged.request, hide)
+    def _explained(self, future: Future[Explained]) -> None:
+        """Tell a verdict for which the explanation has come, unless it was told without."""
+        told = self._unexplained.pop(future, None)
+        if told is not None:
+            self._tell_safely(told._replace(explained=future.result()))
+
+    def _tell_safely(self, told: ToldVerdict) -> None:
+        """Tell a verdict; conversations go on, whatever becomes of it."""
+        try:
+            self._tell_verdict(told)
+        except Exception as error:  # noqa: BLE001 - a bug in telling one stops no other
+            self._failed(told.flow, error)
+
+    def _why(self, told: ToldVerdict) -> Explained:
+        """Why the client got it wrong; this may take a while."""
+        answer = told.answer
+        if answer.body is None or not _is_to_be_explained(told):
+            return UNEXPLAINED
+        try:
+            given = Answer(answer.exchange, answer.body, answer.broken)
+            return self._explaining(given, told.verdict.sent, answer.client)
+        except Exception as error:  # noqa: BLE001 - the verdict stands without it
+            self._failed(told.flow, error)
+            return UNEXPLAINED
 
 
-def _answer(flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading) -> LiveAnswer:
+def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> ToldVerdict:
+    answer = judged.answer
+    return ToldVerdict(judged.token, answer.heading, answer, judged.verdict, UNEXPLAINED, judged.request, hide)
+
+
+def _is_to_be_explained(told: ToldVerdict) -> bool:
+    return not told.verdict.understood and bool(told.verdict.sent)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _answer(flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading, broken: str | None) -> LiveAnswer:
     calls = tuple(record.calls)
     agent = flow.request.headers.get("user-agent", "")
     return LiveAnswer(
@@ -184,6 +236,7 @@ def _answer(flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Headi
         heading=heading,
         exchange=replace(sent.exchange, request=ABSENT),
         body=sent.body if calls else None,
+        broken=broken,
         client=f"{flow.client_conn.peername[0]} {agent}",
         secrets=secrets_of(flow.request),
     )

@@ -27,6 +27,8 @@ class Explained(NamedTuple):
     """The event where its reading parts from that."""
     text: str = ""
     """The same for people."""
+    advice: Sequence[str] = ()
+    """Options of mitmdump under which the client would have understood the answer, the smallest first."""
 
 
 UNEXPLAINED: Final = Explained()
@@ -49,12 +51,18 @@ def verdict_object(
         "call": verdict.call,
         "event": _event(verdict, calls, explained),
         "explained": list(explained.names),
+        "advice": list(explained.advice),
         "problems": [
             {"verdict": one.outcome.value, "call": one.call, "message": hide(one.text)} for one in verdict.problems
         ],
         "count": verdict.count,
         "request": request,
     }
+
+
+def advice_text(explained: Explained) -> str:
+    """What helps, for people: the first of the options that do."""
+    return f"→ {explained.advice[0]}" if explained.advice else ""
 
 
 def verdict_text(

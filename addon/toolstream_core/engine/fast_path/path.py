@@ -102,7 +102,7 @@ class FastPath:
         if bulk is None or (self._output.collects and chunk.find(b"\n\n") == len(chunk) - 2):
             self._parsing.pass_frames(self._framer.feed(chunk))
             return
-        if len(chunk) < MANY and self._count_quiet(bulk, chunk):
+        if self._output.collects and len(chunk) < MANY and self._count_quiet(bulk, chunk):
             self._output.send_raw(chunk)
             return
         if bulk.holding and len(chunk) > MANY:

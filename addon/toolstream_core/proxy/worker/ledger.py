@@ -15,6 +15,7 @@ from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain
 from toolstream_core.report.text import EndLines
+from toolstream_core.report.verdict import advice_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,7 @@ class Ledger:
         if entry is not None:
             entry.answer["verdict"] = self.verdict(told)
             label = Label(f"#{entry.request['number'] + 1}")
-            for line in told.text.lines(label.begin(), label.tag, plain):
+            for line in told.text.lines(label.begin(), label.tag, plain, advice_text(told.explained)):
                 self.line(line)
 
     def verdict(self, told: ToldVerdict) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.defects.row import Row
     from toolstream_core.stages.repair.after_whole import Behind
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.stages.repair.quoted import Quoted
 
 MAX_SPELT: Final = 1024 * 1024
@@ -35,7 +35,7 @@ class ArgumentState:
         self._escapes = Escapes() if on(INVALID_ARGUMENTS) else None
         """Follows the text where its escapes are to be repaired."""
         self.replaced = False
-        """Whether a first `{}` was nothing but a placeholder, and is not told."""
+        """Whether a first `{}` was nothing but a placeholder, and is not sent."""
         self._presumed = ""
         """Such a `{}`, where only another call showed what it was."""
         self._begin()
@@ -54,9 +54,9 @@ class ArgumentState:
         """What the client has, where each fragment carries all so far."""
         self._quoted: Quoted | None = None
         """A JSON string that may hold an object."""
-        self._waiting: Told | None = None
+        self._waiting: Emitted | None = None
         """A first `{}` that may be a placeholder."""
-        self._suspect: tuple[str, str, Told] | None = None
+        self._suspect: tuple[str, str, Emitted] | None = None
         """What came before a fragment that may be all so far or the next one, and that fragment."""
 
     @property
@@ -87,7 +87,7 @@ class ArgumentState:
 
     @property
     def inside_value(self) -> bool:
-        """Whether plain text goes on as the one before it: an object is open, or what follows it was told already."""
+        """Whether plain text goes on as the one before it: an object is open, or the rest was reported already."""
         if self._waiting is not None or self._suspect is not None or self._halves.kept or self._escapes is not None:
             return False
         odd = self._behind or self._quoted

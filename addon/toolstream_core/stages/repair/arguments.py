@@ -13,7 +13,7 @@ from toolstream_core.defects.arguments import (
 )
 from toolstream_core.stages.repair.after_whole import Behind
 from toolstream_core.stages.repair.argument_state import ArgumentState
-from toolstream_core.stages.repair.emitted import Told
+from toolstream_core.stages.repair.emitted import Emitted
 from toolstream_core.stages.repair.quoted import Quoted, begins_object
 from toolstream_core.stages.repair.surrogates import HALF_BEGINS
 
@@ -35,7 +35,7 @@ class ArgumentRepair(ArgumentState):
 
     __slots__ = ()
 
-    def take(self, piece: str, judge: Judge, *, may_wait: bool = True) -> Told:
+    def take(self, piece: str, judge: Judge, *, may_wait: bool = True) -> Emitted:
         """What goes on for `piece`.
 
         `may_wait`: whether a first `{}` may be a placeholder: not for a tool that is known to take no parameters.
@@ -45,7 +45,7 @@ class ArgumentRepair(ArgumentState):
         if growing:
             self._text.add(piece)
         if not piece or (piece.isspace() and not self._within):
-            return Told(piece)
+            return Emitted(piece)
         if not self._head:
             return self._first(piece, judge, may_wait=may_wait)
         if self._waiting is not None:
@@ -53,12 +53,12 @@ class ArgumentRepair(ArgumentState):
         if self._suspect is not None:
             self._decide(piece, *self._suspect, judge)
         elif growing and not (self._text.scanner.ended or piece.startswith(self._head)):
-            return Told(self._finished(piece, judge))
-        told = Told("")
+            return Emitted(self._finished(piece, judge))
+        emitted = Emitted("")
         behind = self._behind
-        told.text = self._finished(self._next(piece, told, judge, may_wait=may_wait), judge)
-        told.stray = behind is not None and behind.spoilt
-        return told
+        emitted.text = self._finished(self._next(piece, emitted, judge, may_wait=may_wait), judge)
+        emitted.stray = behind is not None and behind.spoilt
+        return emitted
 
     def on_skipped(self, text: str, last: str) -> str:
         """Take fragments without brackets, joined; `last` is the last of them. What went on, had it to be mended."""
@@ -82,9 +82,9 @@ class ArgumentRepair(ArgumentState):
         """Nothing more comes that could change what waits."""
         self._waiting = None
         if self._suspect is not None and judge is not None:
-            before, piece, told = self._suspect
+            before, piece, emitted = self._suspect
             if not self._text.ended and is_object(piece):
-                told.text = self._grown(piece, before, judge)
+                emitted.text = self._grown(piece, before, judge)
         self._suspect = None
 
     def rest(self, *, whole: bool = False) -> str:
@@ -99,37 +99,37 @@ class ArgumentRepair(ArgumentState):
             rest += "" if whole else behind
         return rest + self._halves.let_go()
 
-    def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Told:
+    def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:
         if self.owes and "{" in self._presumed and not begins_object(piece):
             return self._given_back(piece, judge)
         self._head = piece
         if piece.lstrip().startswith('"'):
             self._quoted = Quoted()
-            told = Told("")
-            told.text = self._finished(self._decoded(self._quoted, piece, told, judge, may_wait=may_wait), judge)
-            return told
-        told = Told(piece)
+            emitted = Emitted("")
+            emitted.text = self._finished(self._decoded(self._quoted, piece, emitted, judge, may_wait=may_wait), judge)
+            return emitted
+        emitted = Emitted(piece)
         if _PLACEHOLDER.fullmatch(piece):
             self._behind = Behind(piece) if "{" in piece else None
             if may_wait:
-                self._waiting = told
-            return told
-        told.text = self._finished(self._ended_inside(piece, judge), judge)
-        return told
+                self._waiting = emitted
+            return emitted
+        emitted.text = self._finished(self._ended_inside(piece, judge), judge)
+        return emitted
 
-    def _given_back(self, piece: str, judge: Judge) -> Told:
+    def _given_back(self, piece: str, judge: Judge) -> Emitted:
         """What only garbage follows was no placeholder."""
         self._head, self.replaced = self._presumed, False
         self._behind = Behind(self._head)
-        return Told(self._head + self._finished(self._behind.take(piece, judge), judge))
+        return Emitted(self._head + self._finished(self._behind.take(piece, judge), judge))
 
-    def _after_placeholder(self, piece: str, waiting: Told, judge: Judge, *, may_wait: bool) -> Told:
+    def _after_placeholder(self, piece: str, waiting: Emitted, judge: Judge, *, may_wait: bool) -> Emitted:
         """What follows a first `{}`: the same again, the real arguments, or garbage."""
         if piece.strip() == self._head.strip():
-            return Told("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
+            return Emitted("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
         self._waiting = None
         if not begins_object(piece):
-            return Told(self._finished(self._next(piece, Told(""), judge, may_wait=False), judge))
+            return Emitted(self._finished(self._next(piece, Emitted(""), judge, may_wait=False), judge))
         repair = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
         if repair:
             waiting.text = ""
@@ -139,11 +139,11 @@ class ArgumentRepair(ArgumentState):
         self._size = len(piece)
         return self._first(piece, judge, may_wait=may_wait)
 
-    def _next(self, piece: str, told: Told, judge: Judge, *, may_wait: bool) -> str:
+    def _next(self, piece: str, emitted: Emitted, judge: Judge, *, may_wait: bool) -> str:
         if self._free:
             return piece
         if self._quoted is not None:
-            return self._decoded(self._quoted, piece, told, judge, may_wait=may_wait)
+            return self._decoded(self._quoted, piece, emitted, judge, may_wait=may_wait)
         if self._behind is not None:
             return self._behind.take(piece, judge)
         if self._cumulative is not None:
@@ -154,14 +154,14 @@ class ArgumentRepair(ArgumentState):
             if piece.startswith(before) and more and not self._text.viable:
                 return self._grown(piece, before, judge)
             if may_wait and piece.startswith(before) and len(before) > 1 and not self._text.ended:
-                self._suspect = (before, piece, told)
+                self._suspect = (before, piece, emitted)
         return self._ended_inside(piece, judge)
 
-    def _decide(self, piece: str, before: str, suspect: str, told: Told, judge: Judge) -> None:
+    def _decide(self, piece: str, before: str, suspect: str, emitted: Emitted, judge: Judge) -> None:
         """The fragment after one that may have been all so far: if it carries that again, it was."""
         self._suspect = None
         if (piece.startswith(suspect) and len(piece) > len(suspect)) or (not self._text.viable and is_object(suspect)):
-            told.text = self._grown(suspect, before, judge)
+            emitted.text = self._grown(suspect, before, judge)
 
     def _grown(self, piece: str, before: str, judge: Judge) -> str:
         """The fragment carries all so far; the client has `before`."""
@@ -187,7 +187,7 @@ class ArgumentRepair(ArgumentState):
         end = len(piece) - (self._text.size - len(whole))
         return piece[:end] + self._behind.take(piece[end:], judge)
 
-    def _decoded(self, quoted: Quoted, piece: str, told: Told, judge: Judge, *, may_wait: bool) -> str:
+    def _decoded(self, quoted: Quoted, piece: str, emitted: Emitted, judge: Judge, *, may_wait: bool) -> str:
         """The next fragment of a string, and what follows it where it held an object."""
         gone = quoted.take(piece, judge)
         if isinstance(gone, str):
@@ -196,7 +196,7 @@ class ArgumentRepair(ArgumentState):
             return gone
         self._quoted, self._behind = None, Behind(gone.raw)
         if may_wait and gone.repair and not gone.tail and _PLACEHOLDER.fullmatch(gone.value):
-            self._head, self._waiting = gone.raw, told
+            self._head, self._waiting = gone.raw, emitted
         behind = self._behind.take(gone.tail, judge) if gone.tail else ""
         return gone.value + behind if gone.repair else piece[: len(piece) - len(gone.tail)] + behind
 

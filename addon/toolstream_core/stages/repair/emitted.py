@@ -1,4 +1,4 @@
-"""What is told of one fragment: to the client, and to whoever looks."""
+"""What goes on for one fragment, and who reports what is wrong with it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
 
 
-class Told:
-    """What the client is to be told for one fragment; may still change while the event waits."""
+class Emitted:
+    """What the client is to get for one fragment; may still change while the event waits."""
 
     __slots__ = ("stray", "text")
 
@@ -22,10 +22,10 @@ class Told:
 
 
 class Judge(Protocol):
-    """Who is told of what is found in a call's arguments."""
+    """Takes the defects that are found in a call's arguments."""
 
     def __call__(self, row: Row, message: str) -> bool:
-        """Tell a defect; whether it is to be mended."""
+        """Report a defect; whether it is to be repaired."""
         ...
 
 

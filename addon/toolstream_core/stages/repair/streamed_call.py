@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
 
 
 class StreamedCall(ABC):
@@ -25,7 +25,7 @@ class StreamedCall(ABC):
     """Whether arguments came behind the call's end."""
     given = False
     """Whether the client has been given anything of the arguments."""
-    emitted: Told | None = None
+    emitted: Emitted | None = None
     """What the client is to be given for the last delta; may still change while that waits."""
     _changed = False
     """Whether the client was given other arguments than those that came."""

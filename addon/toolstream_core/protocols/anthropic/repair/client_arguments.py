@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json, Seen
     from toolstream_core.protocols.anthropic.repair.events import Payload
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.emitted import Judge, Told
+    from toolstream_core.stages.repair.emitted import Emitted, Judge
 
 
 class ClientArguments:
@@ -31,7 +31,7 @@ class ClientArguments:
     """Whether the client has been given anything of them."""
     prefilled: str | None = None
     """Arguments that the block's start said, and that are to come in a delta."""
-    emitted: Told | None = None
+    emitted: Emitted | None = None
     """What the client is to be given for the last delta; may still change while that waits."""
     _type: Seen[Json] = ABSENT
     """The type of the delta that first brought arguments."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event
     from toolstream_core.protocols.anthropic.repair.client_block import ClientBlock
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.wire.frame import Frame
 
 
@@ -22,7 +22,7 @@ class Undecided(NamedTuple):
 
     frame: Frame
     payload: Payload | None
-    emitted: Told | None
+    emitted: Emitted | None
 
 
 class Placeholder(NamedTuple):

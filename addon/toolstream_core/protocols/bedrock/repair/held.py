@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event
     from toolstream_core.protocols.bedrock.converse_event import ConverseEvent
     from toolstream_core.protocols.bedrock.repair.client_block import Block
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.wire.frame import Frame
 
 
@@ -34,4 +34,4 @@ class Unsure(NamedTuple):
     frame: Frame
     event: ConverseEvent
     block: Block
-    emitted: Told | None
+    emitted: Emitted | None

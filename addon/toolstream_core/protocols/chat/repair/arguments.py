@@ -1,4 +1,4 @@
-"""The arguments of Chat Completions entries, as the client is to be told them."""
+"""The arguments of Chat Completions entries, as the client is to get them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.repair import placeholders
 from toolstream_core.protocols.chat.repair.other_forms import Form
-from toolstream_core.stages.repair.emitted import Told
+from toolstream_core.stages.repair.emitted import Emitted
 
 if TYPE_CHECKING:
     from toolstream_core.model import Fragment, SkippedRun
@@ -28,59 +28,59 @@ class Arguments:
         self._may_wait = on(PLACEHOLDER_ARGUMENTS) or on(CUMULATIVE_ARGUMENTS)
         """Whether a fragment may wait for the next one: one that may be a placeholder, or cumulative."""
 
-    def take(self, fragment: Fragment, choice: Choice, known: ClientCall, form: Form) -> Told:
+    def take(self, fragment: Fragment, choice: Choice, client_call: ClientCall, form: Form) -> Emitted:
         """What a fragment's arguments become, and what they say of the call and of others."""
-        usual = form is Form.PLAIN and known.forms.first is Form.PLAIN
-        if not usual and known.is_apart(fragment, form):
-            return Told("")
-        waited = bool(choice.placeholders) and known.spelling.placeholder
+        usual = form is Form.PLAIN and client_call.forms.first is Form.PLAIN
+        if not usual and client_call.is_apart(fragment, form):
+            return Emitted("")
+        waited = bool(choice.placeholders) and client_call.spelling.placeholder
         if fragment.phase is Phase.WHOLE:
-            told = self._in_message(fragment, choice, known)
+            emitted = self._in_message(fragment, choice, client_call)
         else:
-            known.streamed = True
+            client_call.streamed = True
             said = fragment.arguments
-            told = self.bare(said, choice, known) if isinstance(said, str) else Told("")
-        if choice.placeholders or not known.told or known.may_wait:
-            placeholders.resolved(fragment, choice, known, waited=waited)
-        if known.told:
-            return told
-        known.resolved(fragment)
-        if not known.doubled and known.call.id and self._may_be_twins:
-            choice.twins.compare(known)
-        return told
+            emitted = self.bare(said, choice, client_call) if isinstance(said, str) else Emitted("")
+        if choice.placeholders or not client_call.told or client_call.may_wait:
+            placeholders.resolved(fragment, choice, client_call, waited=waited)
+        if client_call.told:
+            return emitted
+        client_call.resolved(fragment)
+        if not client_call.doubled and client_call.call.id and self._may_be_twins:
+            choice.twins.compare(client_call)
+        return emitted
 
-    def bare(self, said: str, choice: Choice, known: ClientCall) -> Told:
+    def bare(self, said: str, choice: Choice, client_call: ClientCall) -> Emitted:
         """What bare argument text becomes."""
-        may_wait = self._may_wait and not (known.settled or known.takes_none())
-        told = known.spelling.take(said, known.judge, may_wait=may_wait)
-        if said.strip() == "null" and known.says_null:
-            self._null(told, known)
-        if told.text != said:
-            choice.keeping[id(known)] = known
-        return told
+        may_wait = self._may_wait and not (client_call.settled or client_call.takes_none())
+        emitted = client_call.spelling.take(said, client_call.judge, may_wait=may_wait)
+        if said.strip() == "null" and client_call.says_null:
+            self._null(emitted, client_call)
+        if emitted.text != said:
+            choice.keeping[id(client_call)] = client_call
+        return emitted
 
-    def on_skipped(self, choice: Choice, known: ClientCall, passed: SkippedRun) -> None:
+    def on_skipped(self, choice: Choice, client_call: ClientCall, passed: SkippedRun) -> None:
         """Take the arguments of events that went by."""
-        choice.unfinished.touch(known)
+        choice.unfinished.touch(client_call)
         if passed.text:
-            known.spelling.on_skipped(passed.text, passed.last)
+            client_call.spelling.on_skipped(passed.text, passed.last)
         for number, piece in enumerate(passed.pieces, passed.first):
-            known.event = number
-            known.said = bool(self.bare(piece, choice, known).text) or known.said
+            client_call.event = number
+            client_call.said = bool(self.bare(piece, choice, client_call).text) or client_call.said
 
-    def _in_message(self, fragment: Fragment, choice: Choice, known: ClientCall) -> Told:
+    def _in_message(self, fragment: Fragment, choice: Choice, client_call: ClientCall) -> Emitted:
         """What an entry of `message` adds to what those before it said; nothing where deltas say the call."""
-        size = known.call.arguments.size
-        added, known.message_size = size - known.message_size, size
+        size = client_call.call.arguments.size
+        added, client_call.message_size = size - client_call.message_size, size
         said = fragment.arguments if isinstance(fragment.arguments, str) else ""
-        if known.streamed or added <= 0:
-            return Told("")
-        text = said if len(said) == added else known.call.arguments.text()[-added:]
-        return self.bare(text, choice, known)
+        if client_call.streamed or added <= 0:
+            return Emitted("")
+        text = said if len(said) == added else client_call.call.arguments.text()[-added:]
+        return self.bare(text, choice, client_call)
 
-    def _null(self, told: Told, known: ClientCall) -> None:
+    def _null(self, emitted: Emitted, client_call: ClientCall) -> None:
         """`null` is no arguments: nothing of it goes on, unless it stands for what follows."""
-        if known.spelling.placeholder:
-            known.null = told
-        elif known.judge(NULL_ARGUMENTS, "the arguments are null"):
-            told.text = ""
+        if client_call.spelling.placeholder:
+            client_call.null = emitted
+        elif client_call.judge(NULL_ARGUMENTS, "the arguments are null"):
+            emitted.text = ""

@@ -31,28 +31,28 @@ class Arrivals:
 
     def bare_call(self, one: ResolvedFragment) -> ClientCall | None:
         """The call of nearly every fragment: bare arguments of a call that the client knows; `None` for others."""
-        known = self._stream.calls.get(id(one.call))
-        if known is None or self._stream.done or not known.goes_on_with(one.fragment):
+        client_call = self._stream.calls.get(id(one.call))
+        if client_call is None or self._stream.done or not client_call.goes_on_with(one.fragment):
             return None
-        return known if self._stream.choices[known.choice].finish is None else None
+        return client_call if self._stream.choices[client_call.choice].finish is None else None
 
-    def bare(self, fragment: Fragment, known: ClientCall, event: Event) -> Waiting | None:
+    def bare(self, fragment: Fragment, client_call: ClientCall, event: Event) -> Waiting | None:
         """Take bare arguments of a call; the event where it may not go on as it came."""
-        text, choice = str(fragment.arguments), self._stream.choices[known.choice]
-        known.event = event.frame.number
-        told = self._arguments.bare(text, choice, known)
-        if (told.text == text or self._stream.context.judging) and not known.spelling.waiting:
-            known.said = known.said or bool(told.text)
-            self._order.resolved(known.event, choice, known)
+        text, choice = str(fragment.arguments), self._stream.choices[client_call.choice]
+        client_call.event = event.frame.number
+        told = self._arguments.bare(text, choice, client_call)
+        if (told.text == text or self._stream.context.judging) and not client_call.spelling.waiting:
+            client_call.said = client_call.said or bool(told.text)
+            self._order.resolved(client_call.event, choice, client_call)
             return None
-        placeholders.waits(choice, known)
-        choice.unfinished.touch(known)
-        return Waiting(event, [Part(fragment, choice, known, told)])
+        placeholders.waits(choice, client_call)
+        choice.unfinished.touch(client_call)
+        return Waiting(event, [Part(fragment, choice, client_call, told)])
 
-    def skipped(self, known: ClientCall, passed: SkippedRun) -> None:
+    def skipped(self, client_call: ClientCall, passed: SkippedRun) -> None:
         """Take the arguments of events that went by."""
-        known.event = self._stream.last = passed.first + passed.events - 1
-        self._arguments.on_skipped(self._stream.choices[known.choice], known, passed)
+        client_call.event = self._stream.last = passed.first + passed.events - 1
+        self._arguments.on_skipped(self._stream.choices[client_call.choice], client_call, passed)
 
     def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> list[Part]:
         """The entries of an event."""
@@ -61,16 +61,16 @@ class Arrivals:
         for fragment, call in () if self._stream.speaks_legacy else resolved:
             if call.kind is not Kind.FUNCTION:
                 continue
-            known = self._stream.calls.get(id(call)) or self._opened(fragment, call)
-            choice = self._stream.choices[known.choice]
-            known.event = event.frame.number
+            client_call = self._stream.calls.get(id(call)) or self._opened(fragment, call)
+            choice = self._stream.choices[client_call.choice]
+            client_call.event = event.frame.number
             key = (fragment.choice, fragment.phase)
             place = places[key] = places.get(key, -1) + 1
-            fresh, known.resolved_as = known.resolved_as != (call.id, call.name), (call.id, call.name)
+            fresh, client_call.resolved_as = client_call.resolved_as != (call.id, call.name), (call.id, call.name)
             form = Form.PLAIN if fragment.well_formed else form_of(event.frame, fragment, place)
-            told = self._arguments.take(fragment, choice, known, form)
-            parts.append(Part(fragment, choice, known, told, place, form, fresh=fresh))
-            self._order.resolved(known.event, choice, known)
+            told = self._arguments.take(fragment, choice, client_call, form)
+            parts.append(Part(fragment, choice, client_call, told, place, form, fresh=fresh))
+            self._order.resolved(client_call.event, choice, client_call)
         return parts
 
     def _opened(self, fragment: Fragment, call: OpenCall) -> ClientCall:

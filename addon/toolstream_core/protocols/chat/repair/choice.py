@@ -50,39 +50,39 @@ class Choice:
 
     def open(self, call: OpenCall, context: Context, reporter: Reporter) -> ClientCall:
         """A call opens."""
-        known = ClientCall(call, self.number, len(self.known), context, reporter)
-        self.known.append(known)
-        self.unsettled.append(known)
-        self.unfinished.touch(known)
-        return known
+        client_call = ClientCall(call, self.number, len(self.known), context, reporter)
+        self.known.append(client_call)
+        self.unsettled.append(client_call)
+        self.unfinished.touch(client_call)
+        return client_call
 
-    def take(self, index: int, known: ClientCall) -> None:
+    def take(self, index: int, client_call: ClientCall) -> None:
         """An index is a call's from now on."""
-        self.taken[index] = known
+        self.taken[index] = client_call
         self.free_index = max(self.free_index, index + 1)
 
-    def decide(self, known: ClientCall) -> None:
+    def decide(self, client_call: ClientCall) -> None:
         """A first `{}` or `null` of a call does not stand for anything that follows."""
-        self.unfinished.touch(known)
-        known.decide()
+        self.unfinished.touch(client_call)
+        client_call.decide()
 
-    def settle_call(self, known: ClientCall) -> None:
+    def settle_call(self, client_call: ClientCall) -> None:
         """Nothing more is waited for that could change what a call is."""
-        self.unfinished.touch(known)
-        known.settle()
+        self.unfinished.touch(client_call)
+        client_call.settle()
 
     def settle(self) -> None:
         """Nothing more is waited for."""
         waiting, self.unsettled = self.unsettled, []
-        for known in waiting:
-            self.settle_call(known)
+        for client_call in waiting:
+            self.settle_call(client_call)
         self.placeholders.clear()
         self.doubtful.clear()
 
     @property
     def has_calls(self) -> bool:
         """Whether it has any call; an entry of nothing is none."""
-        return any(not known.nothing for known in self.known)
+        return any(not client_call.nothing for client_call in self.known)
 
     @property
     def whole(self) -> bool:

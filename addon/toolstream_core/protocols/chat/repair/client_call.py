@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.stages.repair.reporter import Reporter
 
 _MAX_NULL = 64
@@ -82,7 +82,7 @@ class ClientCall:
         """Keys that the client's header has, and that the fragment which brought them is still to come with."""
         self.name_open = False
         """Whether the name may still grow."""
-        self.null: Told | None = None
+        self.null: Emitted | None = None
         """A first `null` that waits."""
         self.twin: ClientCall | None = None
         """The earlier call that it says again."""

@@ -62,7 +62,7 @@ class EndOfStream:
     def cuts(self) -> bool:
         """Whether `[DONE]` is kept back: a call lacks a part, and nobody has said how the answer finished."""
         open_choices = [choice for choice in self._stream.choices.values() if choice.finish is None]
-        lacks = any(self._lacks(known) for choice in open_choices for known in choice.unfinished)
+        lacks = any(self._lacks(client_call) for choice in open_choices for client_call in choice.unfinished)
         return lacks and not self._stream.failed and self._reporter.repairs_row(CUT_OFF_CALL)
 
     def kept_back(self) -> list[Frame]:
@@ -110,31 +110,37 @@ class EndOfStream:
 
     def _opened_behind(self, choice: Choice) -> bool:
         """Whether a call came behind a finish that was held, and has nothing: the finish does not speak of it."""
-        empty = [known for known in choice.unfinished if known.call.arguments.empty and known.call.name]
-        return not self._stream.done and any(next(iter(known.call.runs)) > choice.held_event for known in empty)
+        empty = [
+            client_call
+            for client_call in choice.unfinished
+            if client_call.call.arguments.empty and client_call.call.name
+        ]
+        return not self._stream.done and any(
+            next(iter(client_call.call.runs)) > choice.held_event for client_call in empty
+        )
 
     def _is_finished(self, choice: Choice, number: int) -> bool:
         """Whether an answer that says its end but no finish has made all calls of a choice in full."""
-        whole = not self.torn and all(self._is_over(known) for known in choice.known)
+        whole = not self.torn and all(self._is_over(client_call) for client_call in choice.known)
         return whole and self._reporter.report(MISSING_FINISH, number, "no finish reason came before [DONE]")
 
-    def _is_over(self, known: ClientCall) -> bool:
+    def _is_over(self, client_call: ClientCall) -> bool:
         """Whether the call is whole where `[DONE]` comes: without arguments only if its tool is known to take none."""
-        if known.call.arguments.empty or known.says_null:
-            return known.nothing or self._stream.context.takes_none(known.tool)
-        return bool(known.call.name) and known.sound
+        if client_call.call.arguments.empty or client_call.says_null:
+            return client_call.nothing or self._stream.context.takes_none(client_call.tool)
+        return bool(client_call.call.name) and client_call.sound
 
-    def _lacks(self, known: ClientCall) -> bool:
+    def _lacks(self, client_call: ClientCall) -> bool:
         """Whether a part of the call is lacking for sure."""
-        if known.half:
+        if client_call.half:
             return True
-        empty = bool(known.call.name) and (known.call.arguments.empty or known.says_null)
-        return empty and not self._stream.context.may_be_empty(known.tool)
+        empty = bool(client_call.call.name) and (client_call.call.arguments.empty or client_call.says_null)
+        return empty and not self._stream.context.may_be_empty(client_call.tool)
 
     def _closed(self, choice: Choice) -> bool:
         """Whether its finish is behind all of its calls, or they need none."""
         if choice.resumed:
-            return all(known.sound or known.nothing for known in choice.known)
+            return all(client_call.sound or client_call.nothing for client_call in choice.known)
         return choice.whole
 
     def _lacks_finish(self) -> bool:
@@ -142,8 +148,10 @@ class EndOfStream:
         stream = self._stream
         if stream.failed or self.torn or not all(choice.known for choice in stream.choices.values()):
             return False
-        calls = [known for choice in stream.choices.values() for known in choice.known if not known.nothing]
-        whole = bool(calls) and all(known.full for known in calls)
+        calls = [
+            client_call for choice in stream.choices.values() for client_call in choice.known if not client_call.nothing
+        ]
+        whole = bool(calls) and all(client_call.full for client_call in calls)
         return whole and self._reporter.report(
             MISSING_FINISH, self._stream.last, "the stream ended without a finish reason"
         )

@@ -28,49 +28,49 @@ class Entries:
 
     def edits(self, part: Part, waiting: Waiting) -> Edits | None:
         """How the entry has to change to be understood; `None` where it is to go."""
-        fragment, known = part.fragment, part.known
-        known.event = waiting.frame.number
+        fragment, client_call = part.fragment, part.known
+        client_call.event = waiting.frame.number
         part.kept = fragment.phase is Phase.WHOLE or part.stays
         if part.kept:
             return {}
-        if known.twin is not None and known.doubled:
-            return None if self._identity.drops(Place.ANY, Came.CALL_AGAIN, known) else {}
-        if not known.told and known.nothing:
-            return None if self._identity.drops(Place.HEADER, Came.NOTHING, known) else {}
+        if client_call.twin is not None and client_call.doubled:
+            return None if self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) else {}
+        if not client_call.told and client_call.nothing:
+            return None if self._identity.drops(Place.HEADER, Came.NOTHING, client_call) else {}
         raw = waiting.entry(part) if not fragment.well_formed else {}
         index = raw.get("index", ABSENT)
-        told, before = known.told, (known.id, known.name)
+        told, before = client_call.told, (client_call.id, client_call.name)
         rewrite = self._identity.continuation if told else self._identity.header
-        edits = rewrite(part.choice, known, fragment, index)
+        edits = rewrite(part.choice, client_call, fragment, index)
         if not fragment.well_formed or not isinstance(fragment.arguments, str):
             self._edit_arguments(part, raw, edits)
         elif part.told.text != fragment.arguments:
             edits["arguments"] = part.told.text
         bare = not told and fragment.arguments is ABSENT and "arguments" not in edits
-        if bare and known.judge(NULL_ARGUMENTS, "the call opens without arguments"):
+        if bare and client_call.judge(NULL_ARGUMENTS, "the call opens without arguments"):
             edits["arguments"] = part.told.text
-        known.said = known.said or bool(part.told.text)
+        client_call.said = client_call.said or bool(part.told.text)
         names = fragment.name is not ABSENT and bool(fragment.name) and "name" not in edits
-        says = part.told.text or before != (known.id, known.name) or names
+        says = part.told.text or before != (client_call.id, client_call.name) or names
         if told and edits and not says and not (_has_more(waiting, part) or _hides(waiting, part)):
             return None
         return edits
 
     @staticmethod
     def _edit_arguments(part: Part, raw: dict[str, Json], edits: Edits) -> None:
-        said, told, known = part.fragment.arguments, part.told.text, part.known
-        if part.form is Form.MISNAMED and known.forms.mixed:
+        said, told, client_call = part.fragment.arguments, part.told.text, part.known
+        if part.form is Form.MISNAMED and client_call.forms.mixed:
             return
         function = raw.get("function")
         value = function.get("arguments", ABSENT) if isinstance(function, dict) else ABSENT
         scalar = isinstance(value, bool | int | float | list)
-        if said is None and not scalar and known.judge(NULL_ARGUMENTS, "the arguments are null"):
+        if said is None and not scalar and client_call.judge(NULL_ARGUMENTS, "the arguments are null"):
             edits["arguments"] = told
         elif isinstance(function, dict) and value is ABSENT and isinstance(said, str) and "parameters" in function:
-            if known.judge(MISNAMED_ARGUMENTS, "the arguments are under the key parameters"):
+            if client_call.judge(MISNAMED_ARGUMENTS, "the arguments are under the key parameters"):
                 edits.update({"parameters": DROP, "arguments": told})
         elif not isinstance(value, str) and value is not None and value is not ABSENT:
-            if known.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(value).__name__}"):
+            if client_call.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(value).__name__}"):
                 edits["arguments"] = told
         elif told != (said if isinstance(said, str) else ""):
             edits["arguments"] = told

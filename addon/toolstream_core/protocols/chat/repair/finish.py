@@ -35,12 +35,14 @@ class FinishOrder:
         self._waits = any(stream.reporter.on(row) for row in _WAIT)
         self._early_waits = stream.reporter.on(EARLY_FINISH)
 
-    def resolved(self, number: int, choice: Choice, known: ClientCall) -> None:
+    def resolved(self, number: int, choice: Choice, client_call: ClientCall) -> None:
         """A fragment came in event `number`: the turn was not over then, whatever an earlier finish said."""
         self._stream.last = number
-        choice.unfinished.touch(known)
-        if id(known) in choice.shortened:
-            self._reporter.report(CUT_OFF_CALL, number, "the answer's end was said amid the arguments", known.call)
+        choice.unfinished.touch(client_call)
+        if id(client_call) in choice.shortened:
+            self._reporter.report(
+                CUT_OFF_CALL, number, "the answer's end was said amid the arguments", client_call.call
+            )
         if choice.finish is not None:
             choice.resumed = True
             message = f"a fragment comes after finish reason {choice.finish}"

@@ -33,115 +33,115 @@ class Identity:
         self._report = stream.reporter.report
         self._schemas, self._ids = stream.context.schemas, stream.context.ids
 
-    def drops(self, place: Place, came: Came, known: ClientCall) -> bool:
+    def drops(self, place: Place, came: Came, client_call: ClientCall) -> bool:
         """Whether the whole entry goes."""
         rule = RULES[Field.ENTRY, place, came]
-        call = None if known.nothing else known.call
-        return rule.row is not None and self._report(rule.row, known.event, rule.message, call)
+        call = None if client_call.nothing else client_call.call
+        return rule.row is not None and self._report(rule.row, client_call.event, rule.message, call)
 
-    def header(self, choice: Choice, known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
+    def header(self, choice: Choice, client_call: ClientCall, fragment: Fragment, raw: Json) -> Edits:
         """The edits that make the entry a header; the client has none before it. `raw`: the index in the payload."""
         edits: Edits = {}
-        known.told = True
-        self._open_index(choice, known, fragment, raw, edits)
-        self._open_id(choice, known, fragment, edits)
-        self._open_name(known, fragment, edits)
+        client_call.told = True
+        self._open_index(choice, client_call, fragment, raw, edits)
+        self._open_id(choice, client_call, fragment, edits)
+        self._open_name(client_call, fragment, edits)
         if not (fragment.type and isinstance(fragment.type, str)):
-            self._repairs(Field.TYPE, Place.HEADER, Came.NOTHING, known, edits)
+            self._repairs(Field.TYPE, Place.HEADER, Came.NOTHING, client_call, edits)
         return edits
 
-    def continuation(self, choice: Choice, known: ClientCall, fragment: Fragment, raw: Json) -> Edits:
+    def continuation(self, choice: Choice, client_call: ClientCall, fragment: Fragment, raw: Json) -> Edits:
         """The edits that make the entry a continuation; `raw` as for a header."""
         edits: Edits = {}
         index = fragment.index
-        usual = index == known.wire_index == known.index and type(raw) in _INTEGER
-        came = None if usual else _index_again(known, fragment, raw)
+        usual = index == client_call.wire_index == client_call.index and type(raw) in _INTEGER
+        came = None if usual else _index_again(client_call, fragment, raw)
         if came is not None:
-            values = {"raw": raw, "header": known.wire_index, "index": fragment.index}
-            self._repairs(Field.INDEX, Place.CONTINUATION, came, known, edits, values)
+            values = {"raw": raw, "header": client_call.wire_index, "index": fragment.index}
+            self._repairs(Field.INDEX, Place.CONTINUATION, came, client_call, edits, values)
         if fragment.id is not ABSENT:
-            self._go_on_id(choice, known, fragment.id, edits)
+            self._go_on_id(choice, client_call, fragment.id, edits)
         if fragment.name is not ABSENT:
-            self._go_on_name(known, fragment.name, edits)
+            self._go_on_name(client_call, fragment.name, edits)
         if fragment.type is not ABSENT and (came := _type_again(fragment.type, edits)) is not None:
-            self._repairs(Field.TYPE, Place.CONTINUATION, came, known, edits)
+            self._repairs(Field.TYPE, Place.CONTINUATION, came, client_call, edits)
         return edits
 
-    def _open_index(self, choice: Choice, known: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
+    def _open_index(self, choice: Choice, client_call: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
         index, expected = fragment.index, choice.free_index
-        known.wire_index = index
-        known.index = index if isinstance(index, int) else expected
+        client_call.wire_index = index
+        client_call.index = index if isinstance(index, int) else expected
         came = _first_index(choice, fragment, raw)
         if came is not None:
             values = {"raw": raw, "index": index, "next": expected}
-            if self._repairs(Field.INDEX, Place.HEADER, came, known, edits, values):
-                known.index = edits["index"] = expected
-        choice.take(known.index, known)
+            if self._repairs(Field.INDEX, Place.HEADER, came, client_call, edits, values):
+                client_call.index = edits["index"] = expected
+        choice.take(client_call.index, client_call)
 
-    def _open_id(self, choice: Choice, known: ClientCall, fragment: Fragment, edits: Edits) -> None:
-        identity, came_id = known.call.id, nonblank(fragment.id)
-        known.id = identity
-        came = _first_id(choice, known, fragment)
-        if came is not None and self._repairs(Field.ID, Place.HEADER, came, known, edits, {"id": identity}):
+    def _open_id(self, choice: Choice, client_call: ClientCall, fragment: Fragment, edits: Edits) -> None:
+        identity, came_id = client_call.call.id, nonblank(fragment.id)
+        client_call.id = identity
+        came = _first_id(choice, client_call, fragment)
+        if came is not None and self._repairs(Field.ID, Place.HEADER, came, client_call, edits, {"id": identity}):
             if came is Came.LATER:
-                known.late.add(Field.ID)
+                client_call.late.add(Field.ID)
             else:
-                known.id = edits["id"]
-        if known.id and "id" not in edits and came_id != known.id:
-            self._repairs(Field.ID, Place.HEADER, Came.UNLIKE_THE_CALLS, known, edits)
+                client_call.id = edits["id"]
+        if client_call.id and "id" not in edits and came_id != client_call.id:
+            self._repairs(Field.ID, Place.HEADER, Came.UNLIKE_THE_CALLS, client_call, edits)
         if identity in self._stream.earlier_ids:
-            self._repairs(Field.ID, Place.HEADER, Came.EARLIER_TURN, known, edits, {"id": identity})
+            self._repairs(Field.ID, Place.HEADER, Came.EARLIER_TURN, client_call, edits, {"id": identity})
         if identity and not USUAL_ID.fullmatch(identity):
-            self._repairs(Field.ID, Place.HEADER, Came.UNUSUAL, known, edits, {"length": len(identity)})
-        choice.ids.setdefault(known.id, known)
+            self._repairs(Field.ID, Place.HEADER, Came.UNUSUAL, client_call, edits, {"length": len(identity)})
+        choice.ids.setdefault(client_call.id, client_call)
 
-    def _open_name(self, known: ClientCall, fragment: Fragment, edits: Edits) -> None:
-        name, came_name = known.call.name, nonblank(fragment.name)
+    def _open_name(self, client_call: ClientCall, fragment: Fragment, edits: Edits) -> None:
+        name, came_name = client_call.call.name, nonblank(fragment.name)
         if not name:
-            self._repairs(Field.NAME, Place.HEADER, Came.NOTHING, known, edits)
+            self._repairs(Field.NAME, Place.HEADER, Came.NOTHING, client_call, edits)
             return
         if came_name != name:
             came = Came.PART if came_name else Came.LATER
-            if self._repairs(Field.NAME, Place.HEADER, came, known, edits):
-                known.late.update({Field.NAME} if came is Came.LATER else ())
+            if self._repairs(Field.NAME, Place.HEADER, came, client_call, edits):
+                client_call.late.update({Field.NAME} if came is Came.LATER else ())
                 came_name = name
-        known.name = came_name
+        client_call.name = came_name
         tool = plain_name(name, self._schemas)
         if tool != name:
-            self._repairs(Field.NAME, Place.HEADER, Came.DECORATED, known, edits, {"name": name, "tool": tool})
+            self._repairs(Field.NAME, Place.HEADER, Came.DECORATED, client_call, edits, {"name": name, "tool": tool})
 
-    def _go_on_id(self, choice: Choice, known: ClientCall, value: str | None, edits: Edits) -> None:
+    def _go_on_id(self, choice: Choice, client_call: ClientCall, value: str | None, edits: Edits) -> None:
         key = nonblank(value)
-        came = _id_again(known, value, key)
+        came = _id_again(client_call, value, key)
         if came is Came.AWAITED:
-            known.late.discard(Field.ID)
-        values = {"id": known.call.id, "value": value}
-        if self._repairs(Field.ID, Place.CONTINUATION, came, known, edits, values) and key == known.call.id:
-            self._comes_late(choice, known, key)
+            client_call.late.discard(Field.ID)
+        values = {"id": client_call.call.id, "value": value}
+        if self._repairs(Field.ID, Place.CONTINUATION, came, client_call, edits, values) and key == client_call.call.id:
+            self._comes_late(choice, client_call, key)
         if came is Came.FIRST:
-            known.id = key
+            client_call.id = key
 
-    def _go_on_name(self, known: ClientCall, value: str | None, edits: Edits) -> None:
-        came = _name_again(known, value)
+    def _go_on_name(self, client_call: ClientCall, value: str | None, edits: Edits) -> None:
+        came = _name_again(client_call, value)
         if came is Came.AWAITED:
-            known.late.discard(Field.NAME)
-        self._repairs(Field.NAME, Place.CONTINUATION, came, known, edits, {"value": value})
+            client_call.late.discard(Field.NAME)
+        self._repairs(Field.NAME, Place.CONTINUATION, came, client_call, edits, {"value": value})
         if came is Came.FIRST:
-            known.name = str(value)
+            client_call.name = str(value)
 
-    def _comes_late(self, choice: Choice, known: ClientCall, identity: str) -> None:
+    def _comes_late(self, choice: Choice, client_call: ClientCall, identity: str) -> None:
         """An id that comes when the client has a made-up one already; no other call may have it."""
-        if not self._ids.made(known.id):
+        if not self._ids.made(client_call.id):
             return
-        if choice.ids.setdefault(identity, known) is known:
-            self._ids.stands_for(known.id, identity, plain_name(known.call.name, self._schemas))
+        if choice.ids.setdefault(identity, client_call) is client_call:
+            self._ids.stands_for(client_call.id, identity, plain_name(client_call.call.name, self._schemas))
 
     def _repairs(
         self,
         field: Field,
         place: Place,
         came: Came,
-        known: ClientCall,
+        client_call: ClientCall,
         edits: Edits,
         values: dict[str, Json] | None = None,
     ) -> bool:
@@ -149,28 +149,28 @@ class Identity:
         rule = RULES[field, place, came]
         if rule.row is not None:
             message = rule.message.format_map(values) if values else rule.message
-            if not self._report(rule.row, known.event, message, known.call, severity=rule.severity):
+            if not self._report(rule.row, client_call.event, message, client_call.call, severity=rule.severity):
                 return False
         if rule.edit is Edit.KEEP:
             return False
-        edits[field] = DROP if rule.edit is Edit.DROP else self._value(rule.edit, known)
+        edits[field] = DROP if rule.edit is Edit.DROP else self._value(rule.edit, client_call)
         return True
 
-    def _value(self, edit: Edit, known: ClientCall) -> Json:
+    def _value(self, edit: Edit, client_call: ClientCall) -> Json:
         """What the field becomes."""
         match edit:
             case Edit.NEXT_INDEX:
-                return self._stream.choice_of(known).free_index
+                return self._stream.choice_of(client_call).free_index
             case Edit.CLIENT_INDEX:
-                return known.index
+                return client_call.index
             case Edit.NEW_ID:
                 return self._ids.make("call_")
             case Edit.CALL_ID:
-                return known.id
+                return client_call.id
             case Edit.CALL_NAME:
-                return known.call.name
+                return client_call.call.name
             case Edit.TOOL_NAME:
-                return known.tool
+                return client_call.tool
             case _:
                 return edit.value
 
@@ -189,44 +189,44 @@ def _first_index(choice: Choice, fragment: Fragment, raw: Json) -> Came | None:
     return Came.OUT_OF_ORDER if index != choice.free_index else None
 
 
-def _index_again(known: ClientCall, fragment: Fragment, raw: Json) -> Came | None:
-    index, header = fragment.index, known.wire_index
+def _index_again(client_call: ClientCall, fragment: Fragment, raw: Json) -> Came | None:
+    index, header = fragment.index, client_call.wire_index
     if index is ABSENT or (index is None and raw is None):
-        return Came.NOTHING if known.call.guessed else Came.NOTHING_CLEAR
+        return Came.NOTHING if client_call.call.guessed else Came.NOTHING_CLEAR
     if not isinstance(index, int) or type(raw) not in _INTEGER:
         return Came.OTHER_TYPE
     if index != header and isinstance(header, int):
         return Came.CHANGED
-    return Came.RENUMBERED if index != known.index else None
+    return Came.RENUMBERED if index != client_call.index else None
 
 
-def _first_id(choice: Choice, known: ClientCall, fragment: Fragment) -> Came | None:
-    identity = known.call.id
+def _first_id(choice: Choice, client_call: ClientCall, fragment: Fragment) -> Came | None:
+    identity = client_call.call.id
     if not identity:
         return Came.BLANK if fragment.id == "" else Came.NOTHING
-    if choice.ids.get(identity, known) is not known:
+    if choice.ids.get(identity, client_call) is not client_call:
         return Came.ANOTHER_CALLS
     return None if nonblank(fragment.id) else Came.LATER
 
 
-def _id_again(known: ClientCall, value: str | None, key: str) -> Came:
+def _id_again(client_call: ClientCall, value: str | None, key: str) -> Came:
     if not key:
         return Came.NULL if value is None else Came.BLANK
-    if not known.id:
+    if not client_call.id:
         return Came.FIRST
-    if key != known.call.id:
+    if key != client_call.call.id:
         return Came.CHANGED
-    return Came.AWAITED if Field.ID in known.late else Came.AGAIN
+    return Came.AWAITED if Field.ID in client_call.late else Came.AGAIN
 
 
-def _name_again(known: ClientCall, value: str | None) -> Came:
+def _name_again(client_call: ClientCall, value: str | None) -> Came:
     if not nonblank(value):
         return Came.NULL if value is None else Came.BLANK
-    if not known.name:
+    if not client_call.name:
         return Came.FIRST
-    if value == known.call.name:
-        return Came.AWAITED if Field.NAME in known.late else Came.AGAIN
-    return Came.PART_KNOWN if known.name == known.call.name else Came.PART
+    if value == client_call.call.name:
+        return Came.AWAITED if Field.NAME in client_call.late else Came.AGAIN
+    return Came.PART_KNOWN if client_call.name == client_call.call.name else Came.PART
 
 
 def _type_again(value: str | None, edits: Edits) -> Came | None:

@@ -28,36 +28,36 @@ class MessageCalls:
         """Calls that only a message says, whole or piece by piece, as deltas before it; `in_message`: its entries."""
         out: list[Frame] = []
         for part in in_message:
-            known = part.known
-            if known.streamed or known.nothing or known.doubled:
+            client_call = part.known
+            if client_call.streamed or client_call.nothing or client_call.doubled:
                 continue
             number = waiting.frame.number
-            opens, known.told = not known.told, True
+            opens, client_call.told = not client_call.told, True
             if opens:
-                known.index = part.choice.free_index
-                part.choice.take(known.index, known)
+                client_call.index = part.choice.free_index
+                part.choice.take(client_call.index, client_call)
             message = "the call comes in a message only"
-            if not self._stream.reporter.report(UNSTREAMED_CALLS, number, message, known.call):
+            if not self._stream.reporter.report(UNSTREAMED_CALLS, number, message, client_call.call):
                 continue
             waiting.moved[part.fragment.choice] = not self._stream.may_have_text
             if opens or part.told.text:
-                entry = self._header(part) if opens else continuation(known.index, part.told.text)
-                out.append(self._stream.delta(known.choice, {"tool_calls": [entry]}, number=number))
+                entry = self._header(part) if opens else continuation(client_call.index, part.told.text)
+                out.append(self._stream.delta(client_call.choice, {"tool_calls": [entry]}, number=number))
         return out
 
     def _header(self, part: Part) -> dict[str, Json]:
         """The header of a call that a message says."""
-        known = part.known
-        known.id = self._own_id(part.choice, known)
-        known.name = known.tool
-        known.said = known.said or bool(part.told.text)
-        function = {"name": known.name, "arguments": part.told.text}
-        return {"index": known.index, "id": known.id, "type": "function", "function": function}
+        client_call = part.known
+        client_call.id = self._own_id(part.choice, client_call)
+        client_call.name = client_call.tool
+        client_call.said = client_call.said or bool(part.told.text)
+        function = {"name": client_call.name, "arguments": part.told.text}
+        return {"index": client_call.index, "id": client_call.id, "type": "function", "function": function}
 
-    def _own_id(self, choice: Choice, known: ClientCall) -> str:
+    def _own_id(self, choice: Choice, client_call: ClientCall) -> str:
         """The call's id; one that is made up where it has none, or another call's."""
-        call, ids = known.call, choice.ids
-        if not call.id or (call.id in ids and known.judge(DUPLICATE_ID, f"id {call.id} is that of another call")):
+        call, ids = client_call.call, choice.ids
+        if not call.id or (call.id in ids and client_call.judge(DUPLICATE_ID, f"id {call.id} is that of another call")):
             return self._stream.context.ids.make("call_")
-        ids.setdefault(call.id, known)
+        ids.setdefault(call.id, client_call)
         return call.id

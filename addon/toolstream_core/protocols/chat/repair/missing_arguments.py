@@ -28,15 +28,15 @@ class MissingArguments:
     def kept_back(self, choice: Choice, number: int, waiting: Waiting | None = None) -> list[Frame]:
         """Arguments that waited for what would make sense of them, and never came: they go on as they came."""
         out: list[Frame] = []
-        for known in choice.keeping.values():
-            rest = known.spelling.rest(whole=known.call.whole())
-            choice.unfinished.touch(known)
-            here = waiting.deltas_of(known) if waiting else []
-            if rest and here and not known.told:
+        for client_call in choice.keeping.values():
+            rest = client_call.spelling.rest(whole=client_call.call.whole())
+            choice.unfinished.touch(client_call)
+            here = waiting.deltas_of(client_call) if waiting else []
+            if rest and here and not client_call.told:
                 here[-1].told.text += rest
-            elif rest and known.told and not known.doubled:
-                known.said = True
-                out.append(self._more(known, rest, number))
+            elif rest and client_call.told and not client_call.doubled:
+                client_call.said = True
+                out.append(self._more(client_call, rest, number))
         choice.keeping.clear()
         return out
 
@@ -45,37 +45,37 @@ class MissingArguments:
         out: list[Frame] = []
         if self._stream.failed or (waiting and waiting.content.error) or any(map(is_cut, choice.reasons)):
             return out
-        for known in choice.unfinished.silent():
-            if not known.call.name or not self._owes(choice, known, number):
+        for client_call in choice.unfinished.silent():
+            if not client_call.call.name or not self._owes(choice, client_call, number):
                 continue
-            known.said = True
-            if here := waiting.deltas_of(known) if waiting else []:
+            client_call.said = True
+            if here := waiting.deltas_of(client_call) if waiting else []:
                 here[-1].told.text = "{}"
-            elif known.told:
-                out.append(self._more(known, "{}", number))
+            elif client_call.told:
+                out.append(self._more(client_call, "{}", number))
         return out
 
     def report_lost(self) -> None:
         """The stream is over: report the calls whose arguments never came."""
-        for known, number in self._lost:
-            call = known.call
-            if call.arguments.empty or known.says_null:
+        for client_call, number in self._lost:
+            call = client_call.call
+            if call.arguments.empty or client_call.says_null:
                 message = f"{call.name} has required parameters and got no arguments"
                 self._reporter.report(LOST_ARGUMENTS, number, message, call)
 
-    def _owes(self, choice: Choice, known: ClientCall, number: int) -> bool:
+    def _owes(self, choice: Choice, client_call: ClientCall, number: int) -> bool:
         """Whether the client is to be given the `{}` that nobody said."""
-        call = known.call
-        if known.spelling.owes:
+        call = client_call.call
+        if client_call.spelling.owes:
             return True
-        if not (call.arguments.empty or known.says_null) or choice.unfinished.any_half or self._stream.astray:
+        if not (call.arguments.empty or client_call.says_null) or choice.unfinished.any_half or self._stream.astray:
             return False
-        if not known.context.may_be_empty(known.tool):
-            self._lost.append((known, number))
-            choice.unfinished.lost(known)
+        if not client_call.context.may_be_empty(client_call.tool):
+            self._lost.append((client_call, number))
+            choice.unfinished.lost(client_call)
             return False
         return self._reporter.report(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", call)
 
-    def _more(self, known: ClientCall, text: str, number: int) -> Frame:
-        entry = {"index": known.index, "function": {"arguments": text}}
-        return self._stream.delta(known.choice, {"tool_calls": [entry]}, number=number)
+    def _more(self, client_call: ClientCall, text: str, number: int) -> Frame:
+        entry = {"index": client_call.index, "function": {"arguments": text}}
+        return self._stream.delta(client_call.choice, {"tool_calls": [entry]}, number=number)

@@ -22,43 +22,43 @@ _LITTLE = re.compile(r"\s*(?:\{\s*\}|null)?\s*")
 
 def opens(fragment: Fragment, choice: Choice) -> None:
     """A call opens with `fragment`: earlier ones need not wait for it, unless it says as little as they do."""
-    for known in choice.doubtful.values():
-        known.forms.waits = False
-        if known.nothing:
-            choice.settle_call(known)
-        if not known.spelling.placeholder:
-            choice.decide(known)
+    for client_call in choice.doubtful.values():
+        client_call.forms.waits = False
+        if client_call.nothing:
+            choice.settle_call(client_call)
+        if not client_call.spelling.placeholder:
+            choice.decide(client_call)
     choice.doubtful.clear()
     if choice.placeholders and not (_is_little(fragment) and _mends(choice)):
-        for known in choice.placeholders.values():
-            choice.decide(known)
+        for client_call in choice.placeholders.values():
+            choice.decide(client_call)
         choice.placeholders.clear()
 
 
-def resolved(fragment: Fragment, choice: Choice, known: ClientCall, *, waited: bool) -> None:
-    """A fragment of `known` has come, which had `waited` behind its `{}` or not: what that means for the others."""
+def resolved(fragment: Fragment, choice: Choice, client_call: ClientCall, *, waited: bool) -> None:
+    """A fragment of a call has come, which had `waited` behind its `{}` or not: what that means for the others."""
     if choice.placeholders and not _is_little(fragment):
-        choice.placeholders.pop(id(known), None)
+        choice.placeholders.pop(id(client_call), None)
         for other in choice.placeholders.values():
-            if waited and known.spelling.replaced:
-                other.event = known.event
+            if waited and client_call.spelling.replaced:
+                other.event = client_call.event
                 other.spelling.presume(other.judge)
                 choice.unfinished.touch(other)
                 choice.keeping[id(other)] = other
             else:
                 choice.decide(other)
         choice.placeholders.clear()
-    waits(choice, known)
+    waits(choice, client_call)
 
 
-def waits(choice: Choice, known: ClientCall) -> None:
+def waits(choice: Choice, client_call: ClientCall) -> None:
     """Remember a call that may still change."""
-    spelling, call = known.spelling, known.call
+    spelling, call = client_call.spelling, client_call.call
     if spelling.waiting:
         waiting = choice.placeholders if spelling.placeholder else choice.doubtful
-        waiting[id(known)] = known
-    elif known.forms.waits or (not (call.id or call.name) and known.nothing):
-        choice.doubtful[id(known)] = known
+        waiting[id(client_call)] = client_call
+    elif client_call.forms.waits or (not (call.id or call.name) and client_call.nothing):
+        choice.doubtful[id(client_call)] = client_call
 
 
 def _mends(choice: Choice) -> bool:

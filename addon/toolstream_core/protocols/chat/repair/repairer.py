@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 # An event goes through two phases. On arrival (`Arrivals`) its fragments are judged against what came before, and each
-# gets what the client is to be told of it (`Told`). On departure (`Departures`), at once unless it has to wait for what
+# gets what the client is to get for it (`Emitted`). On departure (`Departures`), at once unless it has to wait for what
 # follows, its entries are compared with what the client needs by then, and rewritten where a defect whose repair is on
 # was reported: a header that waited knows the id and name that came after it. What is behind a waiting event waits with
 # it, in order. The last event of a body may lack its end: it is looked at when the body is over, and nothing is put
@@ -79,10 +79,14 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        known = self._stream.calls.get(id(call))
-        if known is None or self._queue or self._stream.done:
+        client_call = self._stream.calls.get(id(call))
+        if client_call is None or self._queue or self._stream.done:
             return True
-        return not (known.told and self._stream.choices[known.choice].finish is None and known.spelling.inside_value)
+        return not (
+            client_call.told
+            and self._stream.choices[client_call.choice].finish is None
+            and client_call.spelling.inside_value
+        )
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
@@ -91,10 +95,10 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
-        known = self._stream.calls.get(id(call))
-        if known is None or known is not self._bare or self._queue or not self._context.judging:
+        client_call = self._stream.calls.get(id(call))
+        if client_call is None or client_call is not self._bare or self._queue or not self._context.judging:
             return False
-        return self._stream.choice_of(known).finish is None and known.spelling.decided
+        return self._stream.choice_of(client_call).finish is None and client_call.spelling.decided
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
@@ -129,9 +133,9 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
         stream.skipped = stream.skipped or frame.number >= self._seen
         stream.may_have_text = stream.may_have_text or bool(content.text) or stream.skipped
         if len(resolved) == 1 and not (self._queue or content.finishes or content.error):
-            known = self._arrivals.bare_call(resolved[0]) if resolved[0].fragment.id is ABSENT else None
-            if known is not None and not self._stream_id.differs(frame, seen=True):
-                return self._bare_arguments(resolved[0], known, event)
+            client_call = self._arrivals.bare_call(resolved[0]) if resolved[0].fragment.id is ABSENT else None
+            if client_call is not None and not self._stream_id.differs(frame, seen=True):
+                return self._bare_arguments(resolved[0], client_call, event)
         if stream.done and frame.data is not None:
             gone = self.report(DATA_AFTER_END, frame.number, "an event follows [DONE]")
             if gone:
@@ -156,10 +160,10 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
         self._stream.remember_head(frame.json)
         return self._stream_id.pinned(frame) if self._stream_id.differs(frame) else frame
 
-    def _bare_arguments(self, one: ResolvedFragment, known: ClientCall, event: Event) -> Iterable[Frame]:
+    def _bare_arguments(self, one: ResolvedFragment, client_call: ClientCall, event: Event) -> Iterable[Frame]:
         """An event that brings bare arguments alone."""
-        self._bare = known
-        waiting = self._arrivals.bare(one.fragment, known, event)
+        self._bare = client_call
+        waiting = self._arrivals.bare(one.fragment, client_call, event)
         if waiting is None:
             return (event.frame,)
         self._queue.append(waiting)

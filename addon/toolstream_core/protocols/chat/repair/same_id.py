@@ -21,11 +21,11 @@ class _Group:
         self.said: dict[tuple[str, str], ClientCall] = {}
         """By name and arguments, the first of them that said so."""
 
-    def add(self, known: ClientCall) -> None:
+    def add(self, client_call: ClientCall) -> None:
         """Take a call in, and take up which of the others have become whole."""
-        still = [known]
+        still = [client_call]
         for one in self.open:
-            if one is known:
+            if one is client_call:
                 continue
             if one.call.name and one.call.arguments.whole and (one.spelling.whole or one.call.arguments.is_json):
                 self.names.setdefault(one.call.name, one.order)
@@ -34,9 +34,9 @@ class _Group:
                 still.append(one)
         self.open = still
 
-    def has_twin(self, known: ClientCall) -> bool:
+    def has_twin(self, client_call: ClientCall) -> bool:
         """Whether a call came before whose name is, or may become, this one's."""
-        name, order = known.call.name, known.order
+        name, order = client_call.call.name, client_call.order
         if any(one.order < order and (not (name and one.call.name) or name == one.call.name) for one in self.open):
             return True
         firsts = [self.names[name]] if name in self.names else [] if name else self.names.values()
@@ -53,25 +53,25 @@ class Twins:
         self._groups: dict[str, _Group] = {}
         """Where others follow it."""
 
-    def compare(self, known: ClientCall) -> None:
+    def compare(self, client_call: ClientCall) -> None:
         """Find out whether a call under another call's id is that call again, as long as it may be."""
-        identity = known.call.id
-        first = self._first.setdefault(identity, known)
-        if first is known and identity not in self._groups:
-            known.may_repeat = False
+        identity = client_call.call.id
+        first = self._first.setdefault(identity, client_call)
+        if first is client_call and identity not in self._groups:
+            client_call.may_repeat = False
             return
         group = self._groups.get(identity)
         if group is None:
             group = self._groups[identity] = _Group()
             group.add(first)
-        group.add(known)
-        known.may_repeat = False
-        if not group.has_twin(known):
+        group.add(client_call)
+        client_call.may_repeat = False
+        if not group.has_twin(client_call):
             return
-        if known.call.name and known.call.arguments.whole:
-            first = group.said.get((known.call.name, known.call.arguments.meaning), known)
-            known.twin = first if first.order < known.order else None
-            if known.doubled:
-                group.open.remove(known)
+        if client_call.call.name and client_call.call.arguments.whole:
+            first = group.said.get((client_call.call.name, client_call.call.arguments.meaning), client_call)
+            client_call.twin = first if first.order < client_call.order else None
+            if client_call.doubled:
+                group.open.remove(client_call)
         else:
-            known.may_repeat = not known.settled
+            client_call.may_repeat = not client_call.settled

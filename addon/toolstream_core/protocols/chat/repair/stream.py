@@ -70,9 +70,9 @@ class ChatStream:
         number = 0 if number and self.folded(number) else number
         return self.choices.get(number) or self.choices.setdefault(number, Choice(number))
 
-    def choice_of(self, known: ClientCall) -> Choice:
+    def choice_of(self, client_call: ClientCall) -> Choice:
         """The choice that a call belongs to."""
-        return self.choices[known.choice]
+        return self.choices[client_call.choice]
 
     def folded(self, number: int) -> bool:
         """Whether a choice that nobody asked for is part of the first."""
@@ -84,10 +84,10 @@ class ChatStream:
 
     def open(self, call: OpenCall, choice: Choice) -> ClientCall:
         """A call opens."""
-        known = self.calls[id(call)] = choice.open(call, self.context, self.reporter)
+        client_call = self.calls[id(call)] = choice.open(call, self.context, self.reporter)
         if not (call.id or call.name):
-            self._anonymous.append(known)
-        return known
+            self._anonymous.append(client_call)
+        return client_call
 
     def settle(self) -> None:
         """Nothing more is waited for."""

@@ -32,9 +32,9 @@ class Unfinished:
         self._owed: dict[int, ClientCall] = {}
         """Those of them whose `{}` was taken for a placeholder."""
 
-    def touch(self, known: ClientCall) -> None:
+    def touch(self, client_call: ClientCall) -> None:
         """Something of a call came, or was decided on."""
-        self._fresh[id(known)] = known
+        self._fresh[id(client_call)] = client_call
 
     def __bool__(self) -> bool:
         """Whether any call lacks a part."""
@@ -68,13 +68,13 @@ class Unfinished:
         """Those of which nothing of the arguments was said, and that may be given some."""
         self._look()
         asked = self._owed if self._half else self._silent
-        for key in [key for key, known in asked.items() if known.said or known.doubled]:
+        for key in [key for key, client_call in asked.items() if client_call.said or client_call.doubled]:
             self._forget_silent(key)
         return list(asked.values())
 
-    def lost(self, known: ClientCall) -> None:
+    def lost(self, client_call: ClientCall) -> None:
         """A call gets no arguments, unless something of it comes."""
-        self._forget_silent(id(known))
+        self._forget_silent(id(client_call))
 
     def _look(self) -> None:
         for waiting in self._not_over.values():
@@ -82,31 +82,31 @@ class Unfinished:
                 self._fresh.update(waiting)
                 waiting.clear()
         fresh, self._fresh = self._fresh, {}
-        for key, known in fresh.items():
+        for key, client_call in fresh.items():
             if key not in self._done:
-                self._look_at(key, known)
+                self._look_at(key, client_call)
 
-    def _look_at(self, key: int, known: ClientCall) -> None:
+    def _look_at(self, key: int, client_call: ClientCall) -> None:
         self._half.discard(key)
         self._lacking.discard(key)
-        self._not_over.get(known.call.choice, {}).pop(key, None)
-        whole = known.whole
-        if whole and known.over:
+        self._not_over.get(client_call.call.choice, {}).pop(key, None)
+        whole = client_call.whole
+        if whole and client_call.over:
             self._done.add(key)
             self._all.pop(key, None)
             self._forget_silent(key)
             return
-        self._all[key] = known
-        if known.half:
+        self._all[key] = client_call
+        if client_call.half:
             self._half.add(key)
         if not whole:
             self._lacking.add(key)
-        if not known.call.over:
-            self._not_over.setdefault(known.call.choice, {})[key] = known
-        if not (known.said or known.doubled):
-            self._silent[key] = known
-            if known.spelling.owes:
-                self._owed[key] = known
+        if not client_call.call.over:
+            self._not_over.setdefault(client_call.call.choice, {})[key] = client_call
+        if not (client_call.said or client_call.doubled):
+            self._silent[key] = client_call
+            if client_call.spelling.owes:
+                self._owed[key] = client_call
 
     def _forget_silent(self, key: int) -> None:
         self._silent.pop(key, None)

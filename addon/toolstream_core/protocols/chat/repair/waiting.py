@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.protocols.chat.repair.choice import Choice
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
 
 
 class Part:
@@ -25,8 +25,8 @@ class Part:
         self,
         fragment: Fragment,
         choice: Choice,
-        known: ClientCall,
-        told: Told,
+        client_call: ClientCall,
+        told: Emitted,
         place: int = 0,
         form: Form = Form.PLAIN,
         *,
@@ -35,7 +35,7 @@ class Part:
         """`place` is the entry's among those of its choice; `fresh`: it says an id or a name for the first time."""
         self.fragment = fragment
         self.choice = choice
-        self.known = known
+        self.known = client_call
         self.told = told
         self.place = place
         self.form = form
@@ -49,12 +49,16 @@ class Part:
 
         Nobody knows whose they are, so they are not made that call's where the entry does not say so itself.
         """
-        fragment, known = self.fragment, self.known
-        if self.form is Form.FOREIGN and known.forms.mixed:
+        fragment, client_call = self.fragment, self.known
+        if self.form is Form.FOREIGN and client_call.forms.mixed:
             return True
-        if not (self.told.stray and known.told):
+        if not (self.told.stray and client_call.told):
             return False
-        return fragment.index == known.index and not fragment.well_formed if isinstance(fragment.index, int) else True
+        return (
+            fragment.index == client_call.index and not fragment.well_formed
+            if isinstance(fragment.index, int)
+            else True
+        )
 
     @property
     def says_more(self) -> bool:
@@ -107,9 +111,9 @@ class Waiting:
         mine = [part for part in self.parts if part.choice is choice]
         return any(part.says_more for part in mine)
 
-    def deltas_of(self, known: ClientCall) -> list[Part]:
+    def deltas_of(self, client_call: ClientCall) -> list[Part]:
         """A call's deltas in it."""
-        return [part for part in self.parts if part.known is known and part.fragment.phase is Phase.MORE]
+        return [part for part in self.parts if part.known is client_call and part.fragment.phase is Phase.MORE]
 
     def entry(self, part: Part) -> dict[str, Json]:
         """The entry as it stands in the payload."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.cohere.repair.client_call import ClientCall
     from toolstream_core.protocols.cohere.wire import Payload
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.wire.frame import Frame
 
 
@@ -21,7 +21,7 @@ class Unsure(NamedTuple):
     frame: Frame
     payload: Payload
     changed: Payload
-    emitted: Told | None
+    emitted: Emitted | None
 
 
 class ClientCalls(NamedEventRepairer):

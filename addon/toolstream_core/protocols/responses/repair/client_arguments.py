@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.state import RepairState
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
 
 
 class ClientArguments:
@@ -89,7 +89,7 @@ class ClientArguments:
         """Whether the delta taken last may still change."""
         return self._repair.waiting
 
-    def take(self, delta: Json, *, may_wait: bool = False) -> Told | None:
+    def take(self, delta: Json, *, may_wait: bool = False) -> Emitted | None:
         """What the client is to get for a delta; `None` for one without text.
 
         Hand its text to `give` when it is sent: until then it may still change.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.client_item import ClientItem
     from toolstream_core.protocols.responses.repair.output import Output
-    from toolstream_core.stages.repair.emitted import Told
+    from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.wire.frame import Frame
 
 
@@ -23,7 +23,7 @@ class _Delta(NamedTuple):
     frame: Frame
     payload: dict[str, Json]
     item: ClientItem
-    emitted: Told | None
+    emitted: Emitted | None
 
 
 class HeldEvents:
