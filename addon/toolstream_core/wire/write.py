@@ -158,7 +158,7 @@ class EventStreamWriter:
 
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
         """As `Writer.rewrite`; headers stay. A wrapped event has no name of its own."""
-        data = _data(payload)
+        data = payload if isinstance(payload, bytes) else encoded(payload)
         if name is None and frame.name != event_stream.CHUNK and not frame.trailing:
             return Frame(with_payload(frame.raw, data), frame.number, data, frame.name)
         message = decode(frame.raw)

@@ -93,11 +93,8 @@ class OllamaRepairer(Repairer, Holds):
 
     def _repaired(self, one: Entry, number: int) -> Payload:
         """The call under the name of the tool that is offered, its arguments an object."""
-        found = {
-            "name": self._judge.name(one.fragment, one.call, number),
-            "arguments": self._judge.arguments(one.entry["function"].get("arguments"), one.call, number),
-        }
-        edits = {key: value for key, value in found.items() if value is not None}
+        arguments = ("arguments", one.entry["function"].get("arguments"))
+        edits = self._judge.changes(one.fragment, one.call, arguments, number)
         return one.with_function(**edits) if edits else one.entry
 
 

@@ -53,7 +53,8 @@ class ArgumentRepair(ArgumentState):
         if self._suspect is not None:
             self._decide(piece, *self._suspect, judge)
         elif growing and not (self._text.scanner.ended or piece.startswith(self._head)):
-            return Emitted(self._finished(piece, judge))
+            plain = self._escapes is None and not self._halves.kept and piece[-1] < HALF_BEGINS
+            return Emitted(piece if plain else self._finished(piece, judge))
         emitted = Emitted("")
         behind = self._behind
         emitted.text = self._finished(self._next(piece, emitted, judge, may_wait=may_wait), judge)
@@ -100,7 +101,7 @@ class ArgumentRepair(ArgumentState):
         return rest + self._halves.let_go()
 
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:
-        if self.owes and "{" in self._presumed and not begins_object(piece):
+        if self.replaced and "{" in self._presumed and not begins_object(piece):
             return self._given_back(piece, judge)
         self._head = piece
         if piece.lstrip().startswith('"'):
@@ -177,7 +178,7 @@ class ArgumentRepair(ArgumentState):
 
     def _ended_inside(self, piece: str, judge: Judge) -> str:
         """The usual fragment: goes on, up to where the arguments end."""
-        if not self._text.ended:
+        if not self._text.scanner.ended:
             return piece
         whole = self._text.ended_object()
         if whole is None:

@@ -172,11 +172,12 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
     def _arrives(self, waiting: Waiting) -> None:
         """Put an event into the queue, and settle what does not wait any longer because of it."""
         self._queue.append(waiting)
-        if waiting.goes_on:
+        if self._early and waiting.goes_on:
             for choice in self._early - {part.choice for part in waiting.parts}:
                 choice.settle()
             self._early.clear()
-        self._order.arrives(waiting)
-        self._early |= waiting.early
+        if waiting.content.finishes:
+            self._order.arrives(waiting)
+            self._early |= waiting.early
         if waiting.content.end or waiting.content.error or len(self._queue) > MAX_WAITING:
             self._stream.settle()
