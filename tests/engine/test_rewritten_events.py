@@ -101,6 +101,18 @@ def gemini() -> bytes:
     return b"".join([*out, data({"candidates": [{"finishReason": "STOP", "index": 0}], "modelVersion": "m"})])
 
 
+def ollama() -> bytes:
+    """Many calls, each whole in its line."""
+    head = {"model": "m", "created_at": "2025-01-01T00:00:00Z"}
+    lines: list[Payload] = []
+    for at in range(4 * CALLS):
+        call = {"function": {"index": at, "name": NAME, "arguments": {"city": f"Oslo {at}"}}}
+        message = {"role": "assistant", "content": "", "tool_calls": [{"id": f"call_{at}x", **call}]}
+        lines.append({**head, "message": message, "done": False})
+    lines.append({**head, "message": {"role": "assistant", "content": ""}, "done_reason": "stop", "done": True})
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
 def cohere() -> bytes:
     """Many calls, each in many fragments."""
 
@@ -135,6 +147,7 @@ STREAMS: dict[str, Callable[[], bytes]] = {
     "openai-responses": responses,
     "anthropic": anthropic,
     "gemini": gemini,
+    "ollama": ollama,
     "cohere-v2": cohere,
     "bedrock": bedrock,
 }
@@ -156,6 +169,8 @@ CEILINGS = [
     ("anthropic", "cumulative-arguments", 113),
     ("gemini", "decorated-name", 140),
     ("gemini", "double-encoded-arguments", 143),
+    ("ollama", "decorated-name", 139),
+    ("ollama", "double-encoded-arguments", 139),
     ("cohere-v2", "changing-id", 99),
     ("cohere-v2", "reused-index", 92),
     ("bedrock", "reused-index", 138),

@@ -209,10 +209,11 @@ class ArgumentText:
         if self._end:
             self.scanner = AN_OBJECT
             self.spilled = self._end < len(piece) and bool(piece[self._end :].strip(_WHITE))
+            is_json = not self.spilled
         else:
             self.scanner = JsonScanner()
             self._scan(piece)
-        is_json = not self.spilled if self._end else piece[-1] in "} \t\r\n" and self.is_json
+            is_json = piece[-1] in "} \t\r\n" and self.is_json
         if is_json and piece.lstrip(_WHITE).startswith("{"):
             self.whole_again = piece
 
