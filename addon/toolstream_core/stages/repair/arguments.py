@@ -115,7 +115,8 @@ class ArgumentRepair(ArgumentState):
             if may_wait:
                 self._waiting = emitted
             return emitted
-        emitted.text = self._finished(self._ended_inside(piece, judge), judge)
+        text = self._ended_inside(piece, judge) if self._text.scanner.ended else piece
+        emitted.text = self._finished(text, judge)
         return emitted
 
     def _given_back(self, piece: str, judge: Judge) -> Emitted:
@@ -156,7 +157,7 @@ class ArgumentRepair(ArgumentState):
                 return self._grown(piece, before, judge)
             if may_wait and piece.startswith(before) and len(before) > 1 and not self._text.ended:
                 self._suspect = (before, piece, emitted)
-        return self._ended_inside(piece, judge)
+        return self._ended_inside(piece, judge) if self._text.scanner.ended else piece
 
     def _decide(self, piece: str, before: str, suspect: str, emitted: Emitted, judge: Judge) -> None:
         """The fragment after one that may have been all so far: if it carries that again, it was."""
@@ -177,9 +178,7 @@ class ArgumentRepair(ArgumentState):
         return "" if repair and again else piece
 
     def _ended_inside(self, piece: str, judge: Judge) -> str:
-        """The usual fragment: goes on, up to where the arguments end."""
-        if not self._text.scanner.ended:
-            return piece
+        """A fragment in which the arguments end: goes on up to there."""
         whole = self._text.ended_object()
         if whole is None:
             self._free = True

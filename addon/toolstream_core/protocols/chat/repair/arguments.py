@@ -30,7 +30,7 @@ class Arguments:
 
     def take(self, fragment: Fragment, choice: Choice, client_call: ClientCall, form: Form) -> Emitted:
         """What a fragment's arguments become, and what they say of the call and of others."""
-        usual = form is Form.PLAIN and client_call.forms.first is Form.PLAIN
+        usual = form is Form.PLAIN and (client_call.forms.first is Form.PLAIN or not fragment.arguments)
         if not usual and client_call.is_apart(fragment, form):
             return Emitted("")
         waited = bool(choice.placeholders) and client_call.spelling.placeholder

@@ -150,8 +150,12 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
         if plain and not (self._structure.lacks_delta(frame) or self._order.is_early_total(frame)):
             return (self._passing(frame),)
         waiting = Waiting(event, self._arrivals.parts(event, resolved))
-        if not (self._queue or self._early or content.finishes or content.end or content.error) and waiting.ready:
-            return self._departures.of_one(waiting, None)
+        alone = not (self._queue or self._early or content.finishes or content.end or content.error)
+        if alone and waiting.parts:
+            if waiting.ready:
+                return self._departures.of_one(waiting, None)
+            self._queue.append(waiting)
+            return ()
         self._arrives(waiting)
         return self._departures.of(self._queue)
 

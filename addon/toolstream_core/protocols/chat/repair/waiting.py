@@ -83,11 +83,8 @@ class Waiting:
 
     @property
     def ready(self) -> bool:
-        """Whether it brings something of calls, all of which the client can be told."""
-        for part in self.parts:
-            if part.known.pending:
-                return False
-        return bool(self.parts)
+        """Whether all that it brings of calls can be told to the client."""
+        return not [part for part in self.parts if part.known.pending]
 
     @property
     def goes_on(self) -> bool:
