@@ -1,12 +1,13 @@
 """Fills the output blocks of README.md from real runs; `--check` says where they have drifted.
 
-What differs from run to run is made the same: the flow's id at the end of each line is left out, the
+What differs from run to run is made the same: the flow's id is left out, the
 milliseconds are those of a quick machine, and long lines are cut.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,9 @@ from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "addon"))
+
+from mitmproxy.http import HTTPFlow  # noqa: E402
+from mitmproxy.io import FlowReader, FlowWriter  # noqa: E402
 
 from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
@@ -40,7 +44,8 @@ def main() -> int:
     check = parser.parse_args().check
     before = README.read_text(encoding="utf-8")
     after = before
-    for name, lines in (("demo", _demo()), ("inspect", _inspect()), ("repair", _repair())):
+    blocks = {"demo": _demo(), "verdict": _verdict(), "inspect": _inspect(), "repair": _repair()}
+    for name, lines in blocks.items():
         after = _filled(after, name, f"```console\n{lines}\n```")
     for name, rows in (
         ("shapes", _shapes()),
@@ -83,6 +88,23 @@ def _repair() -> str:
     first = next(at for at, line in enumerate(shown) if "repair:" in line)
     lines = [_stable(re.sub(r'"id".*?("delta")', r"…\1", line)) for line in shown[first : first + 3]]
     return "\n".join(["$ toolstream repair broken.flow -o mended.flow --diff", *lines])
+
+
+def _verdict() -> str:
+    """A conversation whose client takes every present id for a new call, as in a report of aichat."""
+    with tempfile.TemporaryDirectory() as folder:
+        session = Path(folder) / "session.flow"
+        with (ROOT / "flows" / "deepseek-empty-id.flow").open("rb") as saved, session.open("wb") as made:
+            writer = FlowWriter(made)
+            for flow in FlowReader(saved).stream():
+                assert isinstance(flow, HTTPFlow)
+                request = flow.request.json()
+                for call in (call for message in request["messages"] for call in message.get("tool_calls", ())):
+                    call["function"]["arguments"] = "{}"
+                flow.request.text = json.dumps(request)
+                writer.add(flow)
+        shown = _run("inspect", str(session)).replace(f"{folder}/", "")
+    return "\n".join(["$ toolstream inspect session.flow", *map(_stable, shown.splitlines())])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
