@@ -95,7 +95,10 @@ class ArgumentText:
     @property
     def half(self) -> bool:
         """Whether they are an object or array that is open, and nothing else."""
-        return self.inside_value and self.viable and self.whole_again is None
+        scanner = self.scanner
+        if scanner.depth <= 0 or scanner.ended or self.spilled or self.whole_again is not None:
+            return False
+        return scanner.viable
 
     @property
     def quoted(self) -> bool:

@@ -68,8 +68,9 @@ class OpenCall:
 
         `may_be_empty` as for `ArgumentText.reading`.
         """
-        if self.kind is Kind.FUNCTION and (self.arguments.whole or self.arguments.half):
-            return self.arguments.whole
+        whole = self.arguments.whole
+        if self.kind is Kind.FUNCTION and (whole or self.arguments.half):
+            return whole
         return self.meant(may_be_empty=may_be_empty)[1]
 
     @property

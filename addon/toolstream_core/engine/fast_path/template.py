@@ -90,8 +90,9 @@ class TemplateReader:
         if len(said.fragments) != 1 or said.finishes or said.text or said.error or said.end:
             return
         fragment = said.fragments[0]
-        if fragment.phase is not Phase.MORE or not isinstance(fragment.arguments, str) or not fragment.well_formed:
-            return
+        bare = fragment.phase is Phase.MORE and isinstance(fragment.arguments, str) and fragment.well_formed
+        if not bare or not fragment.arguments:
+            return  # An empty fragment is that of a header, and the frames behind it are not like it.
         raw = frame.raw
         if len(raw) - len(fragment.arguments) > MAX_LITERAL:
             return

@@ -68,7 +68,9 @@ class ArgumentState:
     def whole(self) -> bool:
         """Whether an object is whole, whatever followed it; also one that is closed and no valid JSON."""
         text = self._text
-        return self._behind is not None or (self._head.lstrip()[:1] == "{" and text.ended and not text.spilled)
+        if self._behind is not None or not text.scanner.ended:
+            return self._behind is not None
+        return self._head.lstrip()[:1] == "{" and not text.spilled
 
     @property
     def spoilt(self) -> bool:

@@ -33,7 +33,7 @@ def form_of(frame: Frame, fragment: Fragment, place: int) -> Form:
     """The form of an entry that is not well formed, given its place among those of its choice."""
     if fragment.phase is not Phase.MORE:
         return Form.PLAIN
-    for at, choice in enumerate(json_access.items(json_access.get(frame.json, "choices"))):
+    for at, choice in enumerate(json_access.items_at(frame.json, "choices")):
         if choice_number(choice, at) == fragment.choice:
             return _form(json_access.get(choice, "delta", "tool_calls"), place)
     return Form.FOREIGN
@@ -41,7 +41,7 @@ def form_of(frame: Frame, fragment: Fragment, place: int) -> Form:
 
 def _form(entries: Json, place: int) -> Form:
     entry = entries[place] if isinstance(entries, list) and place < len(entries) else None
-    function = json_access.get(entry, "function")
+    function = entry.get("function") if isinstance(entry, dict) else None
     if not isinstance(function, dict):
         return Form.FOREIGN
     return Form.PLAIN if "arguments" in function else Form.MISNAMED

@@ -33,11 +33,10 @@ class Structure:
                 message = "one event has two entries for the call"
                 repair = self._reporter.report(REPEATED_INDEX, number, message, part.known.call) or repair
             seen.add(id(part.known))
-        if all(part.fragment.well_formed for part in waiting.parts):
+        odd = [part for part in waiting.parts if not part.fragment.well_formed]
+        if not odd or not [part for part in waiting.parts if not part.stays]:
             return repair
-        if all(part.stays for part in waiting.parts):
-            return repair
-        for choice in json_access.items(json_access.get(waiting.frame.json, "choices")):
+        for choice in json_access.items_at(waiting.frame.json, "choices"):
             calls = json_access.get(choice, "delta", "tool_calls")
             if isinstance(calls, dict) and calls:
                 repair = self._reporter.report(TOOL_CALLS_OBJECT, number, "tool_calls is an object") or repair
@@ -48,7 +47,8 @@ class Structure:
 
     def lacks_delta(self, frame: Frame) -> bool:
         """Whether a choice of the event has no delta."""
-        return any(self._is_bare(choice) for choice in json_access.items(json_access.get(frame.json, "choices")))
+        choices = json_access.items_at(frame.json, "choices")
+        return bool([choice for choice in choices if self._is_bare(choice)])
 
     def _is_bare(self, choice: Json) -> bool:
         """Whether it lacks its delta; a message may be all of an answer of which nothing was streamed."""

@@ -106,7 +106,7 @@ class Waiting:
         """The entry as it stands in the payload."""
         if self.entries is None:
             self.entries = {}
-            for place, choice in enumerate(json_access.items(json_access.get(self.frame.json, "choices"))):
+            for place, choice in enumerate(json_access.items_at(self.frame.json, "choices")):
                 self.entries.setdefault(choice_number(choice, place), entries_of(json_access.get(choice, "delta")))
         entries = self.entries.get(part.fragment.choice, [])
         entry = entries[part.place] if part.place < len(entries) else None

@@ -16,7 +16,6 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.cohere.wire import (
     ARGUMENT_KEYS,
     argument_key,
-    arguments_in,
     entry_of,
     function_of,
     with_arguments,
@@ -91,24 +90,23 @@ class ClientCall(StreamedCall):
 
     def delta(self, payload: Payload) -> Payload:
         """A part of its arguments as the client is to get it, unless that waits."""
-        arguments, key = arguments_in(payload), argument_key(function_of(entry_of(payload)))
+        function = function_of(entry_of(payload))
+        key = argument_key(function)
         self.emitted = None
         if key is None:
             return payload
-        changed = payload
+        changed, arguments = payload, function[key]
         message = f"the arguments come under {key!r}"
         if key != ARGUMENT_KEYS[0] and self.judge(MISNAMED_ARGUMENTS, message):
             changed = with_arguments(payload, arguments)
-        text = self._text(arguments)
+        text = arguments if isinstance(arguments, str) else self._text(arguments)
         if text is None:
             return changed
         given = self.take(text)
         return changed if given == arguments else with_arguments(changed, given)
 
     def _text(self, arguments: Json) -> str | None:
-        """Arguments as text, `None` where they stay as they are."""
-        if isinstance(arguments, str):
-            return arguments
+        """Arguments that are none, as text; `None` where they stay as they are."""
         if arguments is None:
             return "" if self.judge(NULL_ARGUMENTS, "arguments are null") else None
         if isinstance(arguments, dict) and self.judge(

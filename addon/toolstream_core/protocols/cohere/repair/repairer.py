@@ -96,7 +96,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
         if frame.trailing and frame.raw.strip():
             self._tail = (event, resolved)
             return ()
-        self._out, self._unsent = [], self._waiting_frames()
+        self._out, self._unsent = [], self._waiting_frames() if self._unsure or self._queue else []
         if frame.data is None:
             self._behind(event)
         else:

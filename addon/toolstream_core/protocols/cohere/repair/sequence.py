@@ -118,7 +118,8 @@ class CallRepairer(EndRepairer):
         if one.waiting or (first is not None and one.placeholder):
             self._unsure.append(Unsure(frame, payload, changed, one.emitted))
             return
-        self._settle_unsure()
+        if self._unsure:
+            self._settle_unsure()
         self._pass(frame, payload, changed)
 
 
