@@ -157,7 +157,7 @@ def test_cost_is_linear(pieces: int) -> None:
     for _ in range(pieces):
         text.add(Counted('b\\"c'))
     assert Counted.looked <= 6 * pieces + 20
-    assert len(text._joined._parts) <= pieces / 200 + joined_text._BLOCK
+    assert len(text._joined) <= pieces / 200 + joined_text._BLOCK
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,10 @@ def test_pieces_are_joined_in_order() -> None:
     text = JoinedText()
     assert text.text() == ""
     for number in range(1000):
-        text.add(str(number))
+        text.append(str(number))
+        if len(text) == text.full:
+            text.merge()
+            assert len(text) < text.full
         if number == 700:
             assert text.text().endswith("699700")
     assert text.text() == "".join(map(str, range(1000)))
@@ -19,7 +22,7 @@ def test_pieces_are_joined_in_order() -> None:
 def test_the_last_part_is_found_behind_others_only() -> None:
     """A text that is all that came ends nothing."""
     text = JoinedText()
-    text.add("ab")
+    text.append("ab")
     assert (text.ends_in("b"), text.ends_in("ab")) == (True, False)
-    text.add("cd")
+    text.append("cd")
     assert (text.ends_in("bcd"), text.ends_in("abcd"), text.ends_in("bc")) == (True, False, False)

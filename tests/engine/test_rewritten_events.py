@@ -101,6 +101,18 @@ def gemini() -> bytes:
     return b"".join([*out, data({"candidates": [{"finishReason": "STOP", "index": 0}], "modelVersion": "m"})])
 
 
+def ollama() -> bytes:
+    """Many calls, each whole in its line."""
+    head = {"model": "m", "created_at": "2025-01-01T00:00:00Z"}
+    lines: list[Payload] = []
+    for at in range(4 * CALLS):
+        call = {"function": {"index": at, "name": NAME, "arguments": {"city": f"Oslo {at}"}}}
+        message = {"role": "assistant", "content": "", "tool_calls": [{"id": f"call_{at}x", **call}]}
+        lines.append({**head, "message": message, "done": False})
+    lines.append({**head, "message": {"role": "assistant", "content": ""}, "done_reason": "stop", "done": True})
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
 def cohere() -> bytes:
     """Many calls, each in many fragments."""
 
@@ -135,31 +147,34 @@ STREAMS: dict[str, Callable[[], bytes]] = {
     "openai-responses": responses,
     "anthropic": anthropic,
     "gemini": gemini,
+    "ollama": ollama,
     "cohere-v2": cohere,
     "bedrock": bedrock,
 }
 """A stream of each protocol."""
 CEILINGS = [
-    ("openai-chat", "changing-id", 119),
-    ("openai-chat", "empty-id", 92),
-    ("openai-chat", "reused-index", 106),
-    ("openai-chat", "missing-index", 107),
-    ("openai-chat", "cumulative-arguments", 124),
-    ("openai-chat", "missing-id", 158),
-    ("openai-responses", "rotating-item-id", 127),
-    ("openai-responses", "missing-index", 132),
-    ("openai-responses", "sequence-numbers", 137),
-    ("openai-responses", "cumulative-arguments", 122),
-    ("anthropic", "offset-index", 95),
-    ("anthropic", "reused-index", 85),
-    ("anthropic", "missing-id", 132),
-    ("anthropic", "cumulative-arguments", 113),
-    ("gemini", "decorated-name", 140),
-    ("gemini", "double-encoded-arguments", 143),
-    ("cohere-v2", "changing-id", 99),
-    ("cohere-v2", "reused-index", 92),
-    ("bedrock", "reused-index", 138),
-    ("bedrock", "cumulative-arguments", 144),
+    ("openai-chat", "changing-id", 105),
+    ("openai-chat", "empty-id", 82),
+    ("openai-chat", "reused-index", 94),
+    ("openai-chat", "missing-index", 96),
+    ("openai-chat", "cumulative-arguments", 107),
+    ("openai-chat", "missing-id", 117),
+    ("openai-responses", "rotating-item-id", 107),
+    ("openai-responses", "missing-index", 111),
+    ("openai-responses", "sequence-numbers", 116),
+    ("openai-responses", "cumulative-arguments", 108),
+    ("anthropic", "offset-index", 86),
+    ("anthropic", "reused-index", 78),
+    ("anthropic", "missing-id", 117),
+    ("anthropic", "cumulative-arguments", 107),
+    ("gemini", "decorated-name", 106),
+    ("gemini", "double-encoded-arguments", 108),
+    ("ollama", "decorated-name", 100),
+    ("ollama", "double-encoded-arguments", 102),
+    ("cohere-v2", "changing-id", 90),
+    ("cohere-v2", "reused-index", 87),
+    ("bedrock", "reused-index", 100),
+    ("bedrock", "cumulative-arguments", 110),
 ]
 """Protocol, defect, and how many calls a rewritten event may cost on the average."""
 

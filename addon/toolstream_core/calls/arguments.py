@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.joined_text import JoinedText
+from toolstream_core.calls.json_grammar import STRING
 from toolstream_core.calls.json_text import end_at_once, is_json, is_object, meaning, paired, unwrapped
 from toolstream_core.calls.repetition import repeated
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
@@ -36,21 +37,24 @@ class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
     __slots__ = (
-        "_end", "_first", "_joined", "_last", "_limit", "_meant", "_object", "_size", "_tail", "scanner", "spilled",
-        "whole_again",
+        "_end", "_first", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "scanner", "size",
+        "spilled", "whole_again",
     )  # fmt: skip
 
     def __init__(self, limit: int | None = None) -> None:
         """Start empty; `limit` characters are kept, `MAX_TEXT` where nothing else is said."""
         self._limit = MAX_TEXT if limit is None else limit
         self._joined = JoinedText()
-        self._size = 0
+        self.size = 0
+        """Characters that came."""
         self.scanner = NOTHING
         self._object: bool | None = None
         """Whether what has ended is an object, or a string that holds one; `None` where nobody asked."""
         self._first = ""
         self._end = 0
         """Where what has ended ends in the joined text."""
+        self.empty = True
+        """Whether nothing but white space has come."""
         self._tail = ""
         self._last = ""
         self._meant = (0, "")
@@ -59,11 +63,6 @@ class ArgumentText:
         """Whether something other than white space follows what has ended."""
         self.whole_again: str | None = None
         """The last fragment that is a whole object by itself and no part of the joined text."""
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing but white space has come."""
-        return not self._tail
 
     @property
     def ended(self) -> bool:
@@ -83,7 +82,10 @@ class ArgumentText:
     @property
     def whole(self) -> bool:
         """Whether what came is a whole object, whatever else may still come."""
-        return self.whole_again is not None or (self.scanner.ended and self.is_json and self._holds_object())
+        scanner = self.scanner
+        if self.whole_again is not None or not scanner.ended:
+            return self.whole_again is not None
+        return not self.spilled and scanner.whole and self._holds_object()
 
     @property
     def inside_value(self) -> bool:
@@ -111,20 +113,15 @@ class ArgumentText:
         return self.scanner.in_string
 
     @property
-    def size(self) -> int:
-        """Characters that came."""
-        return self._size
-
-    @property
     def meaning(self) -> str:
         """As the function of this name, of what they are read as."""
-        if self._meant[0] != self._size:
-            self._meant = (self._size, meaning(self.reading()[0]))
-        return self._meant[1] if self._size else meaning(self.reading()[0])
+        if self._meant[0] != self.size:
+            self._meant = (self.size, meaning(self.reading()[0]))
+        return self._meant[1] if self.size else meaning(self.reading()[0])
 
     def ended_object(self) -> str | None:
         """The object that has ended, without what followed it; `None` where it is none, or was too long to keep."""
-        if not (self.scanner.whole and self._first == "{") or self._size > self._limit:
+        if not (self.scanner.whole and self._first == "{") or self.size > self._limit:
             return None
         return self.text()[: self._end]
 
@@ -132,20 +129,26 @@ class ArgumentText:
         """Take the next fragment."""
         if not piece:
             return
-        if not self._size:
+        if not self.size:
             self._begin(piece)
         else:
             if piece[0] in _BEFORE_OBJECT and piece.lstrip().startswith("{"):
                 self._note_whole(piece)
-            self._scan(piece)
+            scanner = self.scanner
+            if not scanner.in_string or scanner.escape or STRING.fullmatch(piece) is None:
+                self._scan(piece)
         self._last = piece
-        if len(piece) > self._size > 0 and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
+        if len(piece) > self.size > 0 and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
             self.whole_again = piece
-        self._tail = piece.rstrip()[-1:] or self._tail
+        if tail := piece.rstrip()[-1:]:
+            self._tail, self.empty = tail, False
         self._first = self._first or piece.lstrip()[:1]
-        self._size += len(piece)
-        if self._size <= self._limit:
-            self._joined.add(piece)
+        self.size += len(piece)
+        if self.size <= self._limit:
+            joined = self._joined
+            joined.append(piece)
+            if len(joined) == joined.full:
+                joined.merge()
 
     def add_plain(self, text: str, last: str) -> None:
         """Take fragments joined that begin and end nothing; `last` is the last of them."""
@@ -174,7 +177,7 @@ class ArgumentText:
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
         joined = paired(self.text())
-        if self._size > self._limit:
+        if self.size > self._limit:
             return joined, False
         if joined.strip() in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
@@ -206,10 +209,12 @@ class ArgumentText:
         if self._end:
             self.scanner = AN_OBJECT
             self.spilled = self._end < len(piece) and bool(piece[self._end :].strip(_WHITE))
+            is_json = not self.spilled
         else:
             self.scanner = JsonScanner()
             self._scan(piece)
-        if piece[-1] in "} \t\r\n" and self.is_json and piece.lstrip(_WHITE).startswith("{"):
+            is_json = piece[-1] in "} \t\r\n" and self.is_json
+        if is_json and piece.lstrip(_WHITE).startswith("{"):
             self.whole_again = piece
 
     def _note_whole(self, piece: str) -> None:
@@ -232,7 +237,7 @@ class ArgumentText:
         before = self.scanner.ended
         end = self.scanner.feed(piece)
         if self.scanner.ended and not before:
-            self._end = self._size + end
+            self._end = self.size + end
         if not self.spilled:
             self.spilled = self.scanner.depth < 0 or bool(piece[end:].strip(_WHITE))
 

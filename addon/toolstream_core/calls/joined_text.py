@@ -7,36 +7,27 @@ from typing import Final
 _BLOCK: Final = 256
 
 
-class JoinedText:
-    """Grows by `add`."""
+class JoinedText(list[str]):
+    """The pieces in order. Grows by `append`; when there are `full` of them, `merge` is due."""
 
-    __slots__ = ("_loose", "_parts")
+    full = _BLOCK
 
-    def __init__(self) -> None:
-        """No piece has come."""
-        self._parts: list[str] = []
-        self._loose = 0
-        """How many of the last parts are pieces that were not joined yet."""
-
-    def add(self, piece: str) -> None:
-        """Take the next piece."""
-        self._parts.append(piece)
-        self._loose += 1
-        if self._loose == _BLOCK:
-            self._parts[-_BLOCK:] = ["".join(self._parts[-_BLOCK:])]
-            self._loose = 0
+    def merge(self) -> None:
+        """Join the last pieces into one, so that many of them cost little."""
+        self[-_BLOCK:] = ["".join(self[-_BLOCK:])]
+        self.full += 1
 
     def text(self) -> str:
         """The pieces joined."""
-        if len(self._parts) > 1:
-            self._parts = ["".join(self._parts)]
-            self._loose = 0
-        return self._parts[0] if self._parts else ""
+        if len(self) > 1:
+            self[:] = ["".join(self)]
+            self.full = _BLOCK + 1
+        return self[0] if self else ""
 
     def ends_in(self, text: str) -> bool:
         """Whether `text` is the last part of what came, behind others."""
         tail = ""
-        for part in reversed(self._parts):
+        for part in reversed(self):
             if len(tail) > len(text):
                 break
             tail = part + tail

@@ -14,6 +14,8 @@ SPACE: Final = re.compile(_WS)
 STRING: Final = re.compile(_INSIDE)
 TO_STRING: Final = re.compile(rf'"{_WS}:{_WS}"')
 """From the end of a key to the beginning of its value, where that is a string."""
+FIRST_KEY: Final = re.compile(rf'{_WS}\{{{_WS}"')
+"""From the beginning of an object to that of its first key."""
 MEMBERS: Final = re.compile(rf'(?:{_WS}"{_INSIDE}"{_WS}:{_WS}{_SCALAR}{_WS},)*+')
 """Members of an object that are whole and followed by others."""
 ITEMS: Final = re.compile(rf"(?:{_WS}{_SCALAR}{_WS},)*+")

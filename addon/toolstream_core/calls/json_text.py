@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.scanner import JsonScanner
+from toolstream_core.wire.json_strings import scan_of
 
 if TYPE_CHECKING:
     from toolstream_core.model import Seen
@@ -19,7 +20,7 @@ def _refused(name: str) -> None:
 
 _WHITE: Final = " \t\n\r"
 _SPACES: Final = re.compile(r"\s*+")
-_AT_ONCE: Final = json.JSONDecoder(parse_constant=_refused, parse_int=str, parse_float=str).raw_decode
+_AT_ONCE: Final = scan_of(json.JSONDecoder(parse_constant=_refused, parse_int=str, parse_float=str))
 """Takes what the scanner takes, numbers of any length too, and is faster."""
 
 
@@ -27,14 +28,17 @@ def end_at_once(text: str) -> int:
     """Where the object ends that `text` begins with, if another one, or the same, ends `text`; else 0."""
     if text[:1] != "{" or text[-1:] != "}":
         return 0
-    return _value_end(text, 0)
+    try:
+        return _AT_ONCE(text, 0)[1]
+    except (StopIteration, ValueError, RecursionError):
+        return 0
 
 
 def _value_end(text: str, at: int) -> int:
     """Where the JSON value ends that begins at `at`, 0 where none does."""
     try:
         return _AT_ONCE(text, at)[1]
-    except (ValueError, RecursionError):
+    except (StopIteration, ValueError, RecursionError):
         return 0
 
 

@@ -124,7 +124,7 @@ class Calls:
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.name is not ABSENT and fragment.name:
-            call.name = _joined_name(call, nonblank(fragment.name))
+            call.name = _joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
             if isinstance(fragment.arguments, str):
                 call.arguments.add(fragment.arguments)
@@ -139,7 +139,7 @@ class Calls:
         """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
             said = fragment.arguments
-            if isinstance(said, str) and said and _says_more(call, said):
+            if isinstance(said, str) and said and (not call.arguments.size or _says_more(call, said)):
                 call.arguments = ArgumentText() if call.arguments.size else call.arguments
                 call.arguments.add(said)
             call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
@@ -167,7 +167,7 @@ class Calls:
 
 def _says_more(call: OpenCall, said: str) -> bool:
     """Whether arguments that are said once more count: those that came are not whole, and these are no mere part."""
-    if call.kind is Kind.CUSTOM or not call.arguments.size:
+    if call.kind is Kind.CUSTOM:
         return True
     if call.arguments.whole:
         return False
@@ -223,7 +223,7 @@ def _joined_name(call: OpenCall, name: str) -> str:
     """A later name joins while no arguments have come, replaces where it extends, and repeats where it is equal."""
     if not name or name == call.name:
         return call.name
-    if not call.name or name.startswith(call.name):
+    if name.startswith(call.name):
         return name
     return call.name + name if call.arguments.empty else call.name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_grammar import (
+    FIRST_KEY,
     ITEMS,
     LITERALS,
     MEMBERS,
@@ -30,7 +31,7 @@ class JsonScanner:
     is followed by its quotes and brackets from there on, so that its end is still found.
     """
 
-    __slots__ = ("_at", "_escape", "_key", "_literal", "_number", "_open", "depth", "ended", "in_string", "text_value")
+    __slots__ = ("_at", "_key", "_literal", "_number", "_open", "depth", "ended", "escape", "in_string", "text_value")
 
     def __init__(self) -> None:
         """Nothing has come."""
@@ -38,7 +39,7 @@ class JsonScanner:
         self._open: list[str] = []
         self._key = False
         """Whether the open string is a key."""
-        self._escape = ""
+        self.escape = ""
         """An escape as far as it has come."""
         self._literal = ""
         """What of a literal is still to come."""
@@ -66,11 +67,16 @@ class JsonScanner:
     @property
     def in_escape(self) -> bool:
         """Whether what came stops within an escape of a string."""
-        return bool(self._escape)
+        return bool(self.escape)
 
     def feed(self, text: str) -> int:
         """Take the next piece; how much of it belongs to the value: less than all where something follows it."""
         at, size = 0, 0 if self.ended else len(text)
+        if self._at is At.VALUE and not self._open and (begin := FIRST_KEY.match(text)) is not None:
+            at = begin.end()
+            self._open, self.depth = ["{"], 1
+            self._key = self.in_string = True
+            self._at = At.STRING
         while at < size:
             match self._at:
                 case At.STRING:
@@ -163,7 +169,7 @@ class JsonScanner:
         return At.NUMBER if self._number else None
 
     def _string(self, text: str, at: int) -> int:
-        if self._escape:
+        if self.escape:
             return self._escaped(text, at)
         at = STRING.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
         if self._key and (value := TO_STRING.match(text, at)) is not None:
@@ -175,7 +181,7 @@ class JsonScanner:
             self.in_string = False
             self._at = At.COLON if self._key else self._done()
         elif text[at] == "\\":
-            self._escape = "\\"
+            self.escape = "\\"
         else:
             self._at = At.BROKEN
             return at
@@ -183,12 +189,12 @@ class JsonScanner:
 
     def _escaped(self, text: str, at: int) -> int:
         """An escape that is cut in two, or is none."""
-        escape = self._escape
+        escape = self.escape
         following = escape_with(escape, text[at])
         if following is None:
-            self._at, self._escape = At.BROKEN, ""
+            self._at, self.escape = At.BROKEN, ""
             return at + 1 if escape == "\\" else at
-        self._escape = following
+        self.escape = following
         return at + 1
 
     def _digit(self, text: str, at: int) -> int:
@@ -212,8 +218,8 @@ class JsonScanner:
         return at + 1
 
     def _broken(self, text: str, at: int) -> int:
-        if self._escape:
-            self._escape = ""
+        if self.escape:
+            self.escape = ""
             return at + 1
         if self.in_string:
             return self._broken_string(text, at)
@@ -235,7 +241,7 @@ class JsonScanner:
         end = text.find('"', at)
         escape = text.find("\\", at, len(text) if end < 0 else end)
         if escape >= 0:
-            self._escape = "\\"
+            self.escape = "\\"
             return escape + 1
         if end < 0:
             return len(text)

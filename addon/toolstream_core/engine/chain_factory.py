@@ -42,9 +42,7 @@ class ChainFactory:
     dialect: WireProtocol
     writer: Writer
     reader: RecordBuilder
-    """Gathers the record, and is told of findings."""
-    changed: Callable[[Change], None]
-    """Is told of changes."""
+    """Gathers the record, and is told of findings and changes."""
     ids: AnswerIds
     number: int
     """Which stream of its run it is: faults are drawn by it."""
@@ -59,7 +57,7 @@ class ChainFactory:
         stages += self._shapes()
         told = len(repairers)
         if self.settings.repairs & LEAK_CODES:
-            stages.insert(0, LeakedCallRepairer(self._context(self.settings.repairs, changed=self.changed)))
+            stages.insert(0, LeakedCallRepairer(self._context(self.settings.repairs, changed=self.reader.changed)))
             told = 1
         judges.insert(0, LeakedCallRepairer(self._context(found=self.reader.found)))
         alike = len(stages) in {0, told}
@@ -78,20 +76,22 @@ class ChainFactory:
         """The repairers that only judge, and those that repair; the same ones do both where all are on."""
         repairs = self.settings.repairs
         if repairs == SAFE:
-            return [], [repairer(self._context(repairs, self.reader.found, self.changed)) for repairer in repairers]
+            return [], [
+                repairer(self._context(repairs, self.reader.found, self.reader.changed)) for repairer in repairers
+            ]
         context = replace(self._context(SAFE, self.reader.found), ids=AnswerIds(), judging=True)
         if isinstance(context.writer, SseWriter):
             context.writer = Unwritten()
         judges: list[Stage] = [repairer(context) for repairer in repairers]
         if not repairs:
             return judges, []
-        return judges, [repairer(self._context(repairs, changed=self.changed)) for repairer in repairers]
+        return judges, [repairer(self._context(repairs, changed=self.reader.changed)) for repairer in repairers]
 
     def _shapes(self) -> list[Stage]:
         stages: list[Stage] = []
         shapes = self.dialect.shapes if self.settings.shapes else {}
         for name in (name for name in self.settings.shapes if name in shapes):
-            context = self._context(changed=self.changed)
+            context = self._context(changed=self.reader.changed)
             stages.append(Audited(context, shapes[name](context), "shape", name))
         return stages
 
@@ -114,10 +114,10 @@ class ChainFactory:
         """The stage that does a part of a fault; none where the protocol has none, or the stream was not drawn."""
         injectors, shapes = self.dialect.injectors, self.dialect.shapes
         if part in injectors:
-            context = self._context(changed=self.changed)
+            context = self._context(changed=self.reader.changed)
             return [Audited(context, injectors[part](context, pick), "fault", pick.fault.name)]
         if part in shapes and pick.stream():
-            counted = self._context(changed=partial(_counted, pick, self.changed))
+            counted = self._context(changed=partial(_counted, pick, self.reader.changed))
             return [Audited(counted, shapes[part](counted), "fault", pick.fault.name)]
         return []
 

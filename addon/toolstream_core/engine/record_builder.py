@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import ResolvedFragment
+from toolstream_core.engine.output import Mode
 from toolstream_core.model import Call, EventContent, Exchange, Finding, Injected, Note, Record
 from toolstream_core.stages import stream_checks
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import OpenCall
+    from toolstream_core.engine.output import PassThrough
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Change, Event, SkippedRun
@@ -25,13 +27,20 @@ class RecordBuilder:
     """Gathers the record of one answer, telling `sinks` as it goes. An observer of the pipeline."""
 
     def __init__(
-        self, dialect: WireProtocol, exchange: Exchange, sinks: Sequence[Sink] = (), *, streamed: bool = True
+        self,
+        dialect: WireProtocol,
+        exchange: Exchange,
+        sinks: Sequence[Sink] = (),
+        output: PassThrough | None = None,
+        *,
+        streamed: bool = True,
     ) -> None:
-        """`exchange.request` gives the tools offered, which are evidence for reading."""
+        """`exchange.request` gives the tools offered, which are evidence for reading; `output` takes what goes on."""
         model = dialect.requests.model(exchange.path, exchange.request)
         self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
         self._calls = dialect.calls(dialect.requests.tools(exchange.request))
+        self._output = output
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
@@ -67,7 +76,9 @@ class RecordBuilder:
                 sink.found(finding)
 
     def changed(self, changed: Change) -> None:
-        """Take a change, and tell it."""
+        """Take a change, and tell it, where the client gets what came of it."""
+        if self._output is not None and self._output.mode is Mode.DISCARD:
+            return
         self.changes.append(changed)
         if changed.kind != "fault":
             self._record.changed += 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import BODY_NOT_STREAM
 from toolstream_core.engine.chain_factory import ChainFactory
-from toolstream_core.engine.output import Collected, Mode, PassThrough
+from toolstream_core.engine.output import Collected, PassThrough
 from toolstream_core.engine.pipeline import Pipeline
 from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.engine.stage_set import StageSet
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.picker import Picker
-    from toolstream_core.model import Change, Exchange, Record
+    from toolstream_core.model import Exchange, Record
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
@@ -114,23 +114,17 @@ class Session:
     def _stages_for(self, dialect: WireProtocol, framer: Framer) -> StageSet:
         """Who has to do with the answer's events, now that its protocol is known."""
         writer = writer_for(framer)
-        reader = self.reader = RecordBuilder(dialect, self.exchange, self.sinks(dialect), streamed=writer is not None)
+        sinks, streamed = self.sinks(dialect), writer is not None
+        reader = self.reader = RecordBuilder(dialect, self.exchange, sinks, self._output, streamed=streamed)
         if writer is None:
             wanted = self.exchange.path and asked.wants_stream(self.exchange.path, self.exchange.request)
             if wanted and self.exchange.status < _FAILED:
                 reader.found(BODY_NOT_STREAM.found(0, "a stream was asked for, and a whole JSON body came"))
             return StageSet([reader])
-        chains = ChainFactory(
-            self.exchange, self.settings, dialect, writer, reader, self._changed, self.ids, self.number
-        )
+        chains = ChainFactory(self.exchange, self.settings, dialect, writer, reader, self.ids, self.number)
         stages = chains.stages()
         reader.faults = [*chains.pickers, *self.transit]
         return stages
-
-    def _changed(self, change: Change) -> None:
-        """Take a change, where the client gets what came of it."""
-        if self.reader is not None and self._output.mode is not Mode.DISCARD:
-            self.reader.changed(change)
 
 
 def read_body(

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.wire import numbers
@@ -97,10 +98,12 @@ class EventStreamFramer(Cutter):
             message = decode(raw)
         except DamageError as error:
             return DamagedFrame(raw, self._number, str(error))
-        inner = unwrap(message)
+        name = name_of(message)
+        inner = unwrap(message) if name == CHUNK else None
         if not self._begun and not failed(message):
             self._begun, self.wraps = True, inner is not None
-        return Frame(raw, self._number, _data(message) if inner is None else inner, name_of(message))
+        data = message.payload or _data(message)
+        return Frame(raw, self._number, data if inner is None else inner, name)
 
     def _numbered(self, frame: Frame) -> Frame:
         if frame.data is not None or isinstance(frame, DamagedFrame):
@@ -110,6 +113,13 @@ class EventStreamFramer(Cutter):
 
 def name_of(message: Message) -> str:
     """What kind of event, exception or error a message is, `""` where it does not say."""
+    return _name_in(message.headers)
+
+
+@lru_cache(maxsize=32)
+def _name_in(headers: tuple[Header, ...]) -> str:
+    """The name that headers give. Most messages of a stream have those of a few others."""
+    message = Message(headers, b"")
     return message.text(_NAMES.get(message.text(":message-type"), ":event-type"))
 
 
@@ -119,8 +129,9 @@ def failed(message: Message) -> bool:
 
 
 def _data(message: Message) -> bytes | None:
-    if message.payload or not failed(message):
-        return message.payload or None
+    """What stands for the payload of a message that has none."""
+    if not failed(message):
+        return None
     return numbers.dumps({"message": message.text(":error-message")}, ascii_only=True).encode()
 
 

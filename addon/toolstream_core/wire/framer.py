@@ -29,7 +29,7 @@ class Cutter(ABC):
             return self._finish()
         frames: list[Frame] = []
         at = 0
-        while (end := self._seek(chunk, at)) >= 0:
+        while at < len(chunk) and (end := self._seek(chunk, at)) >= 0:
             self._take(chunk[at:end], frames)
             at = end
         if at < len(chunk):
@@ -52,7 +52,7 @@ class Cutter(ABC):
                 frames.append(Frame(piece, self._number, None, oversize=True))
             self._number += 1
             return
-        raw = self._release(piece)
+        raw = self._release(piece) if self._held else piece
         if len(raw) > self._max:
             frames.append(Frame(raw, self._number, None, oversize=True))
             self._number += 1

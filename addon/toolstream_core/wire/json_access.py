@@ -33,7 +33,7 @@ def text(value: Json) -> Seen[str]:
     """Text; a number or a boolean is its JSON text. An object or array is none: `ABSENT`."""
     if isinstance(value, str) or value is ABSENT or value is None:
         return value
-    return _json_text(value) if isinstance(value, (int, float)) else ABSENT
+    return argument_text(value)[0] if isinstance(value, (int, float)) else ABSENT
 
 
 def integer(value: Json) -> Seen[int]:
@@ -67,6 +67,13 @@ def items(value: Json) -> list[Json]:
     return [value]
 
 
+def items_at(value: Json, *path: str) -> list[Json]:
+    """The entries, as `items` has them, of what lies at `path`."""
+    for key in path:
+        value = value.get(key, ABSENT) if isinstance(value, dict) else get(value, key)
+    return value if isinstance(value, list) else items(value)
+
+
 def argument_text(value: Json) -> tuple[Seen[str], bool]:
     """Arguments as JSON text, and whether they were said as text, as the protocols want.
 
@@ -74,17 +81,13 @@ def argument_text(value: Json) -> tuple[Seen[str], bool]:
     """
     if isinstance(value, str) or value is ABSENT or value is None:
         return value, True
-    return _json_text(value), False
+    try:
+        return numbers.dumps(value), False
+    except (ValueError, TypeError, RecursionError):
+        return ABSENT, False
 
 
 def argument_piece(value: Json) -> tuple[Seen[str], bool]:
     """As `argument_text`, for a part of arguments: a number, a truth value or a list is none."""
     said, was_text = argument_text(value)
     return (None, False) if not was_text and not isinstance(value, dict) else (said, was_text)
-
-
-def _json_text(value: Json) -> Seen[str]:
-    try:
-        return numbers.dumps(value)
-    except (ValueError, TypeError, RecursionError):
-        return ABSENT

@@ -8,6 +8,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Self
 
+from toolstream_core.wire.json_strings import compact_parts, scan_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -44,8 +46,8 @@ def loads(text: str) -> Json:
         return _CAREFUL.decode(text)
     value, end = None, -1
     try:
-        value, end = _USUAL.raw_decode(text)
-    except json.JSONDecodeError:
+        value, end = _scan(text, 0)
+    except (StopIteration, json.JSONDecodeError):
         pass
     except ValueError:  # Python refuses integers of thousands of digits.
         return _CAREFUL.decode(text)
@@ -59,6 +61,8 @@ def first(text: str, at: int) -> tuple[Json, int]:
 
 def dumps(value: Json, *, ascii_only: bool = False) -> str:
     """Compact JSON, keys in their order, numbers as they were written. Raises `ValueError`, `RecursionError`."""
+    if not (ascii_only or Written.match):
+        return "".join(compact_parts(value, 0))
     encode = _ASCII if ascii_only else _COMPACT
     return _marks_replaced(value, encode) if Written.match else encode(value)
 
@@ -125,6 +129,7 @@ def _marked(value: Json) -> Json:
 
 
 _USUAL = json.JSONDecoder(parse_float=_float, parse_constant=_constant)
+_scan = scan_of(_USUAL)
 _CAREFUL = json.JSONDecoder(parse_float=_float, parse_int=_int, parse_constant=_constant)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _SPACED = json.JSONEncoder(ensure_ascii=False).encode

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def encoded(payload: Json) -> bytes:
-    """Compact JSON, keys in their order. Half a surrogate pair has no UTF-8 and is escaped."""
+    """Compact JSON, keys in their order; bytes as they are. Half a surrogate pair has no UTF-8 and is escaped."""
+    if isinstance(payload, bytes):
+        return payload
     try:
         return numbers.dumps(payload).encode()
     except UnicodeEncodeError:
@@ -52,7 +54,7 @@ class SseWriter:
         """As `Writer.rewrite`; several data lines become one."""
         if not frame.raw.endswith(b"\n\n"):
             self._learn(frame)
-        data = payload if isinstance(payload, bytes) else encoded(payload)
+        data = encoded(payload)
         old = frame.data or b""
         at = frame.raw.rfind(old) if old and b"\n" not in old else -1
         if at < 0 or name is not None:
@@ -62,7 +64,7 @@ class SseWriter:
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
         """As `Writer.make`."""
-        data, newline = _data(payload), self._newline
+        data, newline = encoded(payload), self._newline
         event = b"event: " + name.encode("utf-8", "replace") + newline if name else b""
         return Frame(event + b"data: " + data + newline + newline, number, data, name)
 
@@ -120,7 +122,7 @@ class LineWriter:
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
         """As `Writer.rewrite`; lines have no names."""
         del name
-        data = _data(payload)
+        data = encoded(payload)
         old = frame.data or b""
         at = frame.raw.rfind(old)
         raw = frame.raw[:at] + data + frame.raw[at + len(old) :]
@@ -128,7 +130,7 @@ class LineWriter:
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
         """As `Writer.make`."""
-        data = _data(payload)
+        data = encoded(payload)
         return Frame(data + b"\n", number, data, name)
 
     def ended(self, frame: Frame) -> Frame:
@@ -145,7 +147,7 @@ class ArrayWriter(LineWriter):
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
         """As `Writer.make`, for any place but the first."""
-        data = _data(payload)
+        data = encoded(payload)
         return Frame(b",\n" + data, number, data, name)
 
 
@@ -158,7 +160,7 @@ class EventStreamWriter:
 
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
         """As `Writer.rewrite`; headers stay. A wrapped event has no name of its own."""
-        data = _data(payload)
+        data = encoded(payload)
         if name is None and frame.name != event_stream.CHUNK and not frame.trailing:
             return Frame(with_payload(frame.raw, data), frame.number, data, frame.name)
         message = decode(frame.raw)
@@ -174,7 +176,7 @@ class EventStreamWriter:
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
         """As `Writer.make`. A name that ends in `Exception` makes an exception."""
-        data = _data(payload)
+        data = encoded(payload)
         message = event_stream.fresh(data, name)
         if (self._framer.wraps or name == event_stream.CHUNK) and not event_stream.failed(message):
             message = event_stream.chunk(data)
@@ -183,10 +185,6 @@ class EventStreamWriter:
     def ended(self, frame: Frame) -> Frame:
         """As `Writer.ended`: what is missing of a message cannot be known."""
         return frame
-
-
-def _data(payload: Json) -> bytes:
-    return payload if isinstance(payload, bytes) else encoded(payload)
 
 
 def writer_for(framer: Framer) -> Writer | None:

@@ -129,8 +129,10 @@ class FastPath:
     def take(self, frame: Frame) -> Frame | None:
         """What goes on for a frame that need not be looked at, `None` for any other."""
         skipper = self._skipper
-        if skipper is not None and self._stages.faults is None and (sent := skipper.takes(frame)) is not None:
-            return sent
+        if skipper is not None and (skipper.skipped_frames is not None or skipper.quiet_frames.frames):
+            sent = skipper.takes(frame) if self._stages.faults is None else None
+            if sent is not None:
+                return sent
         raw = frame.raw
         if not self._quiet(raw, 1) or frame.data is None:
             return None

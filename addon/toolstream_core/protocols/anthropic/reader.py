@@ -97,17 +97,19 @@ def _index(payload: dict[str, Json]) -> int | Absent:
 
 
 def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
-    arguments, _ = json_access.argument_text(block.get("input", ABSENT))
+    said = block.get("input", ABSENT)
+    arguments = ABSENT if said == {} and phase is Phase.OPEN else json_access.argument_text(said)[0]
     if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip() in {"{}", ""}:
         arguments = ABSENT
+    identity, name, type_ = block.get("id", ABSENT), block.get("name", ABSENT), block.get("type", ABSENT)
     return Fragment(
         0,
         index,
-        json_access.text(block.get("id", ABSENT)),
+        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
         ABSENT,
-        json_access.text(block.get("name", ABSENT)),
+        name if type(name) in json_access.SIMPLE else json_access.text(name),
         arguments,
-        json_access.text(block.get("type", ABSENT)),
+        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
         phase,
         kind,
     )

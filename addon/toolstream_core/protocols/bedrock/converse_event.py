@@ -28,6 +28,8 @@ STOP: Final = "messageStop"
 METADATA: Final = "metadata"
 KINDS: Final = frozenset({START, BLOCK_START, BLOCK_DELTA, BLOCK_STOP, STOP, METADATA})
 INDEX: Final = "contentBlockIndex"
+_SAYING: Final = {BLOCK_START: "start", BLOCK_DELTA: "delta"}
+"""Under which key an event of a kind has what it says."""
 
 type Payload = dict[str, Any]
 
@@ -51,23 +53,26 @@ class ConverseEvent:
     @property
     def index(self) -> int | None:
         """The block's place, a number in any spelling; all else says nothing."""
-        return index_of(self.body)
+        index = self.body.get(INDEX)
+        return index if type(index) is int else index_of(self.body)
 
     @property
     def tool(self) -> Payload | None:
         """What a start or a delta says of a call."""
-        key = {BLOCK_START: "start", BLOCK_DELTA: "delta"}.get(self.kind, "")
-        tool = json_access.get(self.body, key, "toolUse")
+        said = self.body.get(_SAYING.get(self.kind, ""))
+        tool = said.get("toolUse") if isinstance(said, dict) else None
         return tool if isinstance(tool, dict) else None
 
     def with_body(self, body: Payload) -> Payload:
         """The data of the frame with another body."""
-        return {**self.payload, self.kind: body} if self.keyed else body
+        return body if self.payload is self.body else {**self.payload, self.kind: body}
 
 
 def event_of(frame: Frame) -> ConverseEvent | None:
     """The event that a frame is, or `None`."""
     payload = frame.json
+    if frame.name in KINDS and isinstance(payload, dict):
+        return ConverseEvent(frame.name, payload, payload)
     return read_event(frame.name, payload) if isinstance(payload, dict) else None
 
 

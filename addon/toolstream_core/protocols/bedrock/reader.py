@@ -33,7 +33,10 @@ _SPEAKING: Final = (b"toolUse", b"messageSt", b"BlockSt", b"metadata", b"xceptio
 
 def quiet(raw: bytes, frames: int) -> bool:
     """Deltas of text or of reasoning, each in a message that says its kind."""
-    if any(raw.find(word) >= 0 for word in _SPEAKING) or may_hide_letters(raw):
+    for word in _SPEAKING:
+        if raw.find(word) >= 0:
+            return False
+    if may_hide_letters(raw):
         return False
     deltas = raw.count(b'"delta":{"text":') + raw.count(b'"delta":{"reasoningContent":')
     return deltas == frames == raw.count(BLOCK_DELTA.encode())

@@ -113,7 +113,7 @@ def id_churned(newest: OpenCall, fragment: Fragment) -> bool:
 
 def index_churned(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
     """An id seen under another index, without a name, while its call is unfinished: only the index moved."""
-    owner = state.by_id.get(nonblank(fragment.id))
+    owner = state.by_id.get(nonblank(fragment.id)) if fragment.id else None
     if owner is None or nonblank(fragment.name) or owner.arguments.whole:
         return None
     return owner
@@ -121,7 +121,7 @@ def index_churned(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
 
 def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
     """The call that opened without an index, where a continuation has one."""
-    if nonblank(fragment.id) or nonblank(fragment.name) or fragment.phase is not Phase.MORE:
+    if fragment.phase is not Phase.MORE or nonblank(fragment.name) or nonblank(fragment.id):
         return None
     here = state.all[index] if 0 <= index < len(state.all) else None
     call = here if here is not None and not isinstance(here.index, int) else state.last

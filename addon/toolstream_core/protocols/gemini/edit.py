@@ -42,7 +42,8 @@ class Piece(NamedTuple):
     @property
     def partial(self) -> bool:
         """Whether the call comes in several parts (`partialArgs`, `willContinue`)."""
-        return "partialArgs" in self.function_call or "willContinue" in self.function_call
+        fields = self.part[self.key]
+        return "partialArgs" in fields or "willContinue" in fields
 
     @property
     def name(self) -> str:
@@ -76,8 +77,8 @@ class Piece(NamedTuple):
 def pieces(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Piece]:
     """The event's parts that are calls; none where they are not those that were resolved."""
     found: list[tuple[Place, str, Payload]] = []
-    for at, candidate in enumerate(json_access.items(json_access.get(_inner(payload), "candidates"))):
-        for within, part in enumerate(json_access.items(json_access.get(candidate, "content", "parts"))):
+    for at, candidate in enumerate(json_access.items_at(_inner(payload), "candidates")):
+        for within, part in enumerate(json_access.items_at(candidate, "content", "parts")):
             if not isinstance(part, dict):
                 continue
             key = "functionCall" if "functionCall" in part else "function_call"
@@ -95,7 +96,7 @@ def pieces(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Piece]:
 
 def edited(payload: Json, changes: Mapping[Place, Sequence[Json]]) -> Json:
     """The event with other parts at some places: one each, none, or several."""
-    return _within(payload, lambda inner: {**inner, "candidates": _candidates(inner, changes)})
+    return _within(payload, partial(_with_parts, changes=changes))
 
 
 def split(payload: Json, groups: Sequence[Sequence[Json]]) -> list[Json]:
@@ -143,20 +144,20 @@ def _within(payload: Json, change: Callable[[Payload], Payload]) -> Json:
     return change(payload)
 
 
-def _candidates(inner: Payload, changes: Mapping[Place, Sequence[Json]]) -> list[Json]:
-    """The candidates; one whose parts are all gone keeps an empty text."""
+def _with_parts(inner: Payload, changes: Mapping[Place, Sequence[Json]]) -> Payload:
+    """An event with other parts; a candidate whose parts are all gone keeps an empty text."""
     touched = {at for at, _ in changes}
     made: list[Json] = []
-    for at, candidate in enumerate(json_access.items(inner.get("candidates"))):
+    for at, candidate in enumerate(json_access.items_at(inner, "candidates")):
         if at not in touched:
             made.append(candidate)
             continue
         parts: list[Json] = []
-        for place, part in enumerate(json_access.items(json_access.get(candidate, "content", "parts"))):
+        for place, part in enumerate(json_access.items_at(candidate, "content", "parts")):
             parts.extend(changes.get((at, place), (part,)))
         content = {**candidate["content"], "parts": parts or [NOTHING_LEFT]}
         made.append({**candidate, "content": content})
-    return made
+    return {**inner, "candidates": made}
 
 
 def _bare(inner: Payload, parts: Sequence[Json]) -> Payload:

@@ -58,12 +58,14 @@ def _content(payload: Json, event: str) -> EventContent:
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
     texts: list[str] = []
-    for place, candidate in enumerate(json_access.items(json_access.get(payload, "candidates"))):
+    for place, candidate in enumerate(json_access.items_at(payload, "candidates")):
         if not isinstance(candidate, dict):
             continue
-        number = json_access.integer(candidate.get("index"))
+        number = candidate.get("index")
+        if type(number) is not int:
+            number = json_access.integer(number)
         number = number if isinstance(number, int) else place
-        for part in json_access.items(json_access.get(candidate, "content", "parts")):
+        for part in json_access.items_at(candidate, "content", "parts"):
             if not isinstance(part, dict):
                 continue
             fragments += _call(part, number)
@@ -71,7 +73,7 @@ def _content(payload: Json, event: str) -> EventContent:
                 texts.append(text)
         if "finishReason" in candidate and (reason := finish_reason(candidate)):
             finishes.append(Finish(number, reason))
-    model = json_access.get(payload, "modelVersion")
+    model = payload.get("modelVersion") if isinstance(payload, dict) else None
     return EventContent(
         tuple(fragments),
         tuple(finishes),
@@ -98,7 +100,9 @@ def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
         return ()
     goes_on = call.get("willContinue") is True
     phase = Phase.OPEN if goes_on else Phase.CLOSE
-    identity, name = json_access.text(call.get("id", ABSENT)), json_access.text(call.get("name", ABSENT))
+    identity, name = call.get("id", ABSENT), call.get("name", ABSENT)
+    identity = identity if type(identity) in json_access.SIMPLE else json_access.text(identity)
+    name = name if type(name) in json_access.SIMPLE else json_access.text(name)
     if "partialArgs" in call:
         patches = numbers.dumps(call["partialArgs"])
         more = Fragment(number, ABSENT, identity, ABSENT, name, patches, "functionCall", Phase.MORE)

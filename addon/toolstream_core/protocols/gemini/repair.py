@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -87,8 +87,10 @@ class GeminiRepairer(Repairer, Holds):
         edits: Edits = {}
         for piece in found:
             self._judge.identity(piece.fragment, piece.call, number)
-            self._name(piece, edits, number)
-            self._arguments(piece, edits, number)
+            arguments = ("args", piece.part[piece.key].get("args"))
+            changes = self._judge.changes(piece.fragment, piece.call, arguments, number)
+            if changes:
+                _edit(edits, piece, changes)
             self._again(piece, edits, number)
         blank = self._joined(found, edits, number)
         out = self._let_go() if self._held is not None or self._comments else []
@@ -140,16 +142,6 @@ class GeminiRepairer(Repairer, Holds):
             if finish.reason in FAILED:
                 self.report(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
 
-    def _name(self, piece: Piece, edits: Edits, number: int) -> None:
-        name = self._judge.name(piece.fragment, piece.call, number)
-        if name is not None:
-            _edit(edits, piece, name=name)
-
-    def _arguments(self, piece: Piece, edits: Edits, number: int) -> None:
-        arguments = self._judge.arguments(piece.function_call.get("args"), piece.call, number)
-        if arguments is not None:
-            _edit(edits, piece, args=arguments)
-
     def _again(self, piece: Piece, edits: Edits, number: int) -> None:
         """A call under the id of an earlier one: that call again, or another, which gets an id of its own."""
         identity, arguments = nonblank(piece.fragment.id), piece.fragment.arguments
@@ -162,7 +154,7 @@ class GeminiRepairer(Repairer, Holds):
                 edits[piece.place] = ()
             return
         if before and self.report(DUPLICATE_ID, number, f"id {identity} is that of another call", piece.call):
-            _edit(edits, piece, id=self._context.ids.make("call_"))
+            _edit(edits, piece, {"id": self._context.ids.make("call_")})
         if len(before) < MAX_TWINS:
             before.append((name, arguments))
 
@@ -196,7 +188,7 @@ def _as_edited(piece: Piece, edits: Edits) -> Piece:
     return piece._replace(part=changed[0]) if changed else piece
 
 
-def _edit(edits: Edits, piece: Piece, **fields: Json) -> None:
+def _edit(edits: Edits, piece: Piece, fields: Payload) -> None:
     """Change what a part says of its call, beside what was changed in it before."""
     part = _as_edited(piece, edits).part
     edits[piece.place] = ({**part, piece.key: {**part[piece.key], **fields}},)

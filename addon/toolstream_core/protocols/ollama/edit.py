@@ -58,10 +58,11 @@ class Entry(NamedTuple):
 
 def entries(payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Entry]:
     """The calls of a line; none where they are not those that were resolved, or one of them is not an object."""
-    found = json_access.items(json_access.get(payload, "message", "tool_calls"))
-    if len(found) != len(resolved) or not all(isinstance(json_access.get(one, "function"), dict) for one in found):
+    found = json_access.items_at(payload, "message", "tool_calls")
+    entries = [one for one in found if isinstance(one, dict) and isinstance(one.get("function"), dict)]
+    if not len(entries) == len(found) == len(resolved):
         return []
-    return [Entry(entry, one.call, one.fragment) for entry, one in zip(found, resolved, strict=True)]
+    return [Entry(entry, one.call, one.fragment) for entry, one in zip(entries, resolved, strict=True)]
 
 
 def with_calls(payload: Json, calls: Sequence[Payload]) -> Payload:

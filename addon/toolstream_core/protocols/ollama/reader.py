@@ -43,9 +43,7 @@ def _content_of(payload: Json, phase: Phase) -> EventContent:
     text = json_access.get(payload, "message", "content")
     model = payload.get("model")
     return EventContent(
-        tuple(
-            _fragment(entry, phase) for entry in json_access.items(json_access.get(payload, "message", "tool_calls"))
-        ),
+        tuple([_fragment(entry, phase) for entry in json_access.items_at(payload, "message", "tool_calls")]),
         (Finish(0, reason if isinstance(reason, str) and reason else "done"),) if done else (),
         text if isinstance(text, str) else "",
         model if isinstance(model, str) else None,
@@ -55,17 +53,20 @@ def _content_of(payload: Json, phase: Phase) -> EventContent:
 
 
 def _fragment(entry: Json, phase: Phase) -> Fragment:
-    function = json_access.get(entry, "function")
-    index = json_access.get(function, "index")
-    arguments, was_text = json_access.argument_text(json_access.get(function, "arguments"))
+    entry = entry if isinstance(entry, dict) else {}
+    function = entry.get("function")
+    function = function if isinstance(function, dict) else {}
+    index = function.get("index", entry.get("index", ABSENT))
+    arguments, was_text = json_access.argument_text(function.get("arguments", ABSENT))
+    identity, name, type_ = entry.get("id", ABSENT), function.get("name", ABSENT), entry.get("type", ABSENT)
     return Fragment(
         0,
-        json_access.integer(index if index is not ABSENT else json_access.get(entry, "index")),
-        json_access.text(json_access.get(entry, "id")),
+        index if type(index) is int else json_access.integer(index),
+        identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
         ABSENT,
-        json_access.text(json_access.get(function, "name")),
+        name if type(name) in json_access.SIMPLE else json_access.text(name),
         arguments,
-        json_access.text(json_access.get(entry, "type")),
+        type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
         phase,
         well_formed=not (was_text and arguments),
     )

@@ -12,7 +12,6 @@ from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.whole_call import WholeCallJudge
 from toolstream_core.stages.stage import Holds
-from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 
@@ -48,8 +47,8 @@ class OllamaRepairer(Repairer, Holds):
             self.report(IN_BAND_ERROR, number, f"the provider reports an error: {event.content.error}")
         for fragment, call in resolved:
             self._judge.identity(fragment, call, number)
-        out = self._with_calls_repaired(frame, entries(frame.json, resolved))
-        before = self.release()
+        out = self._with_calls_repaired(event, entries(frame.json, resolved))
+        before = () if self._last is None else self.release()
         if frame.trailing and frame.data is not None:
             self._last = (frame, out)
             return before
@@ -79,12 +78,13 @@ class OllamaRepairer(Repairer, Holds):
         if len(out) != 1 or out[0] is not frame:
             self.audit(frame.number, [frame], out)
 
-    def _with_calls_repaired(self, frame: Frame, found: list[Entry]) -> list[Frame]:
+    def _with_calls_repaired(self, event: Event, found: list[Entry]) -> list[Frame]:
         """The line with its calls as they have to be: under the tools' names, and before the line that says done."""
+        frame = event.frame
         calls = [self._repaired(one, frame.number) for one in found]
-        changed = any(call is not one.entry for call, one in zip(calls, found, strict=True))
+        changed = [call for call, one in zip(calls, found, strict=True) if call is not one.entry]
         payload, writer = frame.json, self._context.writer
-        if found and json_access.get(payload, "done") is True:
+        if found and event.content.end:
             message = "the line that says done carries calls, and readers may stop at that first"
             if self.report(CALLS_IN_DONE, frame.number, message, found[0].call):
                 ahead, rest = out_of_done(payload, calls)
@@ -93,11 +93,8 @@ class OllamaRepairer(Repairer, Holds):
 
     def _repaired(self, one: Entry, number: int) -> Payload:
         """The call under the name of the tool that is offered, its arguments an object."""
-        found = {
-            "name": self._judge.name(one.fragment, one.call, number),
-            "arguments": self._judge.arguments(one.entry["function"].get("arguments"), one.call, number),
-        }
-        edits = {key: value for key, value in found.items() if value is not None}
+        arguments = ("arguments", one.entry["function"].get("arguments"))
+        edits = self._judge.changes(one.fragment, one.call, arguments, number)
         return one.with_function(**edits) if edits else one.entry
 
 

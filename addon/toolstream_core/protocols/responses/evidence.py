@@ -38,8 +38,10 @@ def _names_another(call: OpenCall, fragment: Fragment) -> bool:
 
 def contradicts(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment with the whole arguments has others than a call whose arguments are whole; `""` is none."""
-    text = fragment.arguments
-    return call.arguments.whole and isinstance(text, str) and text != "" and not says_same(call, fragment)
+    text, arguments = fragment.arguments, call.arguments
+    if not (isinstance(text, str) and text and arguments.whole):
+        return False
+    return not (arguments.is_json and text == arguments.text()) and not says_same(call, fragment)
 
 
 def goes_on(head: str, delta: object) -> bool:

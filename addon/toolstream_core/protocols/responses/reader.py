@@ -115,12 +115,14 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         return None
     as_text = json_access.argument_piece if phase is Phase.OPEN else json_access.argument_text
     arguments, well_formed = as_text(_arguments_of(item))
+    call_id, item_id = item.get("call_id", ABSENT), item.get("id", ABSENT)
+    name = item["name"] if "name" in item else _name_of(kind)
     return Fragment(
         0,
         index,
-        json_access.text(item.get("call_id", ABSENT)),
-        json_access.text(item.get("id", ABSENT)),
-        json_access.text(item.get("name", ABSENT)) if "name" in item else _name_of(kind),
+        call_id if type(call_id) in json_access.SIMPLE else json_access.text(call_id),
+        item_id if type(item_id) in json_access.SIMPLE else json_access.text(item_id),
+        name if type(name) in json_access.SIMPLE else json_access.text(name),
         ABSENT if phase is Phase.OPEN and arguments == "" else arguments,
         kind,
         phase,
@@ -131,7 +133,10 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
 
 
 def _arguments_of(item: dict[str, Json]) -> Json:
-    return next((item[key] for key in ("arguments", "input", "action", "operation", "code") if key in item), ABSENT)
+    for key in ("arguments", "input", "action", "operation", "code"):
+        if key in item:
+            return item[key]
+    return ABSENT
 
 
 def _name_of(kind: str) -> Json:
@@ -153,12 +158,12 @@ def answer(payload: Json) -> EventContent:
     """The content of a whole answer; see `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
-    for place, item in enumerate(json_access.items(json_access.get(payload, "output"))):
+    for place, item in enumerate(json_access.items_at(payload, "output")):
         fragment = _item(item, place, Phase.WHOLE)
         if fragment:
             fragments.append(fragment)
-        parts = (json_access.get(part, "text") for part in json_access.items(json_access.get(item, "content")))
-        texts.extend(text for text in parts if isinstance(text, str))
+        parts = [json_access.get(part, "text") for part in json_access.items_at(item, "content")]
+        texts += [text for text in parts if isinstance(text, str)]
     status, reason = json_access.get(payload, "status"), json_access.get(payload, "incomplete_details", "reason")
     return whole_content(payload, fragments, texts, f"{status}: {reason}" if isinstance(reason, str) else status)
 

@@ -119,7 +119,8 @@ class ResponsesCalls(Calls):
             case Phase.WHOLE:
                 return self._in_terminal_event(fragment, event)
             case _:
-                return by_item if by_item is not None and not is_other_call(by_item, fragment) else self._at(fragment)
+                other = by_item is None or (key != "" and is_other_call(by_item, fragment))
+                return self._at(fragment) if other else by_item
 
     def _of_id(
         self, sharing: list[OpenCall], by_item: OpenCall | None, fragment: Fragment, event: int

@@ -53,7 +53,8 @@ class ArgumentRepair(ArgumentState):
         if self._suspect is not None:
             self._decide(piece, *self._suspect, judge)
         elif growing and not (self._text.scanner.ended or piece.startswith(self._head)):
-            return Emitted(self._finished(piece, judge))
+            plain = self._escapes is None and not self._halves.kept and piece[-1] < HALF_BEGINS
+            return Emitted(piece if plain else self._finished(piece, judge))
         emitted = Emitted("")
         behind = self._behind
         emitted.text = self._finished(self._next(piece, emitted, judge, may_wait=may_wait), judge)
@@ -100,7 +101,7 @@ class ArgumentRepair(ArgumentState):
         return rest + self._halves.let_go()
 
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:
-        if self.owes and "{" in self._presumed and not begins_object(piece):
+        if self.replaced and "{" in self._presumed and not begins_object(piece):
             return self._given_back(piece, judge)
         self._head = piece
         if piece.lstrip().startswith('"'):
@@ -114,7 +115,8 @@ class ArgumentRepair(ArgumentState):
             if may_wait:
                 self._waiting = emitted
             return emitted
-        emitted.text = self._finished(self._ended_inside(piece, judge), judge)
+        text = self._ended_inside(piece, judge) if self._text.scanner.ended else piece
+        emitted.text = self._finished(text, judge)
         return emitted
 
     def _given_back(self, piece: str, judge: Judge) -> Emitted:
@@ -155,7 +157,7 @@ class ArgumentRepair(ArgumentState):
                 return self._grown(piece, before, judge)
             if may_wait and piece.startswith(before) and len(before) > 1 and not self._text.ended:
                 self._suspect = (before, piece, emitted)
-        return self._ended_inside(piece, judge)
+        return self._ended_inside(piece, judge) if self._text.scanner.ended else piece
 
     def _decide(self, piece: str, before: str, suspect: str, emitted: Emitted, judge: Judge) -> None:
         """The fragment after one that may have been all so far: if it carries that again, it was."""
@@ -176,9 +178,7 @@ class ArgumentRepair(ArgumentState):
         return "" if repair and again else piece
 
     def _ended_inside(self, piece: str, judge: Judge) -> str:
-        """The usual fragment: goes on, up to where the arguments end."""
-        if not self._text.ended:
-            return piece
+        """A fragment in which the arguments end: goes on up to there."""
         whole = self._text.ended_object()
         if whole is None:
             self._free = True

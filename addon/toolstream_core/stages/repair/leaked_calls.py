@@ -29,6 +29,9 @@ _PLACES: Final = frozenset({"index", "output_index", "contentBlockIndex"})
 class LeakedCallRepairer(Repairer, Holds, Indifferent):
     """Watches the text and the thoughts of one stream. Stands before the protocol's own mender."""
 
+    holding = False
+    """Whether text may go on with a markup."""
+
     def __init__(self, context: Context) -> None:
         """As `Repairer`."""
         super().__init__(context)
@@ -40,13 +43,7 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
         self._top = -1
         """The highest place that anything has, or may get where places are mended."""
         self._over = False
-        self._holding = self._text.open
-        """Whether text may go on with a markup."""
-
-    @property
-    @override
-    def holding(self) -> bool:
-        return self._holding
+        self.holding = self._text.open
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -60,7 +57,12 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
             self._top = max(self._top, place, len(self._calls) - 1)
         payload: Json = frame.json if frame.parsed else None
         if isinstance(payload, dict) and not _PLACES.isdisjoint(payload):
-            self._place(payload)
+            for key in _PLACES:
+                at = payload.get(key, -1)
+                if type(at) is not int:
+                    at = json_access.integer(at)
+                if isinstance(at, int) and at > self._top:
+                    self._top = at
         if said.text or said.thought:
             self._look_at(event)
         if said.end or (said.finishes and any(finish.reason for finish in said.finishes)):
@@ -79,7 +81,7 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
             self._report_all(self._text.add(said.text), event)
         if said.thought:
             self._report_all(self._thought.add(said.thought), event)
-        self._holding = self._text.open or self._thought.pending
+        self.holding = self._text.open or self._thought.pending
 
     def _finished(self, event: Event) -> Iterable[Frame]:
         """The answer is over: what the whole text is, and calls to be made of it."""
@@ -87,7 +89,7 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
             return (event.frame,)
         self._over = True
         self._report_all([*self._text.end(), *self._thought.end()], event)
-        self._holding = self._text.open or self._thought.pending
+        self.holding = self._text.open or self._thought.pending
         twice = [one for one in self._found if one.name in self._made]
         if twice:
             message = f"{twice[0].name} is called in text and made as a call too"
@@ -108,12 +110,3 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
         for one in found:
             self._found.append(one)
             self.report(one.row, event.frame.number, f"a call of {one.name} is text")
-
-    def _place(self, payload: dict[str, Json]) -> None:
-        """Remember the highest place of a content block or output item."""
-        for key in _PLACES:
-            at = payload.get(key, -1)
-            if type(at) is not int:
-                at = json_access.integer(at)
-            if isinstance(at, int) and at > self._top:
-                self._top = at

@@ -43,21 +43,30 @@ class WholeCallJudge:
         if identity := nonblank(fragment.id):
             judge_id(identity, self._earlier, partial(self._judge, event, call))
 
-    def name(self, fragment: Fragment, call: OpenCall, event: int) -> str | None:
-        """The name of the tool that is offered, in place of one with something around it; `None` to leave it."""
-        name = nonblank(fragment.name)
-        plain = plain_name(name, self._context.schemas)
-        if plain == name:
-            return None
-        message = f"the name is {name!r}, the tool is {plain}"
-        return plain if self._report(DECORATED_NAME, event, message, call) else None
+    def changes(self, fragment: Fragment, call: OpenCall, arguments: tuple[str, Json], event: int) -> dict[str, Json]:
+        """What the call has to have instead; `arguments`: under which key it has them, and what is there.
 
-    def arguments(self, value: Json, call: OpenCall, event: int) -> Json:
-        """The arguments as an object, in place of its JSON text; `None` to leave them."""
-        if not isinstance(value, str) or not is_object(value):
-            return None
-        message = "the arguments are JSON text where an object belongs"
-        return numbers.loads(value) if self._report(DOUBLE_ENCODED_ARGUMENTS, event, message, call) else None
+        The name of the tool that is offered, in place of one with something around it, and an object in place of its
+        JSON text.
+        """
+        changes: dict[str, Json] = {}
+        name, offered = fragment.name, self._context.schemas
+        if (
+            isinstance(name, str)
+            and name
+            and offered
+            and name not in offered
+            and (plain := plain_name(name, offered)) != name
+        ):
+            message = f"the name is {name!r}, the tool is {plain}"
+            if self._report(DECORATED_NAME, event, message, call):
+                changes["name"] = plain
+        key, value = arguments
+        if isinstance(value, str) and is_object(value):
+            message = "the arguments are JSON text where an object belongs"
+            if self._report(DOUBLE_ENCODED_ARGUMENTS, event, message, call):
+                changes[key] = numbers.loads(value)
+        return changes
 
     def _judge(self, event: int, call: OpenCall, row: Row, message: str) -> bool:
         return self._report(row, event, message, call)

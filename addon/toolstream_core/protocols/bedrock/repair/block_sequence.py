@@ -68,7 +68,8 @@ class BlockRepairer(ClientBlocks):
                 self._astray = True
                 self.pass_on(one.event.frame, event, event.body)
         else:
-            self._refuse_strays()
+            if self._strays:
+                self._refuse_strays()
             self._fill(one.event.frame, event, block)
 
     def _other_delta(self, one: Waited, event: ConverseEvent) -> None:
@@ -96,15 +97,12 @@ class BlockRepairer(ClientBlocks):
             block.late = block.late or bool(json_access.get(event.body, "delta", "toolUse", "input"))
             self.pass_on(frame, event, block.at_place(event.body))
             return
-        waited = bool(self._unsure)
         changed = block.delta(event.body)
-        unsure = Unsure(frame, event, block, block.emitted)
-        if waited and block.placeholder and len(self._unsure) < MAX_WAITING:
-            self._unsure.append(unsure)
-            return
-        self._let_unsure_go()
-        if block.waiting:
-            self._unsure.append(unsure)
+        waits = block.waiting
+        if self._unsure and not (waits and block.placeholder and len(self._unsure) < MAX_WAITING):
+            self._let_unsure_go()
+        if waits:
+            self._unsure.append(Unsure(frame, event, block, block.emitted))
         else:
             self.pass_on(frame, event, changed)
 

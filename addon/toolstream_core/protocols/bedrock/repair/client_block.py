@@ -71,8 +71,9 @@ class Block(StreamedCall):
 
     def at_place(self, body: Payload) -> Payload:
         """An event of it under the index that the client knows."""
-        named = not self.moved and index_of(body) == self.index
-        return body if named or body.get(INDEX) == self.place else {**body, INDEX: self.place}
+        if body.get(INDEX) == self.place or (not self.moved and index_of(body) == self.index):
+            return body
+        return {**body, INDEX: self.place}
 
     def header(self, body: Payload) -> Payload:
         """The start as the client is to get it."""

@@ -44,13 +44,13 @@ class ConverseRepairer(BlockRepairer, Holds):
         self._dropped: set[int] = set()
         """Calls that say earlier ones again and were let go, by `id(call)`."""
         self._unsent: list[Frame] = []
-        """What was held when the event came that is being dealt with."""
+        """What was held behind the last event that was dealt with."""
 
     @property
     @override
     def holding(self) -> bool:
         block = self._current
-        return bool(self._held() or self._indexes) or (block is not None and block.open)
+        return bool(self._unsent) or (block is not None and block.open) or bool(self._indexes)
 
     def _held(self) -> list[Frame]:
         waited = [*self._strays, *self._again, *self._queue]
@@ -62,7 +62,7 @@ class ConverseRepairer(BlockRepairer, Holds):
         frame = event.frame
         if self._restarted:
             return (frame,)
-        self._out, self._unsent = [], self._held()
+        self._out = []
         self.message.number = frame.number
         converse = event_of(frame)
         if frame.data is None or event.content.error or converse is None:
@@ -73,20 +73,20 @@ class ConverseRepairer(BlockRepairer, Holds):
             self._one(Waited(event, resolved[0].call if resolved else None), converse)
         if len(self._queue) + len(self._again) > MAX_WAITING:
             self._let_go()
-        waits = bool(self._held()) or bool(self._current and self._current.texts)
+        self._unsent = self._held() if self._strays or self._again or self._queue or self._unsure else []
+        waits = bool(self._unsent) or bool(self._current and self._current.texts)
         self.went(frame, self._out, waits=waits)
-        self._unsent = []
         return self._out
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
         if self._restarted:
             return ()
-        self._out, self._unsent = [], self._held()
+        self._out = []
         self._let_go()
         self._finish.at_end(clean=clean)
+        self._unsent = self._held()
         self.went(None, self._out)
-        self._unsent = []
         return self._out
 
     @override

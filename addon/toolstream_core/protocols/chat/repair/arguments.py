@@ -30,7 +30,7 @@ class Arguments:
 
     def take(self, fragment: Fragment, choice: Choice, client_call: ClientCall, form: Form) -> Emitted:
         """What a fragment's arguments become, and what they say of the call and of others."""
-        usual = form is Form.PLAIN and client_call.forms.first is Form.PLAIN
+        usual = form is Form.PLAIN and (client_call.forms.first is Form.PLAIN or not fragment.arguments)
         if not usual and client_call.is_apart(fragment, form):
             return Emitted("")
         waited = bool(choice.placeholders) and client_call.spelling.placeholder
@@ -39,13 +39,15 @@ class Arguments:
         else:
             client_call.streamed = True
             said = fragment.arguments
-            emitted = self.bare(said, choice, client_call) if isinstance(said, str) else Emitted("")
-        if choice.placeholders or not client_call.told or client_call.may_wait:
+            emitted = self.bare(said, choice, client_call) if isinstance(said, str) and said else Emitted("")
+        if choice.placeholders:
             placeholders.resolved(fragment, choice, client_call, waited=waited)
+        elif not client_call.told or client_call.may_wait:
+            placeholders.waits(choice, client_call)
         if client_call.told:
             return emitted
         client_call.resolved(fragment)
-        if not client_call.doubled and client_call.call.id and self._may_be_twins:
+        if self._may_be_twins and client_call.call.id and not client_call.doubled:
             choice.twins.compare(client_call)
         return emitted
 

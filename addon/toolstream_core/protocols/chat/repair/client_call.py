@@ -100,12 +100,14 @@ class ClientCall:
     @property
     def tool(self) -> str:
         """The tool that it calls, as the request names it."""
-        return plain_name(self.call.name, self.context.schemas)
+        name, offered = self.call.name, self.context.schemas
+        return plain_name(name, offered) if offered and name not in offered else name
 
     def takes_none(self) -> bool:
         """Whether its tool is known to have no parameters; looked up once for a name."""
         if self._takes_none[0] != self.call.name:
-            self._takes_none = (self.call.name, self.context.takes_none(self.tool))
+            offered = bool(self.context.schemas)
+            self._takes_none = (self.call.name, offered and self.context.takes_none(self.tool))
         return self._takes_none[1]
 
     @property

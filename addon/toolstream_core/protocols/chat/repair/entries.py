@@ -30,7 +30,8 @@ class Entries:
         """How the entry has to change to be understood; `None` where it is to go."""
         fragment, client_call = part.fragment, part.known
         client_call.event = waiting.frame.number
-        part.kept = fragment.phase is Phase.WHOLE or part.stays
+        odd = part.form is Form.FOREIGN or part.told.stray
+        part.kept = fragment.phase is Phase.WHOLE or (odd and part.stays)
         if part.kept:
             return {}
         if client_call.twin is not None and client_call.doubled:

@@ -67,19 +67,21 @@ class FinishOrder:
             else:
                 choice.settle()
 
-    def must_wait(self, queue: Sequence[Waiting]) -> bool:
-        """Whether the first event's finish, or total, waits to see whether more of the answer follows."""
-        first = queue[0]
-        if self._stream.ending or self.following(queue) is not None:
+    def must_wait(self, first: Waiting) -> bool:
+        """Whether an event's finish, or total, behind which nothing has come, waits to see whether more follows."""
+        if self._stream.ending:
             return False
-        if not any(finish.reason for finish in first.content.finishes):
-            return self.is_early_total(first.frame)
+        if not [finish for finish in first.content.finishes if finish.reason]:
+            return not first.parts and self.is_early_total(first.frame)
         return bool(first.early) or self._early_waits
 
     def following(self, queue: Sequence[Waiting]) -> Waiting | None:
         """What of the answer comes behind the first event; behind a finish, another one tells nothing."""
-        finishes = bool(queue[0].content.finishes)
-        return next((one for at, one in enumerate(queue) if at and (one.goes_on if finishes else one.speaks)), None)
+        finishes = queue[0].content.finishes
+        for at, one in enumerate(queue):
+            if at and (one.goes_on or (one.content.finishes and not finishes)):
+                return one
+        return None
 
     def is_early_total(self, frame: Frame) -> bool:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""

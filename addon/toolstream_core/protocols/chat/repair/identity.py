@@ -106,7 +106,7 @@ class Identity:
                 client_call.late.update({Field.NAME} if came is Came.LATER else ())
                 came_name = name
         client_call.name = came_name
-        tool = plain_name(name, self._schemas)
+        tool = name if name in self._schemas else plain_name(name, self._schemas)
         if tool != name:
             self._repairs(Field.NAME, Place.HEADER, Came.DECORATED, client_call, edits, {"name": name, "tool": tool})
 

@@ -51,10 +51,10 @@ class Departures:
         """What may go; it leaves the queue only when all of it is made, so that a bug of ours loses nothing."""
         out: list[Frame] = []
         queue = list(waiting)
-        while queue and not any(part.known.pending for part in queue[0].parts):
-            if self._order.must_wait(queue):
+        while queue and not [part for part in queue[0].parts if part.known.pending]:
+            following = self._order.following(queue) if len(queue) > 1 else None
+            if following is None and self._order.must_wait(queue[0]):
                 break
-            following = self._order.following(queue)
             out.extend(self.of_one(queue.pop(0), following))
         while len(waiting) > len(queue):
             waiting.popleft()
@@ -103,7 +103,7 @@ class Departures:
         for part in waiting.parts:
             if part.fragment.choice and self._stream.folded(part.fragment.choice):
                 return True
-        return any(self._stream.folded(finish.choice) for finish in waiting.content.finishes)
+        return bool([finish for finish in waiting.content.finishes if self._stream.folded(finish.choice)])
 
     def _beforehand(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What has to be said before an event's finish, or before the total, which comes last."""

@@ -36,8 +36,8 @@ def opens(fragment: Fragment, choice: Choice) -> None:
 
 
 def resolved(fragment: Fragment, choice: Choice, client_call: ClientCall, *, waited: bool) -> None:
-    """A fragment of a call has come, which had `waited` behind its `{}` or not: what that means for the others."""
-    if choice.placeholders and not _is_little(fragment):
+    """A fragment of a call has come, which had `waited` behind its `{}` or not: what it means for others that wait."""
+    if not _is_little(fragment):
         choice.placeholders.pop(id(client_call), None)
         for other in choice.placeholders.values():
             if waited and client_call.spelling.replaced:

@@ -150,8 +150,12 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
         if plain and not (self._structure.lacks_delta(frame) or self._order.is_early_total(frame)):
             return (self._passing(frame),)
         waiting = Waiting(event, self._arrivals.parts(event, resolved))
-        if not (self._queue or self._early or content.finishes or content.end or content.error) and waiting.ready:
-            return self._departures.of_one(waiting, None)
+        alone = not (self._queue or self._early or content.finishes or content.end or content.error)
+        if alone and waiting.parts:
+            if waiting.ready:
+                return self._departures.of_one(waiting, None)
+            self._queue.append(waiting)
+            return ()
         self._arrives(waiting)
         return self._departures.of(self._queue)
 
@@ -172,11 +176,12 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
     def _arrives(self, waiting: Waiting) -> None:
         """Put an event into the queue, and settle what does not wait any longer because of it."""
         self._queue.append(waiting)
-        if waiting.goes_on:
+        if self._early and waiting.goes_on:
             for choice in self._early - {part.choice for part in waiting.parts}:
                 choice.settle()
             self._early.clear()
-        self._order.arrives(waiting)
-        self._early |= waiting.early
+        if waiting.content.finishes:
+            self._order.arrives(waiting)
+            self._early |= waiting.early
         if waiting.content.end or waiting.content.error or len(self._queue) > MAX_WAITING:
             self._stream.settle()

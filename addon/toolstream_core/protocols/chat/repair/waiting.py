@@ -60,11 +60,6 @@ class Part:
             else True
         )
 
-    @property
-    def says_more(self) -> bool:
-        """Whether it says more than whose it is, or that for the first time."""
-        return self.fresh or bool(self.told.text)
-
 
 class Waiting:
     """One event on its way."""
@@ -88,28 +83,20 @@ class Waiting:
 
     @property
     def ready(self) -> bool:
-        """Whether it brings something of calls, all of which the client can be told."""
-        for part in self.parts:
-            if part.known.pending:
-                return False
-        return bool(self.parts)
-
-    @property
-    def speaks(self) -> bool:
-        """Whether it says something that can come behind a finish which came too early, or ends the answer."""
-        return bool(self.content.finishes) or self.goes_on
+        """Whether all that it brings of calls can be told to the client."""
+        return not [part for part in self.parts if part.known.pending]
 
     @property
     def goes_on(self) -> bool:
         """Whether it says more than a finish."""
         content = self.content
-        more = any(part.says_more for part in self.parts)
-        return bool(more or content.end or content.error or content.text.strip() or content.thought.strip())
+        if [part for part in self.parts if part.fresh or part.told.text]:
+            return True
+        return bool(content.end or content.error or content.text.strip() or content.thought.strip())
 
     def brings_more(self, choice: Choice) -> bool:
         """Whether it brings more of the choice's calls; to say again whose an entry is, is no more."""
-        mine = [part for part in self.parts if part.choice is choice]
-        return any(part.says_more for part in mine)
+        return bool([part for part in self.parts if part.choice is choice and (part.fresh or part.told.text)])
 
     def deltas_of(self, client_call: ClientCall) -> list[Part]:
         """A call's deltas in it."""

@@ -94,7 +94,7 @@ class ClientArguments:
 
         Hand its text to `give` when it is sent: until then it may still change.
         """
-        text = self.as_text(delta)
+        text = delta if isinstance(delta, str) else self.as_text(delta)
         if text is None or not isinstance(delta, str | dict):
             return None
         may_wait = may_wait and not self._state.context.takes_none(self._call.name)

@@ -116,8 +116,8 @@ class ClientItem(Identity):
             changed = {**changed, "output_index": self.place}
         if kind in {DELTA, DONE}:
             own = payload.get("item_id")
-            mine = self._state.ids.is_own_item_id(self.id)
-            if own != self.id and mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
+            mine = own == self.id or not self._state.ids.is_own_item_id(self.id)
+            if not mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
                 changed = {**changed, "item_id": self.id}
         return changed
 

@@ -125,7 +125,7 @@ class FinishRepair:
         state = self._state
         output = json_access.items(json_access.get(payload, "response", "output"))
         for content, (_, call) in _functions(output, resolved):
-            if state.is_repeated(call):
+            if id(call) in state.repeated:
                 continue
             item = self._items.of(call)
             if not (item.waiting and call.name):
@@ -195,7 +195,7 @@ class FinishRepair:
 
     def _is_again(self, call: OpenCall, seen: set[int]) -> bool:
         """Whether an item of the response repeats a call, and is dropped."""
-        if id(call) not in seen and not self._state.is_repeated(call):
+        if id(call) not in seen and id(call) not in self._state.repeated:
             return False
         return self._state.report(DOUBLED_CALL, "the response says the call once more", call)
 

@@ -40,9 +40,10 @@ class HeldEvents:
         emitted = item.arguments.take(payload.get("delta"), may_wait=True)
         if self.delta is not None:
             self.send_delta()
-        self.delta = _Delta(frame, payload, item, emitted)
-        if not item.arguments.waiting:
-            self.send_delta()
+        if item.arguments.waiting:
+            self.delta = _Delta(frame, payload, item, emitted)
+        else:
+            self._send(frame, payload, item, emitted)
 
     def settle_delta(self, next_call: OpenCall | None) -> None:
         """Send the delta, unless the next event is a delta of the same call, `next_call`, and decides on it."""
@@ -55,6 +56,9 @@ class HeldEvents:
         if self.delta is None:
             return
         (frame, payload, item, emitted), self.delta = self.delta, None
+        self._send(frame, payload, item, emitted)
+
+    def _send(self, frame: Frame, payload: dict[str, Json], item: ClientItem, emitted: Emitted | None) -> None:
         if emitted is not None:
             item.arguments.give(emitted.text)
             payload = payload if emitted.text == payload["delta"] else {**payload, "delta": emitted.text}

@@ -78,7 +78,7 @@ class Identity:
         else:
             repair = (
                 state.ids.is_of_other(call.id, call)
-                and not state.is_repeated(call)
+                and id(call) not in state.repeated
                 and self.judge(DUPLICATE_ID, f"call_id {call.id} is that of another call")
             )
         if repair:

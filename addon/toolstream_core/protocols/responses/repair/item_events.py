@@ -46,8 +46,6 @@ class ItemEvents:
 
     def settle(self, resolved: Sequence[ResolvedFragment], kind: str = "") -> None:
         """Send what is held, unless the event at hand has a say in it; `resolved` is empty at the body's end."""
-        if self.held.delta is None and self.held.closing is None:
-            return
         call = resolved[0].call if resolved else None
         self.held.settle_delta(call if kind == DELTA else None)
         adds = bool(resolved) and resolved[0].fragment.phase is Phase.OPEN

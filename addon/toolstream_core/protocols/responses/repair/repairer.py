@@ -84,7 +84,9 @@ class ResponsesRepairer(Repairer, Holds, SkippableWhole):
             sent = [frame for waiting in self._repeats.ready() for frame in self._one(*waiting)]
         else:
             sent = self._one(event, resolved)
-        self._finish_event()
+        self._unsent = None
+        if self._state.replaced:
+            self._finish_event()
         return sent
 
     @override
@@ -92,7 +94,7 @@ class ResponsesRepairer(Repairer, Holds, SkippableWhole):
         if self._state.mode is Mode.PASSED_ON:
             return False
         item = self._items.find(call)
-        if item is None or self.holding or self._state.is_repeated(call):
+        if item is None or self.holding or id(call) in self._state.repeated:
             return True
         return not item.inside_value
 
@@ -113,7 +115,7 @@ class ResponsesRepairer(Repairer, Holds, SkippableWhole):
     @override
     def accepts_any(self, call: OpenCall) -> bool:
         item = self._items.find(call)
-        if item is None or self.holding or self._events.added.copies or self._state.is_repeated(call):
+        if item is None or self.holding or self._events.added.copies or id(call) in self._state.repeated:
             return False
         return self._state.context.judging and self._state.mode is not Mode.PASSED_ON and item.accepts_any
 
@@ -166,7 +168,8 @@ class ResponsesRepairer(Repairer, Holds, SkippableWhole):
             if self._state.mode is Mode.AWAITED and self._opening.resumes(payload, kind):
                 return [frame]
             output.judge_number(payload, kind)
-        self._events.settle(resolved, kind)
+        if self._held_events.delta is not None or self._held_events.closing is not None:
+            self._events.settle(resolved, kind)
         if event.content.error:
             self._state.failed = True
             self._state.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")

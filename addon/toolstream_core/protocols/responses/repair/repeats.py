@@ -71,7 +71,7 @@ class Repeats:
         state = self._state
         if fragment.phase is Phase.OPEN and self._items.find(call) is None and self._repeats_earlier(call):
             state.set_repeated(call, repeated=True)
-        repeated = state.is_repeated(call)
+        repeated = id(call) in state.repeated
         if repeated and fragment.phase is Phase.CLOSE and not self._repeats_earlier(call):
             repeated = False
             state.set_repeated(call, repeated=False)
@@ -84,7 +84,7 @@ class Repeats:
         state, call = self._state, item.call
         if self._repeats_earlier(call):
             state.set_repeated(call, repeated=True)
-        dropped = state.is_repeated(call) and state.report(DOUBLED_CALL, "the call was said before", call)
+        dropped = id(call) in state.repeated and state.report(DOUBLED_CALL, "the call was said before", call)
         item.start = Start.REPEATED if dropped else item.start
         return dropped
 

@@ -57,7 +57,8 @@ class RepairState:
         self.output = Output(repairer, context)
         self.places = Places()
         self.ids = ClientIds(context)
-        self._repeated: set[int] = set()
+        self.repeated: set[int] = set()
+        """By `id`, the calls that were found to be earlier ones again."""
         self._anonymous: list[OpenCall] = []
         self.replaced: list[KeptEvents] = []
         """Kept events in whose place something is sent for the event at hand."""
@@ -78,13 +79,9 @@ class RepairState:
         self._anonymous = [call for call in self._anonymous if not (call.id or call.name)]
         return any(not call.arguments.empty for call in self._anonymous)
 
-    def is_repeated(self, call: OpenCall) -> bool:
-        """Whether a call was found to be an earlier one again."""
-        return id(call) in self._repeated
-
     def set_repeated(self, call: OpenCall, *, repeated: bool) -> None:
         """Keep whether a call is an earlier one again."""
         if repeated:
-            self._repeated.add(id(call))
+            self.repeated.add(id(call))
         else:
-            self._repeated.discard(id(call))
+            self.repeated.discard(id(call))
