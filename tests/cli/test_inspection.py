@@ -154,8 +154,8 @@ def test_chunks_have_the_times_at_which_they_came() -> None:
     halves = (CUT, GOOD)
     _, timed = inspected(answer(*halves, times=(3, 250)))
     _, untimed = inspected(answer(*halves))
-    assert "+250ms event 1  finish stop" in timed[1]
-    assert "x#0 event 1  finish stop" in untimed[1]
+    assert timed[2] == "#1  +250ms event 1    finish stop"
+    assert untimed[2] == "#1         event 1    finish stop"
 
 
 def test_what_the_request_carried_is_hidden() -> None:
