@@ -168,3 +168,11 @@ def test_no_value_raises(value: Any, path: list[str | int]) -> None:
     assert isinstance(json_access.text(value), (str, type(ABSENT), type(None)))
     assert isinstance(json_access.integer(value), (int, type(ABSENT), type(None)))
     assert isinstance(json_access.items(value), list)
+
+
+@given(JSON)
+def test_entries_at_a_path_are_those_of_what_lies_there(value: Any) -> None:
+    """`items_at` says in one step what `get` and `items` say in two."""
+    for payload in (value, {"a": value}, {"a": {"b": value}}, [value]):
+        for path in ((), ("a",), ("a", "b")):
+            assert json_access.items_at(payload, *path) == json_access.items(json_access.get(payload, *path))

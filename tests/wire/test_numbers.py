@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.wire import numbers
+from toolstream_core.wire import json_strings, numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_access import argument_text, integer, text
 
@@ -87,3 +87,14 @@ def test_readers_take_it_for_what_it_is() -> None:
 def test_what_json_does_not_have(said: str, *, odd: bool) -> None:
     """Python reads it, and nobody else does."""
     assert numbers.non_finite(said) is odd
+
+
+def test_writing_does_without_the_c_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python that has none writes the same."""
+    value = {"a": [1, 2.5, None, True, "ä\n"], "b": {}}
+    monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+    assert (
+        "".join(json_strings._compact_parts()(value, 0))
+        == numbers.dumps(value)
+        == '{"a":[1,2.5,null,true,"ä\\n"],"b":{}}'
+    )

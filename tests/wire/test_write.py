@@ -54,6 +54,11 @@ def test_half_a_surrogate_pair_is_escaped() -> None:
     assert encoded({"a": "ä"}) == '{"a":"ä"}'.encode()
 
 
+def test_bytes_are_data_already() -> None:
+    """They are written as they are."""
+    assert encoded(b"[DONE]") == b"[DONE]"
+
+
 def test_a_whole_body_has_no_writer() -> None:
     """There is one frame, and it is not streamed."""
     assert writer_for(WholeFramer()) is None

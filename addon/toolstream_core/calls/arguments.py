@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.joined_text import JoinedText
 from toolstream_core.calls.json_grammar import STRING
-from toolstream_core.calls.json_text import end_at_once, is_json, is_object, meaning, paired, unwrapped
+from toolstream_core.calls.json_text import closes_whole, end_at_once, is_object, meaning, paired, unwrapped
 from toolstream_core.calls.repetition import repeated
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
 
@@ -82,10 +82,9 @@ class ArgumentText:
     @property
     def whole(self) -> bool:
         """Whether what came is a whole object, whatever else may still come."""
-        scanner = self.scanner
-        if self.whole_again is not None or not scanner.ended:
-            return self.whole_again is not None
-        return not self.spilled and scanner.whole and self._holds_object()
+        if self.whole_again is not None:
+            return True
+        return self.scanner.ended and not self.spilled and self.scanner.whole and self._holds_object()
 
     @property
     def inside_value(self) -> bool:
@@ -96,9 +95,8 @@ class ArgumentText:
     def half(self) -> bool:
         """Whether they are an object or array that is open, and nothing else."""
         scanner = self.scanner
-        if scanner.depth <= 0 or scanner.ended or self.spilled or self.whole_again is not None:
-            return False
-        return scanner.viable
+        over = scanner.depth <= 0 or scanner.ended or self.spilled or self.whole_again is not None
+        return not over and scanner.viable
 
     @property
     def quoted(self) -> bool:
@@ -108,7 +106,7 @@ class ArgumentText:
     @property
     def in_escape(self) -> bool:
         """Whether they stop within an escape."""
-        return self.scanner.in_escape
+        return bool(self.scanner.escape)
 
     @property
     def in_string(self) -> bool:
@@ -137,8 +135,7 @@ class ArgumentText:
         else:
             if piece[0] in _BEFORE_OBJECT and piece.lstrip().startswith("{"):
                 self._note_whole(piece)
-            scanner = self.scanner
-            if not scanner.in_string or scanner.escape or STRING.fullmatch(piece) is None:
+            if not self.scanner.in_string or self.scanner.escape or STRING.fullmatch(piece) is None:
                 self._scan(piece)
         self._last = piece
         if len(piece) > self.size > 0 and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
@@ -221,14 +218,14 @@ class ArgumentText:
             self.whole_again = piece
 
     def _note_whole(self, piece: str) -> None:
-        if self._may_restart(piece) and (piece == self.whole_again or _is_whole(piece)):
+        if self._may_restart(piece) and (piece == self.whole_again or closes_whole(piece)):
             self.whole_again = piece
         elif self.ended:
             self.whole_again = None
 
     def _is_all_so_far(self, piece: str) -> bool:
         """Whether a fragment carries what came before it too, and is whole by that."""
-        return _is_whole(piece) and piece.startswith(self.text())
+        return closes_whole(piece) and piece.startswith(self.text())
 
     def _may_restart(self, piece: str) -> bool:
         """Whether an object that begins here cannot lie inside the one that is open."""
@@ -251,7 +248,3 @@ def _read(text: str) -> str:
     arguments.add(text)
     said, whole = arguments.reading(may_be_empty=False) if text[:1] in {"{", '"'} else ("", False)
     return said if whole and is_object(said) else ""
-
-
-def _is_whole(piece: str) -> bool:
-    return piece.rstrip().endswith("}") and is_json(piece)

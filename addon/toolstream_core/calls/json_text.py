@@ -50,6 +50,11 @@ def is_json(text: str) -> bool:
     return not text[scanner.feed(text) :].strip(_WHITE) and scanner.whole
 
 
+def closes_whole(text: str) -> bool:
+    """Whether `text` is one JSON value that ends with a brace: an object."""
+    return text.rstrip().endswith("}") and is_json(text)
+
+
 def paired(text: str) -> str:
     """The text with halves of surrogate pairs that came in two fragments put together."""
     if text.isascii():

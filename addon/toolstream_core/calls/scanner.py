@@ -64,19 +64,13 @@ class JsonScanner:
             return not self._open and self._number in WHOLE_NUMBER
         return self._at is At.OVER
 
-    @property
-    def in_escape(self) -> bool:
-        """Whether what came stops within an escape of a string."""
-        return bool(self.escape)
-
     def feed(self, text: str) -> int:
         """Take the next piece; how much of it belongs to the value: less than all where something follows it."""
         at, size = 0, 0 if self.ended else len(text)
         if self._at is At.VALUE and not self._open and (begin := FIRST_KEY.match(text)) is not None:
             at = begin.end()
-            self._open, self.depth = ["{"], 1
+            self._open, self.depth, self._at = ["{"], 1, At.STRING
             self._key = self.in_string = True
-            self._at = At.STRING
         while at < size:
             match self._at:
                 case At.STRING:

@@ -119,7 +119,7 @@ class SkippedFrames:
             and text.scanner.in_string
             and text.scanner.depth > 0
             and text.viable
-            and not text.scanner.in_escape
+            and not text.in_escape
         )
 
     def match(self, raw: bytes, at: int) -> Match | None:
