@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls import nonblank
@@ -43,7 +42,6 @@ FAILED: Final = frozenset(
     }
 )
 """Finish reasons of an answer that was given up: https://ai.google.dev/api/generate-content#FinishReason."""
-_USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 _PATIENCE = 8
 """Comments behind an event that waits: where more come the stream is slow, and the event goes on."""
 

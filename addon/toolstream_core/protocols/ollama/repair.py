@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
-
-_USUAL_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 
 
 class OllamaRepairer(Repairer, Holds):
