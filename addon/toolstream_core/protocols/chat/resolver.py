@@ -109,7 +109,7 @@ class ChatCalls(Calls):
     def _end(self, choice: int) -> None:
         """As `Calls._end`; where one call is half, a finish says that others do without arguments if its rest comes."""
         calls = self._not_over.get(choice, {})
-        if [call for call in calls.values() if call.half]:
+        if any(call.half for call in calls.values()):
             self._waiting[choice] = list(calls.values())
         else:
             super()._end(choice)
