@@ -46,7 +46,7 @@ class Captures:
     def last(self) -> http.HTTPFlow:
         """The only capture since the last time."""
         [flow] = captured(self.folder, 1)
-        for path in self.folder.iterdir():
+        for path in self.folder.glob("*.flow"):
             assert path.stat().st_mode & 0o777 == 0o600
             assert KEY.encode() not in path.read_bytes()
             path.unlink()
