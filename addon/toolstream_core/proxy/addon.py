@@ -21,6 +21,7 @@ from toolstream_core.proxy.options import (
     CAPTURE,
     CHANGES,
     LEVELS,
+    PROVIDER,
     changes_of,
     declare,
     filter_of,
@@ -29,7 +30,8 @@ from toolstream_core.proxy.options import (
     speed_of,
 )
 from toolstream_core.proxy.provided import breaks
-from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
+from toolstream_core.proxy.provider import OPTIONS, ProviderError
+from toolstream_core.proxy.providers import AnyProvider, provider_of
 from toolstream_core.proxy.reporters import Reporters
 from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
 from toolstream_core.proxy.resend import RESENT
@@ -68,7 +70,7 @@ class ToolstreamAddon:
         self._bodies = 0
         self._reporters = Reporters(listeners, judged)
         self.verdicts = Verdicts(self._reporters.judged, self._reporters.unjudged, ids_kept=judged is not None)
-        self._provider: Provider | None = None
+        self._provider: AnyProvider | None = None
         self._capture = Capture()
         self._codings = Codings()
         self._settings = NOTHING
@@ -102,7 +104,7 @@ class ToolstreamAddon:
             self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
             self._reporters.write_jsonl(ctx.options.toolstream_jsonl)
-        if updated & {"toolstream_provider", "toolstream_provider_strict"}:
+        if updated & PROVIDER:
             self._configure_provider(ctx.options.toolstream_provider)
         if updated & CAPTURE:
             self._capture.configure(ctx.options)
@@ -235,8 +237,8 @@ class ToolstreamAddon:
 
     def _configure_provider(self, paths: Sequence[str]) -> None:
         try:
-            strict = ctx.options.toolstream_provider_strict
-            self._provider = Provider.load(paths, strict=strict) if paths else None
+            strict, seed = ctx.options.toolstream_provider_strict, ctx.options.toolstream_seed
+            self._provider = provider_of(paths, strict=strict, seed=seed) if paths else None
         except ProviderError as error:
             raise exceptions.OptionsError(f"toolstream_provider: {error}") from error
         if self._provider is not None:

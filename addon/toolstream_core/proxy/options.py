@@ -35,6 +35,7 @@ OURS = (
 )
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
 CAPTURE = frozenset(name for name in OURS if name.startswith("toolstream_capture"))
+PROVIDER = frozenset({"toolstream_provider", "toolstream_provider_strict", "toolstream_seed"})
 LEVELS = ("off", "calls", "chunks")
 
 
@@ -54,7 +55,8 @@ def declare(loader: Loader) -> None:
         "toolstream_provider",
         Sequence[str],
         [],
-        "Saved flows (files or folders) that answer LLM requests in the provider's place.",
+        "What answers LLM requests in the provider's place: saved flows (files or folders), or, with calls:, healthy "
+        "calls of the tools on offer; calls:TOOL {JSON} makes that call.",
     )
     loader.add_option(
         "toolstream_provider_strict",
