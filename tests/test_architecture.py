@@ -83,6 +83,7 @@ UNMIRRORED = {
     "cli/serve.py": "tests/cli/test_serving.py",
     "cli/run.py": "tests/cli/test_serving.py",
     "proxy/worker/": "tests/testing/test_session.py",
+    "testing/found.py": "tests/testing/test_exchanges.py",
     "testing/worker.py": "tests/testing/test_session.py",
     "shrinking/": "tests/shrinking/test_minimal.py",
     "report/prose.py": "tests/report/test_markdown.py",
