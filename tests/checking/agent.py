@@ -42,7 +42,8 @@ def ask(messages: list[dict[str, Any]]) -> tuple[bytes, dict[str, Any], str]:
     url = urlsplit(os.environ["OPENAI_BASE_URL"])
     connection = http.client.HTTPConnection(url.netloc, timeout=20)
     request = {"model": "m", "messages": messages, "tools": TOOLS, "stream": True}
-    connection.request("POST", f"{url.path}/chat/completions", json.dumps(request), {"content-type": "application/json"})
+    headers = {"content-type": "application/json"}
+    connection.request("POST", f"{url.path}/chat/completions", json.dumps(request), headers)
     answer = connection.getresponse()
     if answer.status >= 400:
         raise BrokenAnswerError(answer.status)
@@ -132,7 +133,6 @@ def main(way: str) -> None:
         said = [*calls, *(calls if way == "twice" else ())]
         results = [{"role": "tool", "tool_call_id": call["id"], "content": "mild"} for call in said]
         messages += [{"role": "assistant", "content": None, "tool_calls": said}, *results]
-        print("ran", *(call["function"]["name"] for call in said))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ _MOST: Final = 50
 _ROWS: Final = 200
 
 
-def annotations(report: dict[str, Any]) -> list[str]:
+def workflow_commands(report: dict[str, Any]) -> list[str]:
     """Workflow commands: an error for each required case that failed, a warning for any other.
 
     https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions

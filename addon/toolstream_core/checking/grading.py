@@ -157,13 +157,15 @@ def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
 
 
 def _half_call(asked: Sequence[Exchange]) -> str | None:
-    """The name of a call that never came whole under its id, and that any later request has; the verdict on an answer
-    goes by the next request alone."""
+    """The name of a call that never came whole under its id, and that any later request has.
+
+    The verdict on an answer goes by the next request alone.
+    """
     whole = {call.id for one in asked for call in one.calls if call.complete}
     for at, one in enumerate(asked):
         half = {call.id: call.name for call in one.calls if call.id and call.id not in whole}
         for later in asked[at + 1 :]:
-            back = {said.id for said in (*later.request.calls, *later.request.results)}
+            back = {call.id for call in later.request.calls} | {result.id for result in later.request.results}
             if found := [half[identity] for identity in half if identity in back]:
                 return found[0]
     return None

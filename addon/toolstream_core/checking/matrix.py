@@ -19,8 +19,8 @@ class MatrixError(ValueError):
     """A file that names no clients; the message says what would be right."""
 
 
-def clients_of(path: Path, *, prompt: str, timeout: float) -> list[Client]:
-    """The clients in a file, in their order; `prompt` and `timeout` are those of clients that have none of their own.
+def clients_of(path: Path, usual: Client) -> list[Client]:
+    """The clients in a file, in their order; `usual` has protocol, prompt and timeout of those that name none.
 
     Raises `MatrixError`, `OSError`.
     """
@@ -31,13 +31,13 @@ def clients_of(path: Path, *, prompt: str, timeout: float) -> list[Client]:
     tables = read.get("clients")
     if not isinstance(tables, dict) or not tables:
         raise MatrixError(f"{path} has no clients; right would be {_EXAMPLE}")
-    return [_client(name, table, prompt, timeout) for name, table in tables.items()]
+    return [_client(name, table, usual) for name, table in tables.items()]
 
 
-def _client(name: str, table: Any, prompt: str, timeout: float) -> Client:
+def _client(name: str, table: Any, usual: Client) -> Client:
     given = table if isinstance(table, dict) else {}
     command, environment = given.get("command"), given.get("env", {})
-    protocol = given.get("protocol")
+    protocol = given.get("protocol", usual.protocol)
     if unknown := [key for key in given if key not in _KEYS]:
         raise MatrixError(f"clients.{name} has {unknown[0]!r}; known are {', '.join(_KEYS)}")
     if not _are_texts(command) or not command:
@@ -46,7 +46,7 @@ def _client(name: str, table: Any, prompt: str, timeout: float) -> Client:
         raise MatrixError(f'clients.{name}: env is a table of texts, as in env = {{ MODEL = "small" }}')
     if protocol is not None and protocol not in {one.name for one in PROTOCOLS}:
         raise MatrixError(f"clients.{name}: there is no protocol {protocol!r}; {protocols_text()}")
-    seconds = given.get("timeout", timeout)
+    seconds = given.get("timeout", usual.timeout)
     if not isinstance(seconds, int | float) or seconds <= 0:
         raise MatrixError(f"clients.{name}: timeout is a number of seconds")
     return Client(
@@ -54,7 +54,7 @@ def _client(name: str, table: Any, prompt: str, timeout: float) -> Client:
         command=tuple(command),
         protocol=protocol,
         environment=environment,
-        prompt=str(given.get("prompt", prompt)),
+        prompt=str(given.get("prompt", usual.prompt)),
         timeout=float(seconds),
     )
 

@@ -8,7 +8,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from toolstream_core.checking.case import Case, Selection
 from toolstream_core.checking.cases import cases_of, healthy
 from toolstream_core.checking.document import case_object, client_object, result_of
 from toolstream_core.checking.fitting import AskedRequest, Fitting
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from toolstream_core.checking.case import Case, Selection
     from toolstream_core.checking.state import CheckState
     from toolstream_core.testing.exchanges import Exchange
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _TOLD: Final = (Grade.FAILED, Grade.HARNESS_FAILURE, Grade.NOT_STRICT, Grade.SKIPPED, Grade.INFO)
 _MESSAGE: Final = 100
+_OUTPUT_LINES: Final = 10
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
@@ -20,6 +21,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     for client in report["clients"]:
         yield f"{client['name']} ({client['protocol'] or 'no protocol'}{_behind(client)}): {counts(client)}"
         yield from _rows(client["cases"])
+        yield from _why_healthy_failed(client["cases"])
 
 
 def counts(client: dict[str, Any]) -> str:
@@ -67,6 +69,16 @@ def _rows(cases: list[dict[str, Any]]) -> Iterator[str]:
         yield f"  {case['grade']:<15} {demand}  {case['id']:<{width}}  {why}{advice(case)}".rstrip()
     for message, count in skipped.items():
         yield f"  skipped         {_cases(count)}: {printable(message)}"
+
+
+def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
+    """What a client printed that does not get a healthy answer right: nothing else can be said of it then."""
+    first = cases[0] if cases else None
+    if first is None or first["grade"] not in (Grade.FAILED, Grade.HARNESS_FAILURE):
+        return
+    yield "  the client has to get a healthy answer right before anything else can be checked; it printed:"
+    yield from (f"    {printable(line)}" for line in first["output"].splitlines()[-_OUTPUT_LINES:])
+    yield f"  to run it again: {printable(first['rerun'])}"
 
 
 def advice(case: dict[str, Any]) -> str:

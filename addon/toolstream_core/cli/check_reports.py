@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from toolstream_core.checking.github import annotations, summary
+from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
 from toolstream_core.checking.table import comparison, lines
 
@@ -69,7 +69,7 @@ class Reports:
 
 
 def _write_github(report: dict[str, Any], told: Any) -> None:
-    for line in annotations(report):
+    for line in workflow_commands(report):
         print(line, file=told)
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(path).open("a", encoding="utf-8") as file:

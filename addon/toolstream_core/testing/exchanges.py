@@ -128,7 +128,7 @@ class Exchange:
     faults: tuple[FoundFault, ...]
     """What was done to break it on purpose."""
     sent: tuple[str, ...] = field(repr=False)
-    """The lines that the client got, where they were asked for."""
+    """The events that the client got, as texts, where they were asked for."""
     truncated: bool
     """Whether there were more."""
 
@@ -158,7 +158,7 @@ def exchange_of(said: Mapping[str, Any]) -> Exchange:
         answer=(said.get("replay") or {}).get("answer"),
         verdict=verdict_of(said["verdict"]) if said.get("verdict") else None,
         faults=tuple(FoundFault(**fault) for fault in record.get("faults", ())),
-        sent=tuple(said.get("lines", ())),
+        sent=tuple(said.get("events", ())),
         truncated=bool(said.get("truncated")),
     )
 

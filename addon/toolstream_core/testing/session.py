@@ -143,7 +143,7 @@ class ProxySession:
     def exchanges(self, *, bodies: bool = False) -> list[Exchange]:
         """What was asked and answered since the last `reset`, once nothing is on its way, or after half a second.
 
-        With `bodies`, they have the lines that the client got too.
+        With `bodies`, they have the events that the client got too.
         """
         return [exchange_of(one) for one in self._order("tell", bodies=bodies)["exchanges"]]
 

@@ -12,7 +12,7 @@ from toolstream_core.fixtures import content_of
 from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.resend import RESENT
-from toolstream_core.proxy.worker.sent_lines import SentLines, sent_lines
+from toolstream_core.proxy.worker.sent_events import SentEvents, sent_events
 from toolstream_core.redact import HIDDEN, is_secret_header, redacted
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
@@ -48,19 +48,19 @@ class Entry:
     """Where the answer is, once it came."""
 
     def as_json(self, *, bodies: bool = False) -> dict[str, Any]:
-        """For the reply; with `bodies`, also what the client got, as lines."""
+        """For the reply; with `bodies`, also what the client got, event by event."""
         sent = self._sent()._asdict() if bodies else {}
         return {"request": self.request, "over": self.over, **self.answer, **sent}
 
-    def _sent(self) -> SentLines:
+    def _sent(self) -> SentEvents:
         hide = partial(redacted, secrets=()) if self.watch is None else self.watch.hide
         kept = self.watch.sent if isinstance(self.watch, KeptWatch) else None
         if kept is not None:
             described = kept.exchange
-            return sent_lines(kept.body or b"", described.content_type, described.content_encoding, hide)
+            return sent_events(kept.body or b"", described.content_type, described.content_encoding, hide)
         if self.flow is None or self.flow.response is None:
-            return SentLines([], truncated=False)
-        return sent_lines(content_of(self.flow.response), self.flow.response.headers.get("content-type", ""), "", hide)
+            return SentEvents([], truncated=False)
+        return sent_events(content_of(self.flow.response), self.flow.response.headers.get("content-type", ""), "", hide)
 
 
 class Ledger:
