@@ -57,6 +57,7 @@ class Fitting:
         self._protocol = named(request.protocol)
         self._reader = self._protocol.requests
         self._form = self._reader.form(request.path, self._json)
+        self._healthy: dict[tuple[str, ...], tuple[bytes, ...]] = {}
         self._turn = asked.results(request.path, self._json)
 
     def fitted(self, cases: Iterable[Case], *, wants: Callable[[Case], bool]) -> list[Case]:
@@ -86,7 +87,7 @@ class Fitting:
                 continue
             lossy = case.lossy or not planted.calls
             spec = self._aimed(case.spec, once=lossy)
-            if not self._planted(calls, spec).acted:
+            if lossy and not self._planted(calls, spec).acted:
                 spec = self._aimed(case.spec, once=False)
             return replace(case, spec=spec, calls=calls, lossy=lossy)
         return None
@@ -104,18 +105,25 @@ class Fitting:
 
     def _planted(self, calls: tuple[str, ...], spec: str) -> _Planted:
         """What becomes of a healthy answer with these calls."""
-        written = SyntheticProvider(parse_calls(calls), self._seed).answer(self._request.path, self._request.body)
-        if written is None or not written.calls:
+        events = self._healthy.get(calls)
+        if events is None:
+            events = self._healthy[calls] = self._answer(calls)
+        if not events:
             return _Planted(acted=False, calls=0)
         exchange = Exchange(path=self._request.path, content_type=self._protocol.content_type, request=self._json)
         session = Session(exchange, settings(Words(fault=[spec], seed=self._seed)))
-        sent = [piece for event in written.events for piece in session.feed(event)]
+        sent = [piece for event in events for piece in session.feed(event)]
         sent += session.end()
-        record, after = session.record(), read_body(sent, exchange)
-        if record is None or after is None:
-            return _Planted(acted=record is not None, calls=0)
-        whole = [call for call in after.calls if call.complete and runs_on_client(call)]
-        return _Planted(any(fault.changes for fault in record.faults), len(whole))
+        record = session.record()
+        acted = record is not None and any(fault.changes for fault in record.faults)
+        after = read_body(sent, exchange) if acted else None
+        whole = [call for call in after.calls if call.complete and runs_on_client(call)] if after is not None else []
+        return _Planted(acted, len(whole))
+
+    def _answer(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
+        """The events of the healthy answer; none where it makes no call."""
+        written = SyntheticProvider(parse_calls(calls), self._seed).answer(self._request.path, self._request.body)
+        return written.events if written is not None and written.calls else ()
 
     @cached_property
     def _candidates(self) -> list[tuple[str, ...]]:

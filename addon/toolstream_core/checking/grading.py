@@ -192,6 +192,8 @@ def _not_run(again: int, *, through: bool) -> Result:
 
 
 def _through(run: Run, again: int) -> Result:
+    if again >= _LOOP:
+        return Result(Grade.FAILED, Reason.AGAIN, f"the same was asked {again} times more before the call was run")
     if run.exit_code:
         return Result(Grade.FAILED, Reason.CRASHED, f"it ran every call right, and {run.ending}")
     if again:
