@@ -56,7 +56,7 @@ class Reports:
         if self.junit is not None:
             self.junit.write_text(junit(report), encoding="utf-8")
         if self.html is not None and self.page is not None:
-            self.html.write_text(self.page(report), encoding="utf-8")
+            self.html.write_text(self.page(report), encoding="utf-8", errors="replace")
         told = sys.stderr if to_stdout else sys.stdout
         for line in lines(report):
             print(line, file=told)
@@ -72,7 +72,7 @@ def _write_github(report: dict[str, Any], told: Any) -> None:
     for line in workflow_commands(report):
         print(line, file=told)
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(path).open("a", encoding="utf-8") as file:
+        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
             file.write(summary(report))
 
 

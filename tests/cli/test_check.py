@@ -1,0 +1,225 @@
+"""`toolstream check`: a right client and wrong ones, what it writes, how it goes on, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from toolstream_core.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).resolve().parents[2]
+AGENT = ROOT / "tests" / "checking" / "agent.py"
+SCHEMA = json.loads((ROOT / "docs" / "check.schema.json").read_text(encoding="utf-8"))
+CASES = "empty-id,cut-off-call,duplicate-id"
+
+
+def check(*words: str | Path) -> int:
+    """The command, with no progress."""
+    return main(["check", "--quiet", *map(str, words)])
+
+
+def agent(way: str) -> list[str]:
+    """The client that reads so."""
+    return [sys.executable, str(AGENT), way]
+
+
+def matrix(path: Path, *ways: str, **environment: str) -> Path:
+    """A file with a client for each of the ways."""
+    tables = [
+        f"[clients.{way}]\ncommand = {json.dumps(agent(way))}\nenv = {{ {pairs(environment)} }}\n" for way in ways
+    ]
+    path.write_text("\n".join(tables))
+    return path
+
+
+def pairs(environment: dict[str, str]) -> str:
+    """An inline table of TOML, without its braces."""
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in environment.items())
+
+
+def graded(report: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """The reason, or the grade, of each case, by client and name."""
+    return {
+        client["name"]: {case["name"]: case["reason"] or case["grade"] for case in client["cases"]}
+        for client in report["clients"]
+    }
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client reads with the toolstream of this tree."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "addon"))
+
+
+def test_clients_are_graded_by_what_they_made_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right, wrong in four ways; all reports of it; and a second run that goes on from the first one's state."""
+    runs, found, state, summary = (tmp_path / name for name in ("runs", "r.json", "state", "summary.md"))
+    clients = matrix(tmp_path / "clients.toml", "right", "by-id", "half", "twice", "endless", RUNS=str(runs))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    words: list[str | Path] = ["--matrix", clients, "--faults", CASES, "--resume", state]
+    assert check(*words, "--json", found, "--junit", tmp_path / "r.xml", "--github") == 1
+    report = json.loads(found.read_text())
+    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)] == []
+    grades = graded(report)
+    fine = dict.fromkeys(["healthy", "two-calls", *CASES.split(",")], "ok")
+    assert grades["right"] == fine
+    assert grades["by-id"] == fine | {
+        "empty-id": "lost arguments", "cut-off-call": "ran a half call", "duplicate-id": "wrong id"
+    }  # fmt: skip
+    assert grades["half"] == fine | {"cut-off-call": "ran a half call", "duplicate-id": "wrong id"}
+    assert grades["twice"] == dict.fromkeys(fine, "skipped") | {"healthy": "ran a call twice"}
+    assert grades["endless"] == dict.fromkeys(fine, "skipped") | {"healthy": "asked again and again"}
+    told = capsys.readouterr().out
+    assert "\n    ran get_weather, get_weather\n" in told
+    assert "right (openai-chat): 5 cases: 5 ok\n" in told
+    assert "  skipped         4 cases: openai-chat/healthy is not right: ran a call twice\n" in told
+    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran a half call" in told
+    assert summary.read_text().startswith("### right (openai-chat)\n")
+    assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "7"  # noqa: S314 - our own
+    check_turns(report)
+    before = len(runs.read_text())
+    assert check(*words, "--json", "-") == 1
+    assert graded(json.loads(capsys.readouterr().out)) == grades
+    assert len(runs.read_text()) == before + 5  # the healthy case, once for each client
+
+
+def check_turns(report: dict[str, Any]) -> None:
+    """A cell shows what was sent, what came back, why, and how to run it again."""
+    case = next(case for case in report["clients"][1]["cases"] if case["name"] == "empty-id")
+    assert (case["id"], case["code"], case["spec"]) == ("openai-chat/fault/empty-id", "TS102", "empty-id:turn=0")
+    first, second = case["turns"]
+    assert '"id":""' in first["events"][first["findings"][0]["event"]]
+    assert first["calls"][0]["name"] == "get_weather"
+    assert first["request"]["calls"][0]["arguments"] == ""
+    assert first["request"]["results"][0]["text"] == "mild"
+    assert first["verdict"]["explained"] == ["by-present-id"]
+    assert first["verdict"]["advice"][0] == "--set toolstream_repair=empty-id"
+    assert (second["request"], second["verdict"]) == (None, None)
+    assert shlex.split(case["rerun"])[-2:] == ["--only", case["id"]]
+
+
+def test_repair_saves_what_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second run behind it, held against the first."""
+    raw = tmp_path / "raw.json"
+    only = [word for name in ("empty-id", "changing-id") for word in ("--only", f"openai-chat/fault/{name}")]
+    assert check(*only, "--json", raw, "--", *agent("by-id")) == 1
+    assert check(*only, "--repair", "safe", "--compare", raw, "--", *agent("by-id")) == 0
+    told = capsys.readouterr().out
+    assert "agent.py (openai-chat, behind repair safe): 3 cases: 3 ok" in told
+    assert "repair saves 2 of 2 cases that failed without it" in told
+
+
+def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> None:
+    """By the words of its command; secrets that it prints do not reach the report."""
+    script = tmp_path / "ask.py"
+    script.write_text(
+        "import json, sys, urllib.request\n"
+        "body = {'model': sys.argv[3], 'input': sys.argv[2], 'tools': [{'type': 'function', 'name': 'ls'}]}\n"
+        "print('sk-proj-0123456789abcdefghij0123456789abcdefghij')\n"
+        "for _ in range(2):\n"
+        "    data = json.dumps(body).encode()\n"
+        "    asked = urllib.request.Request(sys.argv[1] + '/responses', data, {'content-type': 'application/json'})\n"
+        "    answer = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked))\n"
+        "    print(json.dumps(answer['output']))\n"
+        "    results = [{'type': 'function_call_output', 'call_id': one['call_id'], 'output': 'x'}\n"
+        "               for one in answer['output'] if one['type'] == 'function_call']\n"
+        "    body['input'] = [*answer['output'], *results]\n"
+    )
+    found = tmp_path / "r.json"
+    command = [sys.executable, str(script), "{base_url}", "{prompt}", "{model}"]
+    words: list[str | Path] = ["--protocol", "openai-responses", "--call", 'ls {"at":"/etc"}', "--prompt", "Look", "--json", found]
+    assert check(*words, "--faults", "http-500", "--repeat", "2", "--", *command) == 0
+    first, second = json.loads(found.read_text())["clients"][0]["cases"]
+    assert "/etc" in first["output"]
+    assert "sk-proj-0123" not in first["output"]
+    assert first["turns"][0]["calls"][0]["arguments"] == '{"at":"/etc"}'
+    assert (second["name"], second["grade"], second["runs"], second["exit_code"]) == ("http-500", "ok", 2, 1)
+    assert "--prompt Look " in first["rerun"]
+
+
+def test_a_client_that_cannot_be_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither one that is not there, nor one that asks nothing; what it printed is shown."""
+    assert check("--", "no-such-command") == 1
+    assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in capsys.readouterr().out
+    assert check("--", sys.executable, "-c", "print('hello')") == 1
+    told = capsys.readouterr().out
+    assert "no request to an LLM came before the command ended with 0" in told
+    assert "\n    hello\n" in told
+
+
+def test_an_interrupted_check_reports_what_it_has_and_leaves_nothing(tmp_path: Path) -> None:
+    """Ctrl-C ends the clients; the state file holds what is over, and the same command goes on."""
+    found, state = tmp_path / "r.json", tmp_path / "state"
+    pid = tmp_path / "pid"
+    script = tmp_path / "slow.py"
+    script.write_text(
+        "import os, runpy, sys, time, pathlib\n"
+        f"pid = pathlib.Path({str(pid)!r})\n"
+        "if pid.exists():\n"
+        "    pid.write_text(str(os.getpid()))\n"
+        "    time.sleep(60)\n"
+        "pid.write_text('0')\n"
+        f"sys.argv = ['agent.py', 'half']\n"
+        f"runpy.run_path({str(AGENT)!r}, run_name='__main__')\n"
+    )
+    command = [sys.executable, "-m", "toolstream_core.cli.main", "check", "--faults", "empty-id", "--json", found]
+    words = [*map(str, command), "--resume", str(state), "--", sys.executable, str(script)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: pid.exists() and pid.read_text() not in {"", "0"})
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in error
+    cases = json.loads(found.read_text())["clients"][0]["cases"]
+    assert [(case["name"], case["grade"]) for case in cases] == [("healthy", "ok"), ("empty-id", "skipped")]
+    assert '"grade": "ok"' in state.read_text()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    """Wait for it, for half a minute."""
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        ([], "give the client behind --"),
+        (["--faults", "emty-id", "--", "x"], "'emty-id' names no case"),
+        (["--call", "ls {", "--", "x"], "not valid JSON"),
+        (["--repair", "saef", "--", "x"], "did you mean safe"),
+        (["--flow", "no-such.flow", "--", "x"], "there is no no-such.flow"),
+        (["--flow", "flows", "--upstream", "--", "x"], "either saved flows answer"),
+        (["--flow", "flows", "--call", "ls", "--", "x"], "calls are made only where"),
+        (["--client", "a", "--", "x"], "--client names one of the clients of --matrix"),
+        (["--upstream", "--", "x", "{base_url}"], "with --upstream the client asks its provider"),
+        (["--json", "no-such-folder/r.json", "--", "x"], "there is no folder"),
+        (["--compare", "no-such.json", "--", "x"], "--compare: no-such.json cannot be read"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told(words: list[str], right: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With exit code 2, before anything is run."""
+    assert check(*words) == 2
+    assert right in capsys.readouterr().err
