@@ -69,7 +69,7 @@ class SentBytes:
     def record(self, *, broken: str | None) -> Record | None:
         """The answer as the client got it, where it was kept or read; asked for once, when it is over."""
         if not self._too_long:
-            return read_body(self._pieces, self.exchange, broken=broken)
+            return read_body([b"".join(self._pieces)], self.exchange, broken=broken)
         if self._session is None:
             return None
         self._session.end(broken=broken)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind, Severity
 from toolstream_core.report.layout import ID, LEAST, WIDTH, Marked, foreign, middle, shortened
 from toolstream_core.report.paint import plain, printable, word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.model import Call, Finding, Injected, Record
     from toolstream_core.report.paint import Paint
@@ -64,6 +64,17 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WI
     )
 
 
+def got_lines(calls: Sequence[Call], paint: Paint, hide: Hide, room: int) -> Iterator[str]:
+    """The calls as the client got them, each in `room` columns."""
+    if not calls:
+        yield "client got no calls"
+    for call in calls:
+        yield _GOT + call_line(call, paint, hide, room - len(_GOT))
+
+
+_GOT: Final = "client got "
+
+
 def fault_line(fault: Injected) -> str:
     """What became of a fault that was aimed at the stream."""
     if not fault.drawn:
@@ -81,8 +92,11 @@ def finding_line(finding: Finding, hide: Hide = str) -> Marked:
 
 
 def help_with(finding: Finding) -> str:
-    """The option that mends it, nothing where no repair does."""
-    return f"--set toolstream_repair={finding.name}" if finding.repair is not None else ""
+    """The option that mends it, and whether that guesses; nothing where no repair does."""
+    if finding.repair is None:
+        return ""
+    guesses = " (unsafe)" if finding.repair == "unsafe" else ""
+    return f"--set toolstream_repair={finding.name}{guesses}"
 
 
 def _arguments(text: str, room: int) -> str:
