@@ -169,7 +169,7 @@ def test_the_calls_as_the_client_got_them(proxy: Proxy, capsys: pytest.CaptureFi
     proxy.addon.done()
     lines = capsys.readouterr().out.splitlines()
     meant = lines.index(f'#2         call 0 ls id="" {ARGUMENTS}')
-    got = lines.index(f'#2         client got call 0 ls id={shortened(call["id"], ID)} {ARGUMENTS}')
+    got = lines.index(f"#2         client got call 0 ls id={shortened(call['id'], ID)} {ARGUMENTS}")
     assert got > meant
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind, Severity
-from toolstream_core.report.layout import ID, LEAST, WIDTH, Marked, foreign, middle, shortened
+from toolstream_core.report.layout import ID, LEAST, WIDTH, Marked, counted, foreign, middle, shortened
 from toolstream_core.report.paint import plain, printable, word
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def overview(record: Record, model: str | None) -> Marked:
     kind = "" if record.streamed else ", not streamed"
     other = f", answered by {foreign(record.model)}" if record.model and record.model != model else ""
     changed = f", {record.changed} mended ({', '.join(record.changes)})" if record.changed else ""
-    wrong = "".join(f", {_counted(number, name)}" for name, number in _severities(record) if number)
+    wrong = "".join(f", {counted(number, name)}" for name, number in _severities(record) if number)
     ending = _how_ended(record)
     text = f"{events}, {count}, {finish}{kind}{other}{wrong}{changed}{ending}"
     return Marked(text, (("name", finish), ("error", ending)) if ending else (("name", finish),))
@@ -42,10 +42,6 @@ def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
 
 def _severities(record: Record) -> list[tuple[str, int]]:
     return [(name.value, sum(finding.severity is name for finding in record.findings)) for name in Severity]
-
-
-def _counted(number: int, name: str) -> str:
-    return f"1 {name}" if number == 1 else f"{number} {name}s"
 
 
 def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WIDTH) -> str:
@@ -81,7 +77,7 @@ def fault_line(fault: Injected) -> str:
         return f"fault {word(fault.spec)}: not drawn"
     if not fault.changes:
         return f"fault {word(fault.spec)}: drawn, and found nothing to act on"
-    return f"fault {word(fault.spec)}: {_counted(fault.changes, 'change')}"
+    return f"fault {word(fault.spec)}: {counted(fault.changes, 'change')}"
 
 
 def finding_line(finding: Finding, hide: Hide = str) -> Marked:
