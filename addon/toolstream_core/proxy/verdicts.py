@@ -99,7 +99,7 @@ class Verdicts:
         self._in_background = not ids_kept
         self._explaining = Explaining()
         self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
-        self._unexplained: dict[Future[Explained], ToldVerdict] = {}
+        self.unexplained: dict[Future[Explained], ToldVerdict] = {}
         """The verdicts that wait for why."""
         self._conversations = Conversations[LiveAnswer](self._tell, ids_kept=ids_kept)
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -156,9 +156,9 @@ class Verdicts:
         self._timers.clear()
         self._conversations.close()
         self._explainer.shutdown(wait=False, cancel_futures=True)
-        for told in self._unexplained.values():
+        for told in self.unexplained.values():
             self._tell_safely(told)
-        self._unexplained.clear()
+        self.unexplained.clear()
 
     def _begin_waiting(self, flow: str) -> None:
         def expired() -> None:
@@ -181,12 +181,12 @@ class Verdicts:
             self._tell_safely(told)
         else:
             future = self._explainer.submit(self._why, told)
-            self._unexplained[future] = told
+            self.unexplained[future] = told
             future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._explained, future))
 
     def _explained(self, future: Future[Explained]) -> None:
         """Tell a verdict for which the explanation has come, unless it was told without."""
-        told = self._unexplained.pop(future, None)
+        told = self.unexplained.pop(future, None)
         if told is not None:
             self._tell_safely(told._replace(explained=future.result()))
 

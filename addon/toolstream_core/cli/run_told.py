@@ -1,0 +1,33 @@
+"""What `toolstream run` says it has set: names of variables, added arguments, no values."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolstream_core.agents import Launch
+
+_SHOWN: Final = (
+    "HTTPS_PROXY",
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "OPENAI_BASE_URL",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "GOOGLE_GEMINI_BASE_URL",
+)
+_LOGIN: Final = re.compile(r"//[^/@\s]+@")
+
+
+def told_of(started: Launch, variables: Mapping[str, str], proxy: str) -> Iterator[str]:
+    """One line on all clients, and one on the agent where the command is one; `variables` are those for all."""
+    shown = [name for name in _SHOWN if name in variables]
+    yield f"proxy {proxy}, set {', '.join(shown)} and {len(variables) - len(shown)} more variables"
+    if started.agent is not None and (started.variables or started.arguments):
+        named = [f"set {', '.join(started.variables)}"] if started.variables else []
+        added = [f"arguments {_LOGIN.sub('//…@', shlex.join(started.arguments))}"] if started.arguments else []
+        yield f"{started.agent.name}: {', '.join([*named, *added])}"
