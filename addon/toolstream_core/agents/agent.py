@@ -42,15 +42,12 @@ class Agent:
     """Set where saved flows answer."""
     defaults: Mapping[str, str] = field(default_factory=dict)
     """Set where saved flows answer and the user has not set them."""
-    arguments: tuple[tuple[str, ...], ...] = ()
-    """Put right behind the program's name, where saved flows answer or base URLs name the proxy.
-
-    Words that belong together are left out together.
-    """
-    proxied_arguments: tuple[tuple[str, ...], ...] = ()
-    """The same where the real providers are asked through the proxy variables."""
+    removed: tuple[str, ...] = ()
+    """Base-URL variables that keep it from starting; the proxy variables lead it to the proxy all the same."""
+    arguments: Mapping[Upstream, tuple[str, ...]] = field(default_factory=dict)
+    """Put right behind the program's name, by who answers."""
     configured: Callable[[Mapping[str, str], Sequence[str]], bool] | None = None
-    """Whether the user's environment, files or arguments say already what `proxied_arguments` would."""
+    """Whether the user's environment, files or arguments say already what the arguments for real providers would."""
     headless: tuple[str, ...] = ()
     """Arguments with which it does not take over the terminal; empty where it never does."""
     protocols: str

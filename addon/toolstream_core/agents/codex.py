@@ -16,8 +16,12 @@ _LOCAL: Final = frozenset({"--oss", "--local-provider"})
 
 
 def override(**settings: str | bool) -> tuple[str, ...]:
-    """The arguments that add the provider with these settings and choose it."""
-    shown = ",".join(f"{name}={_toml(value)}" for name, value in settings.items())
+    """The arguments that choose a provider with these settings, which speaks Responses over HTTP.
+
+    Without a base URL it is asked where the user's login leads to.
+    """
+    whole = {**settings, "wire_api": "responses", "supports_websockets": False}
+    shown = ",".join(f"{name}={_toml(value)}" for name, value in whole.items())
     return ("-c", f'model_provider="{PROVIDER}"', "-c", f"model_providers.{PROVIDER}={{{shown}}}")
 
 

@@ -30,6 +30,8 @@ class Launch:
     agent: Agent | None
     variables: tuple[str, ...]
     """Names of those that were set for the agent alone."""
+    removed: tuple[str, ...]
+    """Names of those that it does not get."""
     arguments: tuple[str, ...]
     """Those that were added to the command line."""
     takes_terminal: bool
@@ -52,18 +54,21 @@ def launch(
             environment=environment,
             agent=None,
             variables=(),
+            removed=(),
             arguments=(),
             takes_terminal=False,
         )
     names = {**environment, PROXY: proxy}
     variables = dict(_filled(_variables(found.agent, own, upstream), names))
     names |= variables
+    removed = [name for name in found.agent.removed if not own.get(name) and name in environment]
     arguments = tuple(_arguments(found.agent, own, command[found.at :], names, upstream))
     return Launch(
         command=_inserted(command, found, arguments),
-        environment={**environment, **variables},
+        environment={name: value for name, value in names.items() if name not in {PROXY, *removed}},
         agent=found.agent,
         variables=tuple(variables),
+        removed=tuple(removed),
         arguments=arguments,
         takes_terminal=found.agent.takes_terminal(command[found.at :]),
     )
@@ -82,15 +87,8 @@ def _variables(agent: Agent, own: Mapping[str, str], upstream: Upstream) -> Mapp
 def _arguments(
     agent: Agent, own: Mapping[str, str], given: Sequence[str], names: Mapping[str, str], upstream: Upstream
 ) -> Iterator[str]:
-    if upstream is not Upstream.PROXIED:
-        templates = agent.arguments
-    elif agent.configured is not None and agent.configured(own, given):
-        templates = ()
-    else:
-        templates = agent.proxied_arguments
-    for words in templates:
-        if all(_is_filled(word, names) for word in words):
-            yield from (_fill(word, names) for word in words)
+    if upstream is Upstream.SAVED or agent.configured is None or not agent.configured(own, given):
+        yield from (_fill(word, names) for word in agent.arguments.get(upstream, ()))
 
 
 def _inserted(command: Sequence[str], found: Recognised, arguments: Sequence[str]) -> tuple[str, ...]:

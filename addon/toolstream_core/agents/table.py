@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolstream_core.agents.agent import Agent
+from toolstream_core.agents.agent import Agent, Upstream
 from toolstream_core.agents.codex import has_provider, override
 
 _SAME_HTTP: Final = "HTTPS_PROXY and NODE_EXTRA_CA_CERTS"
@@ -14,18 +14,11 @@ AGENTS: Final = (
         name="codex",
         commands=("codex",),
         packages=("@openai/codex",),
-        arguments=(
-            override(
-                name="toolstream",
-                base_url="{OPENAI_BASE_URL}",
-                wire_api="responses",
-                env_key="OPENAI_API_KEY",
-                supports_websockets=False,
-            ),
-        ),
-        proxied_arguments=(
-            override(name="OpenAI", wire_api="responses", requires_openai_auth=True, supports_websockets=False),
-        ),
+        arguments={
+            Upstream.SAVED: override(name="toolstream", base_url="{OPENAI_BASE_URL}", env_key="OPENAI_API_KEY"),
+            Upstream.PROXIED: override(name="OpenAI", requires_openai_auth=True),
+            Upstream.FORWARDED: override(name="OpenAI", base_url="{OPENAI_BASE_URL}", requires_openai_auth=True),
+        },
         configured=has_provider,
         headless=("exec", "e", "login", "logout", "mcp", "completion", "review", "--help", "--version"),
         protocols="Responses",
@@ -84,8 +77,8 @@ AGENTS: Final = (
         name="gemini",
         commands=("gemini",),
         packages=("@google/gemini-cli",),
-        addresses={"CODE_ASSIST_ENDPOINT": "{GOOGLE_GEMINI_BASE_URL}"},
         offline={"GEMINI_TELEMETRY_ENABLED": "false", "GOOGLE_GENAI_USE_GCA": "false"},
+        removed=("GOOGLE_GEMINI_BASE_URL",),
         headless=("-p", "--prompt", "mcp", "extensions", "--help", "--version"),
         protocols="Gemini",
         reaches=f"{_SAME_HTTP}, or GOOGLE_GEMINI_BASE_URL",

@@ -27,7 +27,10 @@ def told_of(started: Launch, variables: Mapping[str, str], proxy: str) -> Iterat
     """One line on all clients, and one on the agent where the command is one; `variables` are those for all."""
     shown = [name for name in _SHOWN if name in variables]
     yield f"proxy {proxy}, set {', '.join(shown)} and {len(variables) - len(shown)} more variables"
-    if started.agent is not None and (started.variables or started.arguments):
-        named = [f"set {', '.join(started.variables)}"] if started.variables else []
-        added = [f"arguments {_LOGIN.sub('//…@', shlex.join(started.arguments))}"] if started.arguments else []
-        yield f"{started.agent.name}: {', '.join([*named, *added])}"
+    parts = [
+        f"{word} {', '.join(names)}" for word, names in (("set", started.variables), ("not", started.removed)) if names
+    ]
+    if started.arguments:
+        parts.append(f"arguments {_LOGIN.sub('//…@', shlex.join(started.arguments))}")
+    if started.agent is not None and parts:
+        yield f"{started.agent.name}: {'; '.join(parts)}"

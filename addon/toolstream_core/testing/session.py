@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.testing.exchanges import FoundDefect, SentCall, SentRequest
     from toolstream_core.testing.routes import Routes
 
-LAZY = ("connection_strategy=lazy",)
+LAZY = ("connection_strategy", "lazy")
 """What is set where clients may ask the proxy to connect to itself: nothing connects before a request was read."""
 
 
@@ -69,7 +69,7 @@ class ProxySession:
                 keep=self._keep,
                 network=self._setup.network,
                 routes={} if self._routes is None else dict(self._routes.origins),
-                set=[*self._setup.specs(), *LAZY] if self._routes is not None else self._setup.specs(),
+                set=self._specs(),
             )
 
     def start(self) -> Self:
@@ -183,6 +183,11 @@ class ProxySession:
     def findings(self) -> list[FoundDefect]:
         """What was wrong with the answers."""
         return [finding for one in self.exchanges() for finding in one.findings]
+
+    def _specs(self) -> list[str]:
+        """The options that it starts with."""
+        lazy = self._routes is not None and LAZY[0] not in self._setup.options
+        return [*self._setup.specs(), *(["=".join(LAZY)] if lazy else [])]
 
     def _order(self, what: str, **more: object) -> Any:
         self.start()
