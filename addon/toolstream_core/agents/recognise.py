@@ -93,13 +93,11 @@ def _program(command: Sequence[str], at: int, valued: frozenset[str]) -> int:
 def _is(agent: Agent, word: str) -> bool:
     """Whether a word is a program of the agent, a path to it, or its package with or without a version."""
     package = word[:1] + word[1:].partition("@")[0]
-    parts = word.replace("\\", "/")
-    return (
-        _program_name(word) in agent.commands
-        or package in agent.packages
-        or package in agent.commands
-        or any(f"/node_modules/{one}/" in parts for one in agent.packages)
-    )
+    if package in {*agent.packages, *agent.commands}:
+        return True
+    path = word.replace("\\", "/")
+    inside = any(f"/node_modules/{one}/" in path for one in agent.packages)
+    return inside or (not word.startswith("@") and _program_name(word) in agent.commands)
 
 
 def _program_name(word: str) -> str:

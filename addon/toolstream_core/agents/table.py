@@ -24,6 +24,7 @@ AGENTS: Final = (
         protocols="Responses",
         reaches="HTTPS_PROXY and SSL_CERT_FILE; it ignores OPENAI_BASE_URL, and its built-in provider asks over a "
         "WebSocket, which is not read: a provider of its own streams over HTTP",
+        tried="0.169.0",
         sources=(
             "https://github.com/openai/codex/blob/main/docs/config.md",
             "https://github.com/openai/codex/issues/19821",
@@ -40,6 +41,7 @@ AGENTS: Final = (
         headless=("-p", "--print", "mcp", "config", "doctor", "update", "--help", "--version"),
         protocols="Anthropic Messages",
         reaches=f"{_SAME_HTTP}, or ANTHROPIC_BASE_URL",
+        tried="2.1.197",
         sources=("https://code.claude.com/docs/en/network-config", "https://code.claude.com/docs/en/env-vars"),
     ),
     Agent(
@@ -51,6 +53,7 @@ AGENTS: Final = (
         headless=("run", "serve", "models", "auth", "mcp", "export", "--help", "--version"),
         protocols="Chat Completions, Responses, Anthropic Messages, Gemini, by its provider",
         reaches=f"{_SAME_HTTP}; its own server on this machine must not be asked through a proxy",
+        tried="1.18.33",
         sources=("https://opencode.ai/docs/network/", "https://opencode.ai/docs/config/"),
     ),
     Agent(
@@ -61,6 +64,7 @@ AGENTS: Final = (
         headless=("-p", "--prompt", "mcp", "--help", "--version"),
         protocols="Chat Completions",
         reaches=f"{_SAME_HTTP}, or OPENAI_BASE_URL",
+        tried="0.15.10",
         sources=("https://qwenlm.github.io/qwen-code-docs/en/cli/authentication",),
     ),
     Agent(
@@ -71,6 +75,7 @@ AGENTS: Final = (
         headless=("-p", "--print", "--mode", "--help", "--version"),
         protocols="Chat Completions, Responses, Anthropic Messages, Gemini, by its provider",
         reaches=f"{_SAME_HTTP}; it ignores base-URL variables",
+        tried="0.74.2",
         sources=("https://github.com/earendil-works/pi/tree/main/packages/coding-agent",),
     ),
     Agent(
@@ -81,27 +86,33 @@ AGENTS: Final = (
         removed=("GOOGLE_GEMINI_BASE_URL",),
         headless=("-p", "--prompt", "mcp", "extensions", "--help", "--version"),
         protocols="Gemini",
-        reaches=f"{_SAME_HTTP}, or GOOGLE_GEMINI_BASE_URL",
+        reaches=f"{_SAME_HTTP}; with GOOGLE_GEMINI_BASE_URL it wants a gateway's login, and headless it does not start",
+        tried="0.61.0",
         sources=("https://geminicli.com/docs/get-started/authentication/",),
     ),
     Agent(
         name="aichat",
         commands=("aichat",),
-        addresses={"OPENAI_API_BASE": "{OPENAI_BASE_URL}"},
+        defaults={"AICHAT_PLATFORM": "openai"},
         protocols="Chat Completions, Anthropic Messages, Gemini, by its configuration",
-        reaches="HTTPS_PROXY and SSL_CERT_FILE; `api_base` in its configuration stands above the variables",
+        reaches="HTTPS_PROXY and SSL_CERT_FILE, or OPENAI_API_BASE; `api_base` in its configuration stands above it",
+        tried="0.30.0",
         sources=("https://github.com/sigoden/aichat/wiki/Environment-Variables",),
     ),
     Agent(
         name="goose",
         commands=("goose",),
+        variables={"GOOSE_CA_CERT_PATH": "{SSL_CERT_FILE}"},
         addresses={"OPENAI_HOST": "{OPENAI_BASE_URL}", "OPENAI_BASE_PATH": "chat/completions"},
         offline={"GOOSE_DISABLE_KEYRING": "1"},
         defaults={"GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "gpt-4.1-mini"},
         headless=("run", "configure", "info", "mcp", "--help", "--version"),
         protocols="Chat Completions, Anthropic Messages, Gemini, Ollama, by its provider",
-        reaches="HTTPS_PROXY and SSL_CERT_FILE, or OPENAI_HOST, ANTHROPIC_HOST, OLLAMA_HOST",
-        sources=("https://block.github.io/goose/docs/guides/environment-variables",),
+        reaches="HTTPS_PROXY and GOOSE_CA_CERT_PATH, or OPENAI_HOST, ANTHROPIC_HOST, OLLAMA_HOST",
+        sources=(
+            "https://block.github.io/goose/docs/guides/environment-variables",
+            "https://github.com/block/goose/blob/main/crates/goose/src/providers/api_client.rs",
+        ),
     ),
     Agent(
         name="aider",

@@ -11,22 +11,14 @@ if TYPE_CHECKING:
 
     from toolstream_core.agents import Launch
 
-_SHOWN: Final = (
-    "HTTPS_PROXY",
-    "SSL_CERT_FILE",
-    "NODE_EXTRA_CA_CERTS",
-    "OPENAI_BASE_URL",
-    "OPENAI_API_KEY",
-    "ANTHROPIC_BASE_URL",
-    "GOOGLE_GEMINI_BASE_URL",
-)
+_SHOWN: Final = ("HTTPS_PROXY", "SSL_CERT_FILE", "OPENAI_BASE_URL", "OPENAI_API_KEY")
 _LOGIN: Final = re.compile(r"//[^/@\s]+@")
 
 
 def told_of(started: Launch, variables: Mapping[str, str], proxy: str) -> Iterator[str]:
     """One line on all clients, and one on the agent where the command is one; `variables` are those for all."""
     shown = [name for name in _SHOWN if name in variables]
-    yield f"proxy {proxy}, set {', '.join(shown)} and {len(variables) - len(shown)} more variables"
+    yield f"proxy {proxy}: set {', '.join(shown)} and {len(variables) - len(shown)} more variables"
     parts = [
         f"{word} {', '.join(names)}" for word, names in (("set", started.variables), ("not", started.removed)) if names
     ]
