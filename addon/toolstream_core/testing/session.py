@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
-
-import certifi
 
 from toolstream_core.testing.environment import REMOVED, base_url, provider_variables, proxy_variables
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.testing.passed import Passed, passed_of
 from toolstream_core.testing.setup import Setup
+from toolstream_core.testing.trust import authorities
 from toolstream_core.testing.worker import WorkerProcess
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolstream_core.testing.exchanges import FoundDefect, SentCall, SentRequest
     from toolstream_core.testing.routes import Routes
-
-LAZY = ("connection_strategy", "lazy")
-"""What is set where clients may ask the proxy to connect to itself: nothing connects before a request was read."""
 
 
 class ProxySession:
@@ -186,8 +183,18 @@ class ProxySession:
 
     def _specs(self) -> list[str]:
         """The options that it starts with."""
-        lazy = self._routes is not None and LAZY[0] not in self._setup.options
-        return [*self._setup.specs(), *(["=".join(LAZY)] if lazy else [])]
+        assert self._worker is not None
+        more = {}
+        if self._setup.network == "all":
+            trusted = self._worker.folder / "upstream-ca.pem"
+            trusted.write_bytes(authorities(os.environ))
+            more["ssl_verify_upstream_trusted_ca"] = str(trusted)
+        if self._routes is not None:
+            more["connection_strategy"] = "lazy"  # clients may ask the proxy to connect to itself
+        return [
+            *self._setup.specs(),
+            *(f"{name}={value}" for name, value in more.items() if name not in self._setup.options),
+        ]
 
     def _order(self, what: str, **more: object) -> Any:
         self.start()
@@ -202,8 +209,8 @@ class ProxySession:
 
 
 def _bundle(ca_file: Path) -> Path:
-    """The authority beside those that everybody trusts, for clients whose connections may go past the proxy."""
+    """The authority beside those that are trusted anyway, for clients whose connections may go past the proxy."""
     bundle = ca_file.with_name("ca-bundle.pem")
     if not bundle.exists():
-        bundle.write_bytes(Path(certifi.where()).read_bytes() + b"\n" + ca_file.read_bytes())
+        bundle.write_bytes(authorities(os.environ) + b"\n" + ca_file.read_bytes())
     return bundle
