@@ -22,7 +22,7 @@ from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.routes import RouteError, routes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from toolstream_core.agents import Launch
     from toolstream_core.testing import Setup
@@ -88,31 +88,33 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
                 proxy=session.proxy_url,
                 upstream=upstream,
             )
-            return _run_in(session, started, args)
+            code, lines = _run_in(session, started, args)
+    if not args.quiet:
+        _say(lines)
+    return code
 
 
-def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace) -> int:
+def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace) -> tuple[int, list[str]]:
+    """Run the command; its exit code, and what is to be told behind the log."""
     if not args.quiet:
         _say(told_of(started, session.environment(), session.proxy_url))
     try:
         code = run_command(started.command, started.environment)
     except StartError as error:
-        return _failed(error, error.code)
+        return _failed(error, error.code), []
     try:
-        _finish(session, args)
+        return code, _finish(session, args)
     except (ProxySessionError, OSError) as error:
-        _failed(error, code)
-    return code
+        return _failed(error, code), []
 
 
-def _finish(session: ProxySession, args: argparse.Namespace) -> None:
-    """Tell what passed, and write the report that was asked for."""
+def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
+    """Write the report that was asked for; what passed."""
     passed = session.finish()
     lines = [] if args.report is None else write_report(args.report, passed.captured)
-    if not _captures(session.setup) or (args.report is not None and not args.capture):
+    if not (args.capture or any(name == _CAPTURE for name, _ in args.options)):
         passed = replace(passed, captured=())
-    if not args.quiet:
-        _say([*passed.lines(), *lines])
+    return [*passed.lines(), *lines]
 
 
 def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
@@ -125,13 +127,9 @@ def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
         upstream, setup = Upstream.SAVED, replace(setup, network="loopback")
     if args.report is not None:
         checked(args.report)
-        if not _captures(setup):
+        if _CAPTURE not in setup.options:
             setup = replace(setup, options={**setup.options, _CAPTURE: [str(folder / "captures")]})
     return upstream, setup
-
-
-def _captures(setup: Setup) -> bool:
-    return _CAPTURE in setup.options
 
 
 @contextlib.contextmanager
@@ -171,7 +169,7 @@ def _address(text: str) -> str:
     return text
 
 
-def _say(lines: Iterator[str] | list[str]) -> None:
+def _say(lines: Iterable[str]) -> None:
     for line in lines:
         print(f"toolstream run: {line}", file=sys.stderr, flush=True)
 
