@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import InjectorMaker
 
 INJECTORS: Final[dict[str, InjectorMaker]] = {
-    **call_injector.makers(read_event, {**call_edits.EDITS, **call.EDITS}, steady=True),
+    **call_injector.makers(read_event, {**call_edits.EDITS, **call_edits.EDITS_OF_INDEXES, **call.EDITS}, steady=True),
     **call_injector.makers(
         read_event, {**call_edits.EDITS_OF_ONE_DELTA, **argument_edits.EDITS, **call.EDITS_OF_ONE_DELTA}
     ),
