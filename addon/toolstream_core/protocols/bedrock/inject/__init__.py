@@ -18,6 +18,7 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
     ),
     **message_injector.makers(read_event),
     **call_order.makers(read_event),
+    "early-finish": message_injector.early_finish(read_event, message.early_stop),
     "null-usage": message_injector.maker(message.NullUsage, read_event),
 }
 """By the defect's name."""
