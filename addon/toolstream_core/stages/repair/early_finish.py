@@ -58,7 +58,9 @@ class EarlyFinishRepairer(Repairer, Holds, Indifferent):
         return out
 
     def _beside_held(self, frame: Frame, *, says_finish: bool, says_call: bool) -> list[Frame]:
-        """What goes on where a finish waits, or begins to wait."""
+        """What goes on where a finish waits, or begins to wait. Nothing goes behind a last event without its end."""
+        if frame.trailing:
+            return [*self.release(), frame]
         if says_finish:
             out = self._held[1:] if self._early else self._held
             self._held, self._early = [frame], False

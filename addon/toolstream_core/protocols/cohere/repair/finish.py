@@ -108,11 +108,14 @@ class FinishRepair:
                 repairer.flush(one)
 
     def _lacks_done(self) -> bool:
-        """Whether `[DONE]` is to be put behind the message's end, which is put before it where it has not come."""
+        """Whether `[DONE]` is to be put behind the message's end, which is put before it where it has not come.
+
+        Where events have no event lines, somebody wrote them from what a client had read: `[DONE]` is not in that.
+        """
         repairer = self._repairer
         if not self.over:
             return self.put("the stream ended without message-end")
-        whole = repairer.runnable and not self.failed
+        whole = repairer.runnable and repairer.has_event_lines and not self.failed
         return whole and repairer.report(MISSING_DONE, repairer.number, "the stream ended without [DONE]")
 
 
