@@ -67,7 +67,9 @@ class ToolstreamAddon:
         self._watches: dict[str, KeptWatch] = {}
         self._bodies = 0
         self._reporters = Reporters(listeners, judged)
-        self.verdicts = Verdicts(self._reporters.judged, self._reporters.unjudged, ids_kept=judged is not None)
+        self.verdicts = Verdicts(
+            self._reporters.judged, self._reporters.unjudged, self._reporters.got, ids_kept=judged is not None
+        )
         self._provider: Provider | None = None
         self._capture = Capture()
         self._codings = Codings()
