@@ -27,6 +27,22 @@ ROOT = Path(__file__).resolve().parents[2]
 AGENT = ROOT / "tests" / "checking" / "agent.py"
 SCHEMA = json.loads((ROOT / "docs" / "check.schema.json").read_text(encoding="utf-8"))
 CASES = "empty-id,cut-off-call,duplicate-id"
+RIGHT = dict.fromkeys(["healthy", "two-calls", *CASES.split(",")], "ok")
+SKIPPED = dict.fromkeys(RIGHT, "skipped")
+GRADES = {
+    "right": RIGHT,
+    "by-id": {
+        **RIGHT,
+        "empty-id": "lost arguments",
+        "cut-off-call": "ran a half call",
+        "duplicate-id": "wrong id",
+    },
+    "half": {**RIGHT, "cut-off-call": "ran a half call", "duplicate-id": "wrong id"},
+    "twice": {**SKIPPED, "healthy": "ran a call twice"},
+    "endless": {**SKIPPED, "healthy": "asked again and again"},
+    "missing": {"healthy": "harness-failure"},
+    "idle": {"healthy": "harness-failure"},
+}
 
 
 def check(*words: str | Path) -> int:
@@ -39,18 +55,17 @@ def agent(way: str) -> list[str]:
     return [sys.executable, str(AGENT), way]
 
 
-def matrix(path: Path, *ways: str, **environment: str) -> Path:
-    """A file with a client for each of the ways."""
+def matrix(path: Path, runs: Path) -> Path:
+    """A file with clients that read right, wrong in four ways, and not at all."""
+    ways = ("right", "by-id", "half", "twice", "endless")
+    commands = {way: agent(way) for way in ways}
+    commands |= {"missing": ["no-such-command"], "idle": [sys.executable, "-c", "print('hello')"]}
     tables = [
-        f"[clients.{way}]\ncommand = {json.dumps(agent(way))}\nenv = {{ {pairs(environment)} }}\n" for way in ways
+        f"[clients.{name}]\ncommand = {json.dumps(command)}\nenv = {{ RUNS = {json.dumps(str(runs))} }}\n"
+        for name, command in commands.items()
     ]
     path.write_text("\n".join(tables))
     return path
-
-
-def pairs(environment: dict[str, str]) -> str:
-    """An inline table of TOML, without its braces."""
-    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in environment.items())
 
 
 def graded(report: dict[str, Any]) -> dict[str, dict[str, str]]:
@@ -70,35 +85,54 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_clients_are_graded_by_what_they_made_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Right, wrong in four ways; all reports of it; and a second run that goes on from the first one's state."""
+    """Clients that are right, wrong in four ways, and none; all reports of it; then behind repair, and once more."""
     runs, found, state, summary = (tmp_path / name for name in ("runs", "r.json", "state", "summary.md"))
-    clients = matrix(tmp_path / "clients.toml", "right", "by-id", "half", "twice", "endless", RUNS=str(runs))
+    clients = matrix(tmp_path / "clients.toml", runs)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    words: list[str | Path] = ["--matrix", clients, "--faults", CASES, "--resume", state]
-    assert check(*words, "--json", found, "--junit", tmp_path / "r.xml", "--github") == 1
+    words: list[str | Path] = ["--matrix", clients, "--faults", CASES]
+    assert (
+        check(
+            *words,
+            "--resume",
+            state,
+            "--json",
+            found,
+            "--junit",
+            tmp_path / "r.xml",
+            "--html",
+            tmp_path / "r.html",
+            "--github",
+        )
+        == 1
+    )
     report = json.loads(found.read_text())
     assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)] == []
     grades = graded(report)
-    fine = dict.fromkeys(["healthy", "two-calls", *CASES.split(",")], "ok")
-    assert grades["right"] == fine
-    assert grades["by-id"] == fine | {
-        "empty-id": "lost arguments", "cut-off-call": "ran a half call", "duplicate-id": "wrong id"
-    }  # fmt: skip
-    assert grades["half"] == fine | {"cut-off-call": "ran a half call", "duplicate-id": "wrong id"}
-    assert grades["twice"] == dict.fromkeys(fine, "skipped") | {"healthy": "ran a call twice"}
-    assert grades["endless"] == dict.fromkeys(fine, "skipped") | {"healthy": "asked again and again"}
-    told = capsys.readouterr().out
-    assert "\n    ran get_weather, get_weather\n" in told
-    assert "right (openai-chat): 5 cases: 5 ok\n" in told
-    assert "  skipped         4 cases: openai-chat/healthy is not right: ran a call twice\n" in told
-    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran a half call" in told
+    assert grades == GRADES
+    check_texts(capsys.readouterr().out)
     assert summary.read_text().startswith("### right (openai-chat)\n")
     assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "7"  # noqa: S314 - our own
+    assert "openai-chat/fault/cut-off-call" in (tmp_path / "r.html").read_text()
     check_turns(report)
     before = len(runs.read_text())
-    assert check(*words, "--json", "-") == 1
+    assert check(*words, "--resume", state, "--json", "-") == 1
     assert graded(json.loads(capsys.readouterr().out)) == grades
     assert len(runs.read_text()) == before + 5  # the healthy case, once for each client
+    assert check(*words, "--client", "by-id", "--only", "*/empty-id", "--repair", "safe", "--compare", found) == 0
+    told = capsys.readouterr().out
+    assert "by-id (openai-chat, behind repair safe): 2 cases: 2 ok" in told
+    assert "repair saves 1 of 1 case that failed without it" in told
+
+
+def check_texts(told: str) -> None:
+    """What a person reads."""
+    assert "right (openai-chat): 5 cases: 5 ok\n" in told
+    assert "\n    ran get_weather, get_weather\n" in told
+    assert "  skipped         4 cases: openai-chat/healthy is not right: ran a call twice\n" in told
+    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran a half call" in told
+    assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
+    assert "no request to an LLM came before the command ended with 0" in told
+    assert "\n    hello\n" in told
 
 
 def check_turns(report: dict[str, Any]) -> None:
@@ -114,17 +148,6 @@ def check_turns(report: dict[str, Any]) -> None:
     assert first["verdict"]["advice"][0] == "--set toolstream_repair=empty-id"
     assert (second["request"], second["verdict"]) == (None, None)
     assert shlex.split(case["rerun"])[-2:] == ["--only", case["id"]]
-
-
-def test_repair_saves_what_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A second run behind it, held against the first."""
-    raw = tmp_path / "raw.json"
-    only = [word for name in ("empty-id", "changing-id") for word in ("--only", f"openai-chat/fault/{name}")]
-    assert check(*only, "--json", raw, "--", *agent("by-id")) == 1
-    assert check(*only, "--repair", "safe", "--compare", raw, "--", *agent("by-id")) == 0
-    told = capsys.readouterr().out
-    assert "agent.py (openai-chat, behind repair safe): 3 cases: 3 ok" in told
-    assert "repair saves 2 of 2 cases that failed without it" in told
 
 
 def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> None:
@@ -145,7 +168,16 @@ def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> N
     )
     found = tmp_path / "r.json"
     command = [sys.executable, str(script), "{base_url}", "{prompt}", "{model}"]
-    words: list[str | Path] = ["--protocol", "openai-responses", "--call", 'ls {"at":"/etc"}', "--prompt", "Look", "--json", found]
+    words: list[str | Path] = [
+        "--protocol",
+        "openai-responses",
+        "--call",
+        'ls {"at":"/etc"}',
+        "--prompt",
+        "Look",
+        "--json",
+        found,
+    ]
     assert check(*words, "--faults", "http-500", "--repeat", "2", "--", *command) == 0
     first, second = json.loads(found.read_text())["clients"][0]["cases"]
     assert "/etc" in first["output"]
@@ -153,16 +185,6 @@ def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> N
     assert first["turns"][0]["calls"][0]["arguments"] == '{"at":"/etc"}'
     assert (second["name"], second["grade"], second["runs"], second["exit_code"]) == ("http-500", "ok", 2, 1)
     assert "--prompt Look " in first["rerun"]
-
-
-def test_a_client_that_cannot_be_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither one that is not there, nor one that asks nothing; what it printed is shown."""
-    assert check("--", "no-such-command") == 1
-    assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in capsys.readouterr().out
-    assert check("--", sys.executable, "-c", "print('hello')") == 1
-    told = capsys.readouterr().out
-    assert "no request to an LLM came before the command ended with 0" in told
-    assert "\n    hello\n" in told
 
 
 def test_an_interrupted_check_reports_what_it_has_and_leaves_nothing(tmp_path: Path) -> None:
