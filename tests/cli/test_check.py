@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -16,6 +18,9 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
+from toolstream_core.checking.matrix import clients_of
+from toolstream_core.checking.run import Client
+from toolstream_core.cli.check import add_parser
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -25,19 +30,15 @@ pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parents[2]
 AGENT = ROOT / "tests" / "checking" / "agent.py"
+PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((ROOT / "docs" / "check.schema.json").read_text(encoding="utf-8"))
-CASES = "empty-id,cut-off-call,duplicate-id"
-RIGHT = dict.fromkeys(["healthy", "two-calls", *CASES.split(",")], "ok")
+CASES = "empty-id,cut-off-call"
+RIGHT = dict.fromkeys(["healthy", *CASES.split(",")], "ok")
 SKIPPED = dict.fromkeys(RIGHT, "skipped")
 GRADES = {
     "right": RIGHT,
-    "by-id": {
-        **RIGHT,
-        "empty-id": "lost arguments",
-        "cut-off-call": "ran a half call",
-        "duplicate-id": "wrong id",
-    },
-    "half": {**RIGHT, "cut-off-call": "ran a half call", "duplicate-id": "wrong id"},
+    "by-id": {"healthy": "ok", "empty-id": "lost arguments", "cut-off-call": "ran a half call"},
+    "half": {**RIGHT, "cut-off-call": "ran a half call"},
     "twice": {**SKIPPED, "healthy": "ran a call twice"},
     "endless": {**SKIPPED, "healthy": "asked again and again"},
     "missing": {"healthy": "harness-failure"},
@@ -111,7 +112,7 @@ def test_clients_are_graded_by_what_they_made_of_it(
     assert grades == GRADES
     check_texts(capsys.readouterr().out)
     assert summary.read_text().startswith("### right (openai-chat)\n")
-    assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "7"  # noqa: S314 - our own
+    assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "5"  # noqa: S314 - our own
     assert "openai-chat/fault/cut-off-call" in (tmp_path / "r.html").read_text()
     check_turns(report)
     before = len(runs.read_text())
@@ -126,9 +127,9 @@ def test_clients_are_graded_by_what_they_made_of_it(
 
 def check_texts(told: str) -> None:
     """What a person reads."""
-    assert "right (openai-chat): 5 cases: 5 ok\n" in told
+    assert "right (openai-chat): 3 cases: 3 ok\n" in told
     assert "\n    ran get_weather, get_weather\n" in told
-    assert "  skipped         4 cases: openai-chat/healthy is not right: ran a call twice\n" in told
+    assert "  skipped         2 cases: openai-chat/healthy is not right: ran a call twice\n" in told
     assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran a half call" in told
     assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
     assert "no request to an LLM came before the command ended with 0" in told
@@ -145,7 +146,7 @@ def check_turns(report: dict[str, Any]) -> None:
     assert first["request"]["calls"][0]["arguments"] == ""
     assert first["request"]["results"][0]["text"] == "mild"
     assert first["verdict"]["explained"] == ["by-present-id"]
-    assert first["verdict"]["advice"][0] == "--set toolstream_repair=empty-id"
+    assert "--set toolstream_shape=whole-calls" in first["verdict"]["advice"]
     assert (second["request"], second["verdict"]) == (None, None)
     assert shlex.split(case["rerun"])[-2:] == ["--only", case["id"]]
 
@@ -223,6 +224,34 @@ def wait_until(happened: Callable[[], bool]) -> None:
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_the_page_has_every_option_and_its_commands_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the command's section; the file with clients is one."""
+    assert main(["check", "--help"]) == 0
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help", "--"}
+    found = re.search(r"^## `toolstream check`$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    rows = "".join(re.findall(r"^\| (`--.*?) \|", found[1], re.MULTILINE))
+    assert options == set(re.findall(r"--[a-z-]+", rows))
+    commands = [line.partition("  #")[0] for line in re.findall(r"^toolstream check .*$", found[1], re.MULTILINE)]
+    assert len(commands) == 4
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers())
+    for command in commands:
+        mine, _, client = command.partition(" -- ")
+        given = shlex.split(mine)[1:]
+        assert parser.parse_args(given)
+        assert client or "--matrix" in given
+
+
+def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
+    """It is read as it stands."""
+    block = re.findall(r"^```toml\n(\[clients.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
+    (tmp_path / "clients.toml").write_text(block)
+    first, second = clients_of(tmp_path / "clients.toml", Client(name="", command=()))
+    assert first.command == ("python", "agent.py", "{prompt}")
+    assert (second.protocol, second.environment, second.timeout) == ("anthropic", {"MODEL": "small"}, 90)
 
 
 @pytest.mark.parametrize(
