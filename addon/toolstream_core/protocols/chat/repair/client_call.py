@@ -35,6 +35,8 @@ class ClientCall:
         "context",
         "event",
         "forms",
+        "has_arguments",
+        "has_header",
         "id",
         "index",
         "late",
@@ -46,11 +48,9 @@ class ClientCall:
         "order",
         "reporter",
         "resolved_as",
-        "said",
         "settled",
         "spelling",
         "streamed",
-        "told",
         "twin",
         "wire_index",
     )
@@ -71,7 +71,7 @@ class ClientCall:
         """Whether deltas say it, be it that a message says it too."""
         self.message_size = 0
         """Characters of its arguments when a message said something of it last."""
-        self.told = self.said = False
+        self.has_header = self.has_arguments = False
         """Whether the client has its header; whether it has anything of its arguments."""
         self.settled = self.may_repeat = False
         """Whether nothing is waited for any more; whether it may turn out to say an earlier call again."""
@@ -151,10 +151,10 @@ class ClientCall:
     @property
     def full(self) -> bool:
         """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
-        said, whole = self.call.arguments.reading(may_be_empty=False)
-        if not (self.call.name and whole and said.lstrip().startswith("{")) or self._spoilt:
+        text, whole = self.call.arguments.reading(may_be_empty=False)
+        if not (self.call.name and whole and text.lstrip().startswith("{")) or self._spoilt:
             return False
-        return said.strip() != "{}" or self.context.takes_none(self.tool)
+        return text.strip() != "{}" or self.context.takes_none(self.tool)
 
     @property
     def sound(self) -> bool:
@@ -163,16 +163,16 @@ class ClientCall:
 
     def _object(self) -> str:
         """The whole JSON object that its arguments are, `""` where they are none."""
-        said, is_json = self.call.arguments.reading(may_be_empty=False)
-        if not said.lstrip().startswith("{") or self._spoilt:
+        text, is_json = self.call.arguments.reading(may_be_empty=False)
+        if not text.lstrip().startswith("{") or self._spoilt:
             return ""
         if is_json or not (self.spelling.whole and self.reporter.on(TRAILING_GARBAGE)):
-            return said if is_json else ""
+            return text if is_json else ""
         try:
-            end = json.JSONDecoder().raw_decode(said.lstrip())[1]
+            end = json.JSONDecoder().raw_decode(text.lstrip())[1]
         except (ValueError, RecursionError):
             return ""
-        return said.lstrip()[:end] if is_markup(said.lstrip()[end:]) else ""
+        return text.lstrip()[:end] if is_markup(text.lstrip()[end:]) else ""
 
     @property
     def over(self) -> bool:
@@ -194,7 +194,7 @@ class ClientCall:
             return False
         if self.may_repeat or self.forms.waits or self.spelling.waiting:
             return True
-        if self.told:
+        if self.has_header:
             return False
         if not self.call.name:
             return self.reporter.on(LATE_NAME)
@@ -205,7 +205,7 @@ class ClientCall:
     def goes_on_with(self, fragment: Fragment) -> bool:
         """Whether a fragment is bare arguments, as the client expects the next ones."""
         return (
-            self.told
+            self.has_header
             and fragment.id is ABSENT
             and fragment.name is ABSENT
             and fragment.index == self.index == self.wire_index
