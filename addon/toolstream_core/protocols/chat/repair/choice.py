@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Choice:
-    """The calls of one choice, as the client has been told them."""
+    """The calls of one choice, as the client has received them."""
 
     def __init__(self, number: int) -> None:
-        """A choice of which nothing has been told."""
+        """A choice of which nothing has been sent."""
         self.number = number
         self.calls: list[ClientCall] = []
         self.taken: dict[int, ClientCall] = {}
@@ -44,7 +44,7 @@ class Choice:
         self.reasons: set[str] = set()
         """Every finish reason that came."""
         self.shortened: frozenset[int] = frozenset()
-        """By `id`, the calls that were half where the client was told `length` for their sake."""
+        """By `id`, the calls that were half when the client was sent `length` because of them."""
         self.held: str | None = None
         """A finish reason that came too early and is still owed."""
 

@@ -1,4 +1,4 @@
-"""One Chat Completions call as the client has been told it."""
+"""One Chat Completions call as the client has received it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_NULL = 64
 
 
 class ClientCall:
-    """What the client has been told of one call."""
+    """What the client has received of one call, and what is known of it beyond that."""
 
     __slots__ = (
         "_takes_none",
@@ -56,7 +56,7 @@ class ClientCall:
     )
 
     def __init__(self, call: OpenCall, choice: int, order: int, context: Context, reporter: Reporter) -> None:
-        """A call of which nothing has been told; `order` is its place among the calls of choice number `choice`."""
+        """A call of which nothing has been sent; `order` is its place among the calls of choice number `choice`."""
         self.context, self.reporter = context, reporter
         self.choice = choice
         self.call = call
@@ -68,9 +68,9 @@ class ClientCall:
         self.spelling = ArgumentRepair(reporter.on)
         self.forms = Forms()
         self.streamed = False
-        """Whether deltas say it, be it that a message says it too."""
+        """Whether deltas carry it, whether or not a final message repeats it."""
         self.message_size = 0
-        """Characters of its arguments when a message said something of it last."""
+        """Characters of its arguments at the last entry of a message."""
         self.has_header = self.has_arguments = False
         """Whether the client has its header; whether it has anything of its arguments."""
         self.settled = self.may_repeat = False
@@ -94,7 +94,7 @@ class ClientCall:
         return self.forms.mixed and form is not Form.PLAIN
 
     def judge(self, row: Row, message: str) -> bool:
-        """Tell a defect of this call at the event that is looked at."""
+        """Report a defect of this call at the current event; return whether it is to be repaired."""
         return self.reporter.report(row, self.event, message, self.call)
 
     @property

@@ -83,7 +83,7 @@ class Waiting:
 
     @property
     def ready(self) -> bool:
-        """Whether all that it brings of calls can be told to the client."""
+        """Whether all its entries can be sent to the client."""
         return not [part for part in self.parts if part.client_call.pending]
 
     @property
