@@ -21,8 +21,8 @@ CORE = ROOT / "addon" / "toolstream_core"
 # Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
 LAYERS = (
     "wire, secret_shapes, redact, redaction ← model ← calls ← defects ← stages ← protocols ← faults ← transit, sources,"
-    " verdict ← settings ← engine ← clients ← delivery ← shrinking ← report ← probing ← fixtures ← proxy ← testing"
-    " ← cli, pytest_plugin"
+    " verdict ← settings ← engine ← clients ← delivery ← shrinking ← report ← probing ← fixtures ← proxy"
+    " ← testing, agents ← cli, pytest_plugin"
 )
 # Who alone may import these at all.
 CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
@@ -32,8 +32,8 @@ OPTIONAL = {"cli", "pytest_plugin"}
 SEAM = "wire/json_strings.py"
 # Rooms that may read another one: a protocol whose calls are said as another's are.
 NEIGHBOURS = {"ollama": {"chat"}}
-# Where a protocol may be named: in its room, and in the table of defects.
-NAMING = ("protocols/", "defects/")
+# Where a protocol may be named: in its room, and in the table of defects; an agent may have the name of one.
+NAMING = ("protocols/", "defects/", "agents/table.py")
 MAX_LINES = 250
 # Modules without a test file of their own name, by how their paths begin: what tests them instead.
 UNMIRRORED = {
@@ -78,8 +78,11 @@ UNMIRRORED = {
     "cli/repair.py": "tests/cli/test_rewriting.py",
     "fixtures/error.py": "tests/fixtures/test_expectation.py",
     "fixtures/expectation/": "tests/fixtures/test_expectation.py",
-    "cli/serve.py": "tests/cli/test_serving.py",
-    "cli/run.py": "tests/cli/test_serving.py",
+    "cli/serving.py": "tests/cli/test_run.py",
+    "cli/child.py": "tests/cli/test_run.py",
+    "cli/run_told.py": "tests/cli/test_run.py",
+    "cli/run_report.py": "tests/cli/test_run.py",
+    "agents/": "tests/agents/test_launch.py",
     "proxy/worker/": "tests/testing/test_session.py",
     "testing/worker.py": "tests/testing/test_session.py",
     "shrinking/": "tests/shrinking/test_minimal.py",

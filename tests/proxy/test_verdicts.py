@@ -254,16 +254,17 @@ def test_a_bug_of_ours(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: py
     assert SECRET not in error
 
 
-def test_a_listener(tmp_path: Path) -> None:
-    """Is told of each verdict; and has clients say again the very ids."""
+@pytest.mark.parametrize(("ids_kept", "outcome"), [(True, "wrong-id"), (False, "ok")])
+def test_a_listener(tmp_path: Path, ids_kept: bool, outcome: str) -> None:
+    """Is told of each verdict; clients have to say again the very ids where that is asked for."""
     told: list[ToldVerdict] = []
-    made = ToolstreamAddon(lambda _: (), told.append)
+    made = ToolstreamAddon(lambda _: (), told.append, ids_kept=ids_kept)
     with taddons.context(Proxyserver(), NextLayer(), made) as context:
         proxy = Proxy(made, context, tmp_path / "lines")
         proxy.answer(proxy.ask(), *stream())
         proxy.ask(*back("other"))
         made.done()
-    assert [one.verdict.outcome for one in told] == ["wrong-id"]
+    assert [one.verdict.outcome for one in told] == [outcome]
 
 
 def test_the_schema_knows_no_other_line() -> None:

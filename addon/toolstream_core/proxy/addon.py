@@ -17,10 +17,10 @@ from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
 from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.proxy.kept import KeptWatch
+from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.proxy.options import (
     CAPTURE,
     CHANGES,
-    LEVELS,
     changes_of,
     declare,
     filter_of,
@@ -55,23 +55,28 @@ class ToolstreamAddon:
     """Shows how LLM providers say their tool calls, as the streams pass."""
 
     def __init__(
-        self, listeners: Listeners | None = None, judged: VerdictListener | None = None, *, gated: bool = False
+        self,
+        listeners: Listeners | None = None,
+        judged: VerdictListener | None = None,
+        *,
+        ids_kept: bool = False,
+        gated: bool = False,
     ) -> None:
         """Nothing is on until mitmproxy has read the options.
 
         `listeners` gives further sinks for each answer; every LLM's answer is watched then. `judged` is told of each
-        verdict, and clients have to say the ids again that they got. With `gated`, a change of options also reaches
-        the connections that are open already.
+        verdict. With `ids_kept`, clients have to say the ids again that they got, and verdicts come at once. With
+        `gated`, a change of options also reaches the connections that are open already.
         """
         self._filter: flowfilter.TFilter | None = None
         self._watches: dict[str, KeptWatch] = {}
         self._bodies = 0
         self._reporters = Reporters(listeners, judged)
         self.verdicts = Verdicts(
-            self._reporters.judged, self._reporters.unjudged, self._reporters.got, ids_kept=judged is not None
+            self._reporters.judged, self._reporters.unjudged, self._reporters.got, ids_kept=ids_kept
         )
         self._provider: Provider | None = None
-        self._capture = Capture()
+        self.capture = Capture()
         self._codings = Codings()
         self._settings = NOTHING
         self._ids = Ids()
@@ -107,7 +112,7 @@ class ToolstreamAddon:
         if updated & {"toolstream_provider", "toolstream_provider_strict"}:
             self._configure_provider(ctx.options.toolstream_provider)
         if updated & CAPTURE:
-            self._capture.configure(ctx.options)
+            self.capture.configure(ctx.options)
         if updated & CHANGES:
             self._settings = changes_of(ctx.options)
         if updated & (CHANGES | {"toolstream_provider", "toolstream_speed"}):
@@ -156,7 +161,7 @@ class ToolstreamAddon:
         picks = [pick for _, pick in faults]
         ids = answer_ids(flow, self._ids)
         watched = (flow, request, self._reporters.sinks, self._reporters.failed, settings, ids, self._bodies, picks)
-        recording = self._capture.begin(flow)
+        recording = self.capture.begin(flow)
         watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
         if self._reporters.on:
@@ -193,7 +198,7 @@ class ToolstreamAddon:
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
         elif self._filtered(flow) and RESENT not in flow.metadata:
-            self._capture.unanswered(flow)
+            self.capture.unanswered(flow)
         self._close(flow, watch)
 
     def done(self) -> None:
@@ -202,7 +207,7 @@ class ToolstreamAddon:
             watch.finish(broken="the proxy was stopped")
             watch.close()
         self._watches.clear()
-        self._capture.close()
+        self.capture.close()
         self.verdicts.close()
         self._reporters.close()
 
@@ -222,7 +227,7 @@ class ToolstreamAddon:
             self.verdicts.answered(flow, watch)
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
-        return (self._reporters.on or self._settings.rewrites or self._capture.on) and self._filtered(flow)
+        return (self._reporters.on or self._settings.rewrites or self.capture.on) and self._filtered(flow)
 
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))

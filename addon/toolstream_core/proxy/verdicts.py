@@ -80,7 +80,7 @@ class Verdicts:
         self._in_background = not ids_kept
         self._explaining = Explaining()
         self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
-        self._unexplained: dict[Future[Explained], ToldVerdict] = {}
+        self.unexplained: dict[Future[Explained], ToldVerdict] = {}
         """The verdicts that wait for why."""
         self._conversations = Conversations[LiveAnswer](self._tell, ids_kept=ids_kept)
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -138,7 +138,7 @@ class Verdicts:
             timer.cancel()
         self._timers.clear()
         self._conversations.close()
-        waiting, self._unexplained = self._unexplained, {}
+        waiting, self.unexplained = self.unexplained, {}
         self._explainer.shutdown(wait=False, cancel_futures=True)
         for told in waiting.values():
             self._tell_safely(told)
@@ -164,18 +164,18 @@ class Verdicts:
             self._tell_safely(told)
         else:
             future = self._explainer.submit(self._why, told)
-            self._unexplained[future] = told
+            self.unexplained[future] = told
             future.add_done_callback(partial(self._wake, loop))
 
     def _wake(self, loop: asyncio.AbstractEventLoop, future: Future[Explained]) -> None:
         """Go on in the proxy's thread, unless the proxy ends: its loop may be closed by then."""
-        if future in self._unexplained:
+        if future in self.unexplained:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._explained, future)
 
     def _explained(self, future: Future[Explained]) -> None:
         """Tell a verdict for which the explanation has come, unless it was told without."""
-        told = self._unexplained.pop(future, None)
+        told = self.unexplained.pop(future, None)
         if told is not None:
             self._tell_safely(told._replace(explained=future.result()))
 
