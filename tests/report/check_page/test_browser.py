@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 CHROMIUM = program()
 FLUENT = 2.0
-"""Seconds for a large report; a quiet machine needs a fifth of a second."""
+"""Seconds of processor time for a large report; it takes about a third."""
 CTRL = 2
 ROWS = "tbody tr[data-key]"
 
@@ -272,14 +271,13 @@ def test_hostile_text_is_only_shown(show: Show) -> None:
 
 def test_a_large_report_opens_fluently(show: Show) -> None:
     """Five clients, 150 cases each."""
-    began = time.monotonic()
     browser = show(large(5, 150))
-    assert time.monotonic() - began < FLUENT
+    opened = browser.work()
+    assert 0 < opened < FLUENT
     assert len(names(browser)) == 150
-    began = time.monotonic()
     browser.press("/", "/")
     browser.type("row-14")
-    assert time.monotonic() - began < FLUENT
+    assert browser.work() - opened < FLUENT
     assert len(names(browser)) == 11
 
 
