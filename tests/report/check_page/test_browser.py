@@ -226,6 +226,7 @@ def test_two_runs(show: Show, tmp_path: Path) -> None:
     assert "gone.py not run now" in browser.texts("#changes")[0]
     marks = "[...document.querySelectorAll('.cell .change')].map((one) => one.dataset.change)"
     assert browser.run(marks) == ["better", "worse", "new", "gone"]
+    assert browser.texts(".before") == ["before: lost a call", "before: ok"]
     choose(browser, "change", "better")
     assert names(browser) == ["a"]
     browser.run("document.querySelector('button.cell').click()")
@@ -238,6 +239,14 @@ def test_two_runs(show: Show, tmp_path: Path) -> None:
     assert browser.run(marks) == ["better", "worse", "new", "gone"]
     choose_file(browser, tmp_path, "no JSON")
     assert browser.texts("#notice") == ["This file is not JSON."]
+
+
+def test_what_repair_saves(show: Show) -> None:
+    """The earlier run is the same client without repair."""
+    raw = report(client(case("a", "failed", "lost a call")))
+    browser = show(report(client(case("a"), repair=["safe"])), raw)
+    assert browser.texts("#changes b") == ["What repair saves, against the run without it"]
+    assert browser.texts("button.cell .change") == ["▲ better"]
 
 
 def choose_file(browser: Browser, folder: Path, text: str) -> None:
