@@ -46,6 +46,7 @@ UNMIRRORED = {
     "engine/recogniser.py": "tests/engine/test_pipeline.py",
     "engine/state.py": "tests/engine/test_pipeline.py",
     "engine/fast_path/skipper.py": "tests/engine/fast_path/test_path.py",
+    "proxy/live_answer.py": "tests/proxy/test_verdicts.py",
     "engine/observer.py": "tests/engine/test_pipeline.py",
     "engine/sink.py": "tests/engine/test_record_builder.py",
     "engine/stage_set.py": "tests/engine/test_pipeline.py",

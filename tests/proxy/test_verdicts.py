@@ -18,6 +18,7 @@ from tests.proxy.flows import DONE, SECRET, llm_flow
 from tests.test_schemas import LINE
 from toolstream_core.proxy import verdicts
 from toolstream_core.proxy.addon import ToolstreamAddon
+from toolstream_core.report.layout import ID, shortened
 from toolstream_core.verdict.conversations import Conversations
 
 if TYPE_CHECKING:
@@ -61,11 +62,11 @@ class Proxy:
             self.addon.response(flow)
         return b"".join(got)
 
-    def told(self) -> list[dict[str, Any]]:
-        """The verdicts so far, each as its schema says."""
+    def told(self, kind: str = "verdict") -> list[dict[str, Any]]:
+        """The lines of a kind so far, each as its schema says."""
         self.context.configure(self.addon, toolstream_jsonl=str(self._path))
         lines = [json.loads(line) for line in self._path.read_text().splitlines()]
-        found = [line for line in lines if line["type"] == "verdict"]
+        found = [line for line in lines if line["type"] == kind]
         assert [error.message for line in found for error in LINE.iter_errors(line)] == []
         return found
 
@@ -152,6 +153,24 @@ def test_ids_as_the_client_got_them(proxy: Proxy) -> None:
     proxy.ask(*back("call_none", '{"path":"/"}'), user="other")
     assert [line["verdict"]["verdict"] for line in proxy.told()] == ["ok", "wrong-arguments"]
     assert proxy.told()[0]["verdict"]["sent"][0]["id"] == made
+
+
+def test_the_calls_as_the_client_got_them(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
+    """Told where they are not those that the provider meant, behind the answer's end."""
+    proxy.addon.running()
+    proxy.context.configure(proxy.addon, toolstream_repair=["safe"])
+    proxy.answer(proxy.ask(), *stream())
+    flow = proxy.ask(user="other")
+    proxy.answer(flow, *stream(None))
+    [line] = proxy.told("got")
+    [call] = line["calls"]
+    assert (line["flow"], line["stream"], call["name"], call["arguments"]) == (flow.id, 2, "ls", ARGUMENTS)
+    assert call["id"]
+    proxy.addon.done()
+    lines = capsys.readouterr().out.splitlines()
+    meant = lines.index(f'#2         call 0 ls id="" {ARGUMENTS}')
+    got = lines.index(f"#2         client got call 0 ls id={shortened(call['id'], ID)} {ARGUMENTS}")
+    assert got > meant
 
 
 def test_a_fault_that_takes_the_call_away(proxy: Proxy) -> None:

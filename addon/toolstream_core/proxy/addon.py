@@ -72,7 +72,9 @@ class ToolstreamAddon:
         self._watches: dict[str, KeptWatch] = {}
         self._bodies = 0
         self._reporters = Reporters(listeners, judged)
-        self.verdicts = Verdicts(self._reporters.judged, self._reporters.unjudged, ids_kept=ids_kept)
+        self.verdicts = Verdicts(
+            self._reporters.judged, self._reporters.unjudged, self._reporters.got, ids_kept=ids_kept
+        )
         self._provider: Provider | None = None
         self.capture = Capture()
         self._codings = Codings()
