@@ -91,7 +91,7 @@ def test_calls_that_never_came_are_a_finding_with_its_own_advice() -> None:
     """No model says why: the stream has no call."""
     [report] = [one for one in REPORTS if one.model is None]
     [finding] = Received(answer(report)).record.findings  # type: ignore[union-attr]  # it was read
-    assert (finding.name, help_with(finding)) == ("missing-calls", report.advice)
+    assert (finding.name, help_with(finding)) == ("missing-calls", f"{report.advice} (unsafe)")
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.key)
