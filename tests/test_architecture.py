@@ -21,8 +21,8 @@ CORE = ROOT / "addon" / "toolstream_core"
 # Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
 LAYERS = (
     "wire, secret_shapes, redact, redaction ← model ← calls ← defects ← stages ← protocols ← faults ← transit, sources,"
-    " verdict ← settings ← engine ← clients ← delivery ← shrinking ← report ← probing ← fixtures ← proxy"
-    " ← testing, agents ← cli, pytest_plugin"
+    " synthetic, verdict ← settings ← engine ← clients ← delivery ← shrinking ← report ← probing ← fixtures ← proxy"
+    " ← testing, agents ← checking ← cli, pytest_plugin"
 )
 # Who alone may import these at all.
 CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
@@ -71,6 +71,9 @@ UNMIRRORED = {
     "fixtures/chunks.py": "tests/fixtures/test_read.py",
     "report/summary.py": "tests/report/test_text.py",
     "cli/process_output.py": "tests/cli/test_launch.py",
+    "proxy/call_provider.py": "tests/e2e/test_made_calls.py",
+    "proxy/providers.py": "tests/e2e/test_made_calls.py",
+    "synthetic/schema_strings.py": "tests/synthetic/test_schema_values.py",
     "proxy/steps.py": "tests/e2e/test_transit.py",
     "cli/explain.py": "tests/cli/test_catalogue.py",
     "cli/list.py": "tests/cli/test_catalogue.py",
@@ -84,6 +87,7 @@ UNMIRRORED = {
     "cli/run_report.py": "tests/cli/test_run.py",
     "agents/": "tests/agents/test_launch.py",
     "proxy/worker/": "tests/testing/test_session.py",
+    "testing/found.py": "tests/testing/test_exchanges.py",
     "testing/worker.py": "tests/testing/test_session.py",
     "shrinking/": "tests/shrinking/test_minimal.py",
     "report/prose.py": "tests/report/test_markdown.py",
@@ -93,6 +97,11 @@ UNMIRRORED = {
     "report/reproduce.py": "tests/cli/test_report.py",
     "probing/": "tests/cli/test_probe.py",
     "cli/probe_kept.py": "tests/cli/test_probe.py",
+    "checking/run.py": "tests/cli/test_check.py",
+    "checking/runner.py": "tests/cli/test_check.py",
+    "checking/document.py": "tests/cli/test_check.py",
+    "cli/check_plan.py": "tests/cli/test_check.py",
+    "cli/check_reports.py": "tests/cli/test_check.py",
     "cli/command_oracle.py": "tests/cli/test_shrink.py",
     "cli/reproduction.py": "tests/cli/test_shrink.py",
     "fixtures/answers.py": "tests/cli/test_shrink.py",

@@ -34,6 +34,8 @@ FUNCTIONS: Final = {
     "promote.promoted": ["promotion"],
     "whole_answer.streamed": ["answer", "request"],
     "whole_answer.assembled": ["payloads", "calls"],
+    "healthy.streamed": ["answer"],
+    "healthy.whole": ["answer"],
     "errors.body": ["kind", "status"],
     "errors.event": ["kind", "number"],
     "errors.not_saved": ["message"],
@@ -41,7 +43,7 @@ FUNCTIONS: Final = {
 """What `WireProtocol` calls in a room, with what it gives it."""
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
 """Files that judge the streams of every protocol."""
-LAZY: Final = ("repair", "inject", "shape", "promote", "whole_answer", "errors", "api")
+LAZY: Final = ("repair", "inject", "shape", "promote", "whole_answer", "healthy", "errors", "api")
 """The modules of a room that reading a stream does not need."""
 CONSTANTS: Final = {
     name: row

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "explain": "explain",
     "serve": "serve",
     "run": "run",
+    "check": "check",
     "shrink": "shrink",
     "report": "report",
     "probe": "probe",
@@ -32,7 +33,7 @@ COMMANDS: Final = {
 }
 """Each command and its module, which has `add_parser(subparsers)` and `run(args) -> int`."""
 
-TAKE_A_COMMAND: Final = frozenset({"run", "shrink"})
+TAKE_A_COMMAND: Final = frozenset({"run", "check", "shrink"})
 """What stands behind the first `--` of these is a command line of its own, `args.command_line`."""
 
 USAGE: Final = 2

@@ -42,28 +42,33 @@ OBJECT_ARGUMENTS: Final = Row(
     "TS204", "object-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "arguments are a JSON object where JSON text belongs",
     _AS_MEANT,
+    may_refuse=True,
 )  # fmt: skip
 CUMULATIVE_ARGUMENTS: Final = Row(
     "TS205", "cumulative-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "each delta carries all arguments so far",
     _AS_MEANT,
+    may_refuse=True,
 )  # fmt: skip
 REPLAYED_ARGUMENTS: Final = Row(
     "TS206", "replayed-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "whole arguments are sent again",
     _AS_MEANT,
     also=("repeated-id", "repeated-name", "repeated-index"),
+    may_refuse=True,
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Row(
     "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, RESPONSES, ANTHROPIC, GEMINI, COHERE, BEDROCK),
     "{} or null is sent before the real arguments",
     _AS_MEANT,
     also=("repeated-index",),
+    may_refuse=True,
 )  # fmt: skip
 DOUBLE_ENCODED_ARGUMENTS: Final = Row(
     "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, ALL_DIALECTS,
     "arguments are JSON text within a JSON string",
     _AS_MEANT,
+    may_refuse=True,
 )  # fmt: skip
 MERGED_CALLS: Final = Row(
     "TS209", "merged-calls", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
@@ -82,11 +87,13 @@ TRAILING_GARBAGE: Final = Row(
     "special tokens or other text follow the arguments",
     _AS_MEANT,
     also=("repeated-index",),
+    may_refuse=True,
 )  # fmt: skip
 MISNAMED_ARGUMENTS: Final = Row(
     "TS212", "misnamed-arguments", "arguments", WARNING, SAFE, (CHAT, COHERE),
     "arguments come under another key",
     _AS_MEANT,
+    may_refuse=True,
 )  # fmt: skip
 SPLIT_SURROGATE: Final = Row(
     "TS213", "split-surrogate", "arguments", NOTE, SAFE, (*_STREAMED, BEDROCK),

@@ -48,6 +48,7 @@ MISSING_FINISH: Final = Row(
     "TS305", "missing-finish", "ending", WARNING, SAFE, (*_STREAMED, BEDROCK),
     "the answer is whole and no event says how it finished",
     "runs calls that are whole, or reports a broken stream",
+    may_refuse=True,
 )  # fmt: skip
 WRONG_FINISH: Final = Row(
     "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE, BEDROCK),

@@ -44,6 +44,7 @@ UNTERMINATED_EVENT: Final = Row(
     "TS003", "unterminated-event", "framing", NOTE, SAFE, (*_BLOCKS, OLLAMA),
     "the last event lacks the blank line that ends it",
     "takes the event all the same, or reports a broken stream",
+    may_refuse=True,
 )  # fmt: skip
 UNREADABLE_BODY: Final = Row(
     "TS004", "unreadable-body", "framing", ERROR, None, ALL_DIALECTS,
@@ -75,6 +76,7 @@ BODY_NOT_STREAM: Final = Row(
     "TS009", "body-not-stream", "framing", WARNING, None, (*_STREAMED, BEDROCK),
     "a stream was asked for and a whole JSON body came",
     "reads the whole body, or reports an error",
+    may_refuse=True,
 )  # fmt: skip
 MISSING_DELTA: Final = Row(
     "TS010", "missing-delta", "framing", NOTE, SAFE, (CHAT,),
@@ -121,17 +123,20 @@ TOOL_CALLS_OBJECT: Final = Row(
     "TS018", "tool-calls-object", "framing", ERROR, SAFE, (CHAT, COHERE),
     "tool_calls is an object instead of a list, or a list instead of an object",
     "reads the entries all the same, or reports an error",
+    may_refuse=True,
 )  # fmt: skip
 LEGACY_FUNCTION_CALL: Final = Row(
     "TS019", "legacy-function-call", "framing", WARNING, SAFE, (CHAT,),
     "the call comes as function_call although tools were offered",
     "runs the call, or reports that it cannot",
     also=("missing-index", "missing-id", "missing-type", "foreign-finish"),
+    may_refuse=True,
 )  # fmt: skip
 SPLIT_CHOICES: Final = Row(
     "TS020", "split-choices", "framing", WARNING, UNSAFE, (CHAT,),
     "one answer is spread over two choices, text in one and calls in the other",
     "looks for calls in every choice, or reports that the first has none",
+    may_refuse=True,
 )  # fmt: skip
 MISSING_HEAD: Final = Row(
     "TS021", "missing-head", "framing", NOTE, SAFE, (RESPONSES,),

@@ -89,6 +89,7 @@ DECORATED_NAME: Final = Row(
     "TS113", "decorated-name", "identity", WARNING, SAFE, ALL_DIALECTS,
     "the name is an offered tool's with something around it",
     "runs the offered tool, or reports an unknown one",
+    may_refuse=True,
 )  # fmt: skip
 MISSING_TYPE: Final = Row(
     "TS114", "missing-type", "identity", NOTE, SAFE, (CHAT, COHERE),
@@ -136,6 +137,7 @@ UNKNOWN_BLOCK: Final = Row(
     "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC, COHERE, BEDROCK),
     "a delta or stop names a content block that was never started",
     "reports a broken stream, or gives the delta to the only open call",
+    may_refuse=True,
 )  # fmt: skip
 CHANGING_CALL_ID: Final = Row(
     "TS123", "changing-call-id", "identity", WARNING, SAFE, (RESPONSES,),
@@ -173,6 +175,7 @@ CUSTOM_AS_FUNCTION: Final = Row(
     "TS129", "custom-as-function", "identity", ERROR, UNSAFE, (RESPONSES,),
     "a custom tool's call comes as a function call, with its text in JSON",
     "takes the text out of the JSON, or reports a call that it cannot run",
+    may_refuse=True,
 )  # fmt: skip
 
 IDENTITY: Final = (

@@ -53,6 +53,8 @@ class Row(NamedTuple):
     """Names of the rows that are true of the same stream wherever this one is caused, or may be."""
     lossy: bool = False
     """Whether something of the answer is lost, so that a client which does not run the call does the right thing."""
+    may_refuse: bool = False
+    """Whether a client may also report it, instead of running the call."""
 
     def found(self, event: int, message: str, call: int | None = None, *, severity: Severity | None = None) -> Finding:
         """This defect, seen at an event and perhaps in a call."""

@@ -8,12 +8,19 @@ from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.model import Call, Json
 
 type Payload = dict[str, Any]
 type Payloads = Sequence[Payload]
+type Cut = Callable[[str], Sequence[str]]
+"""How the texts and arguments of a whole answer are cut into the deltas of a stream."""
+
+
+def uncut(text: str) -> Sequence[str]:
+    """All in one delta."""
+    return [text]
 
 
 def dictionary(value: Json) -> Payload:
@@ -47,4 +54,9 @@ def merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:
 
 def arguments_object(call: Call) -> Json:
     """A call's arguments as an object; an empty one where they are none."""
-    return dictionary(parse(call.arguments.encode("utf-8", "surrogatepass")))
+    return arguments_value(call.arguments)
+
+
+def arguments_value(arguments: str) -> Payload:
+    """Argument text as an object; an empty one where it is none."""
+    return dictionary(parse(arguments.encode("utf-8", "surrogatepass")))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls.resolver import Calls
     from toolstream_core.model import Call, EventContent, Json
     from toolstream_core.protocols.api import Api
+    from toolstream_core.protocols.healthy_answer import HealthyAnswer
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.promotion import Promotion
@@ -111,6 +112,14 @@ class WireProtocol:
     def assembled(self, payloads: Sequence[dict[str, Json]], calls: Sequence[Call]) -> Json:
         """The whole answer that a stream's payloads and resolved calls amount to: `whole_answer.assembled`."""
         return self._room("whole_answer").assembled(payloads, calls)
+
+    def healthy_stream(self, answer: HealthyAnswer) -> list[bytes]:
+        """The events of an answer as a healthy provider streams it: `healthy.streamed`."""
+        return list(self._room("healthy").streamed(answer))
+
+    def healthy_whole(self, answer: HealthyAnswer) -> Json:
+        """The same answer to a request without a stream: `healthy.whole`."""
+        return self._room("healthy").whole(answer)
 
     def error_body(self, kind: ErrorKind, status: int) -> Json:
         """The JSON body of an HTTP error: `errors.body`."""

@@ -19,6 +19,7 @@ from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.proxy.options import (
+    ANSWERS,
     CAPTURE,
     CHANGES,
     changes_of,
@@ -29,7 +30,8 @@ from toolstream_core.proxy.options import (
     speed_of,
 )
 from toolstream_core.proxy.provided import breaks
-from toolstream_core.proxy.provider import OPTIONS, Provider, ProviderError
+from toolstream_core.proxy.provider import OPTIONS
+from toolstream_core.proxy.providers import AnyProvider, provider_of
 from toolstream_core.proxy.reporters import Reporters
 from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
 from toolstream_core.proxy.resend import RESENT
@@ -40,8 +42,6 @@ from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mitmproxy.addonmanager import Loader
 
     from toolstream_core.proxy.reporters import Listeners, VerdictListener
@@ -75,7 +75,7 @@ class ToolstreamAddon:
         self.verdicts = Verdicts(
             self._reporters.judged, self._reporters.unjudged, self._reporters.got, ids_kept=ids_kept
         )
-        self._provider: Provider | None = None
+        self._provider: AnyProvider | None = None
         self.capture = Capture()
         self._codings = Codings()
         self._settings = NOTHING
@@ -109,8 +109,8 @@ class ToolstreamAddon:
             self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
             self._reporters.write_jsonl(ctx.options.toolstream_jsonl)
-        if updated & {"toolstream_provider", "toolstream_provider_strict"}:
-            self._configure_provider(ctx.options.toolstream_provider)
+        if updated & ANSWERS:
+            self._configure_provider()
         if updated & CAPTURE:
             self.capture.configure(ctx.options)
         if updated & CHANGES:
@@ -240,11 +240,7 @@ class ToolstreamAddon:
         if self._settings.rewrites and looks_like_llm(flow.request.path, request_json(flow.request)):
             flow.request.headers["accept-encoding"] = "identity"
 
-    def _configure_provider(self, paths: Sequence[str]) -> None:
-        try:
-            strict = ctx.options.toolstream_provider_strict
-            self._provider = Provider.load(paths, strict=strict) if paths else None
-        except ProviderError as error:
-            raise exceptions.OptionsError(f"toolstream_provider: {error}") from error
+    def _configure_provider(self) -> None:
+        self._provider = provider_of(ctx.options)
         if self._provider is not None:
             ctx.options.update(**OPTIONS)

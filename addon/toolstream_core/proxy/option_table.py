@@ -43,7 +43,8 @@ LOG: Final = AddonOption(
 PROVIDER: Final = AddonOption(
     name="toolstream_provider",
     default=(),
-    help="Saved flows (files or folders) that answer LLM requests in the provider's place.",
+    help="What answers LLM requests in the provider's place: saved flows (files or folders), or, with calls:, healthy "
+    "calls of the tools on offer; calls:TOOL {JSON} makes that call.",
     metavar="FLOW",
 )
 OPTIONS: Final = (

@@ -53,7 +53,7 @@ class Provider:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request
         if request.method == "GET" and (listed := models(request.path, self._fixtures)) is not None:
-            flow.response = _json_response(200, listed)
+            flow.response = json_response(200, listed)
             return True
         if request.method != "POST":
             return False
@@ -61,7 +61,7 @@ class Provider:
         if match is None:
             return False
         if match.fixture is None:
-            flow.response = _json_response(404, nothing_saved(match, self._fixtures))
+            flow.response = json_response(404, nothing_saved(match, self._fixtures))
         else:
             _respond(flow, match.fixture, match.wanted.form, exact=match.answer is Answer.EXACT)
         note(flow, match)
@@ -103,22 +103,27 @@ def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None
         return [], CONTENT_TYPES[form]  # half an answer has no other form
     if form is Form.WHOLE:
         return [Chunk(0, _compact(assembled(fixture)))], CONTENT_TYPES[form]
-    pieces = [_compact(payload) for payload in fixture.payloads if isinstance(payload, dict)]
-    if form is Form.EVENTS:
-        names = [json_access.get(payload, "type") for payload in fixture.payloads if isinstance(payload, dict)]
-        heads = [f"event: {name}\r\n".encode() if isinstance(name, str) else b"" for name in names]
-        cut = [head + b"data: " + piece + b"\r\n\r\n" for head, piece in zip(heads, pieces, strict=True)]
-    elif form is Form.MESSAGES:
-        cut = [event_stream.chunk(piece).encode() for piece in pieces]
-    else:
-        cut = [(b",\r\n" if at else b"[") + piece for at, piece in enumerate(pieces)]
-        cut.append(b"]" if cut else b"[]")
+    cut = framed([payload for payload in fixture.payloads if isinstance(payload, dict)], form)
     times = [chunk.after for chunk in fixture.chunks]
     times += times[-1:] * (len(cut) - len(times))
     return [Chunk(after, data) for after, data in zip(times, cut, strict=False)], CONTENT_TYPES[form]
 
 
-def _json_response(status: int, body: Json) -> http.Response:
+def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
+    """A stream's payloads in a framing that is not their protocol's usual one."""
+    pieces = [_compact(payload) for payload in payloads]
+    if form is Form.EVENTS:
+        names = [json_access.get(payload, "type") for payload in payloads]
+        heads = [f"event: {name}\r\n".encode() if isinstance(name, str) else b"" for name in names]
+        return [head + b"data: " + piece + b"\r\n\r\n" for head, piece in zip(heads, pieces, strict=True)]
+    if form is Form.MESSAGES:
+        return [event_stream.chunk(piece).encode() for piece in pieces]
+    cut = [(b",\r\n" if at else b"[") + piece for at, piece in enumerate(pieces)]
+    return [*cut, b"]" if cut else b"[]"]
+
+
+def json_response(status: int, body: Json) -> http.Response:
+    """An answer that is one JSON document."""
     return http.Response.make(status, _compact(body), {"content-type": "application/json"})
 
 

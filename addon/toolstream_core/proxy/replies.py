@@ -10,7 +10,7 @@ from toolstream_core.protocols.api import ModelList
 from toolstream_core.protocols.registry import named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.fixtures import Fixture
     from toolstream_core.fixtures.matching import Match
@@ -20,16 +20,21 @@ _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
 
 
 def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
+    """The answer to a GET of `path`, where that is a list of models: of those that the saved flows know."""
+    return models_named(path, lambda kind: _names(fixtures, kind))
+
+
+def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]]) -> Json | None:
     """The answer to a GET of `path`, where that is a list of models."""
     found = _LISTS.search(path.partition("?")[0])
     if found is None:
         return None
     if found[1] == "api/tags":
-        return {"models": [{"name": name, "model": name} for name in _names(fixtures, ModelList.TAGS)]}
-    names = _names(fixtures, ModelList.DATA)
+        return {"models": [{"name": name, "model": name} for name in names_of_kind(ModelList.TAGS)]}
+    names = names_of_kind(ModelList.DATA)
     # The APIs share paths, and each reads its own keys: `data` of the one, `models` of the other.
-    bare = [{"name": name, "endpoints": ["chat"]} for name in _names(fixtures, ModelList.NAMES)]
-    resources = [{"name": f"models/{name}", "displayName": name} for name in _names(fixtures, ModelList.MODELS)]
+    bare = [{"name": name, "endpoints": ["chat"]} for name in names_of_kind(ModelList.NAMES)]
+    resources = [{"name": f"models/{name}", "displayName": name} for name in names_of_kind(ModelList.MODELS)]
     return {
         "object": "list",
         "data": [_entry(name) for name in names],

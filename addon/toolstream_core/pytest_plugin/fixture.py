@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.pytest_plugin.marker import Words
     from toolstream_core.testing import ProxySession, Setup
-    from toolstream_core.testing.exchanges import Exchange, FoundDefect, SentCall, SentRequest
+    from toolstream_core.testing.exchanges import Exchange, SentCall, SentRequest
+    from toolstream_core.testing.found import FoundDefect
 
 
 class Toolstream:

@@ -8,30 +8,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.protocols.requests import asked
+from toolstream_core.testing.found import Entry, FoundDefect, FoundFault, FoundVerdict, finding_of, verdict_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
 
 
-class _Entry:
-    """Lets `entry["name"]` be said for `entry.name`, as in the JSON of reports."""
-
-    def __getitem__(self, name: str) -> Any:
-        try:
-            return getattr(self, name)
-        except AttributeError:
-            raise KeyError(name) from None
-
-    def keys(self) -> Iterator[str]:
-        """The fields' names."""
-        return (one.name for one in fields(self))  # type: ignore[arg-type]  # subclasses are dataclasses
-
-
 @dataclass(frozen=True, kw_only=True)
-class SentCall(_Entry):
+class SentCall(Entry):
     """A call that a client was sent, as the stream meant it."""
 
     choice: int
@@ -58,48 +45,7 @@ class SentCall(_Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundDefect(_Entry):
-    """What was wrong with an answer, where it shows."""
-
-    code: str
-    name: str
-    severity: str
-    """`error`, `warning`, `note`."""
-    event: int
-    call: int | None
-    message: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoundProblem(_Entry):
-    """One way in which a client's next request was not what the answer meant."""
-
-    verdict: str
-    call: int | None
-    """Place of the call among those of the answer; `None` where it is none of them."""
-    message: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoundVerdict(_Entry):
-    """What the client made of an answer, by its next request."""
-
-    verdict: str
-    """`ok`, `lost-arguments`, `silent`, …: `docs/jsonl.schema.json` has them all."""
-    understood: bool
-    """Whether the client did what the answer meant."""
-    call: int | None
-    """Place of the call that decided, among those of the answer."""
-    event: int | None
-    """Where it went wrong."""
-    explained: tuple[str, ...]
-    problems: tuple[FoundProblem, ...]
-    request: int | None
-    """The number of the request that followed; `None` where none did."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SentRequest(_Entry):
+class SentRequest(Entry):
     """What a client asked."""
 
     number: int
@@ -179,6 +125,12 @@ class Exchange:
     """`exact`: the request was the recorded one; `diverged`: this flow fits best; `refused`: none fits."""
     verdict: FoundVerdict | None
     """What the client made of it; `None` where there was no call to run."""
+    faults: tuple[FoundFault, ...]
+    """What was done to break it on purpose."""
+    sent: tuple[str, ...] = field(repr=False)
+    """The events that the client got, as texts, where they were asked for."""
+    truncated: bool
+    """Whether there were more."""
 
 
 def exchange_of(said: Mapping[str, Any]) -> Exchange:
@@ -197,7 +149,7 @@ def exchange_of(said: Mapping[str, Any]) -> Exchange:
         over=said["over"],
         status=said.get("status"),
         calls=tuple(_call(call) for call in record.get("calls", ())),
-        findings=tuple(_finding(finding) for finding in record.get("findings", ())),
+        findings=tuple(finding_of(finding) for finding in record.get("findings", ())),
         finish=tuple(record.get("finish", ())),
         broken=record.get("broken") or said.get("broken"),
         source=(said.get("replay") or {}).get("source") or "",
@@ -205,20 +157,12 @@ def exchange_of(said: Mapping[str, Any]) -> Exchange:
         comment=str(said.get("comment") or ""),
         answer=(said.get("replay") or {}).get("answer"),
         verdict=verdict_of(said["verdict"]) if said.get("verdict") else None,
+        faults=tuple(FoundFault(**fault) for fault in record.get("faults", ())),
+        sent=tuple(said.get("events", ())),
+        truncated=bool(said.get("truncated")),
     )
-
-
-def verdict_of(said: Mapping[str, Any]) -> FoundVerdict:
-    """Read what the proxy tells of a verdict."""
-    chosen = {one.name: said[one.name] for one in fields(FoundVerdict)}
-    problems = tuple(FoundProblem(**problem) for problem in said["problems"])
-    return FoundVerdict(**{**chosen, "explained": tuple(said["explained"]), "problems": problems})
 
 
 def _call(call: Mapping[str, Any]) -> SentCall:
     chosen = {one.name: call[one.name] for one in fields(SentCall)}
     return SentCall(**{**chosen, "events": tuple(call["events"])})
-
-
-def _finding(finding: Mapping[str, Any]) -> FoundDefect:
-    return FoundDefect(**{one.name: finding[one.name] for one in fields(FoundDefect)})

@@ -17,7 +17,8 @@ from toolstream_core.testing.worker import WorkerProcess
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolstream_core.testing.exchanges import FoundDefect, SentCall, SentRequest
+    from toolstream_core.testing.exchanges import SentCall, SentRequest
+    from toolstream_core.testing.found import FoundDefect
     from toolstream_core.testing.routes import Routes
 
 
@@ -157,9 +158,12 @@ class ProxySession:
         removed = REMOVED if self._setup.network != "all" else ()
         return {name: value for name, value in os.environ.items() if name not in removed} | self.environment()
 
-    def exchanges(self) -> list[Exchange]:
-        """What was asked and answered since the last `reset`, once nothing is on its way, or after half a second."""
-        return [exchange_of(one) for one in self._order("tell")["exchanges"]]
+    def exchanges(self, *, bodies: bool = False) -> list[Exchange]:
+        """What was asked and answered since the last `reset`, once nothing is on its way, or after half a second.
+
+        With `bodies`, they have the events that the client got too.
+        """
+        return [exchange_of(one) for one in self._order("tell", bodies=bodies)["exchanges"]]
 
     def log(self) -> list[str]:
         """What the proxy told of the answers since the last `reset`."""

@@ -16,6 +16,9 @@ class Setup:
 
     flows: tuple[Path, ...] = ()
     """Flow files and folders that answer in the providers' place."""
+    calls: tuple[str, ...] | None = None
+    """Without flows: the calls that are made of the tools on offer, each `TOOL {JSON}`; none are made where `None`,
+    and the first tool is called where there are none."""
     repair: tuple[str, ...] = ()
     shape: tuple[str, ...] = ()
     fault: tuple[str, ...] = ()
@@ -38,10 +41,14 @@ class Setup:
             f"toolstream_speed={self.speed:g}",
             f"toolstream_seed={self.seed}",
             *([f"toolstream_provider_strict={str(self.strict).lower()}"] if self.strict else []),
-            *_each("toolstream_provider", (str(path.absolute()) for path in self.flows)),
+            *_each("toolstream_provider", self._provider()),
             *self.changes(),
             *(spec for name, value in self.options.items() for spec in _each(name, _listed(value))),
         ]
+
+    def _provider(self) -> list[str]:
+        made = [] if self.calls is None else [f"calls:{call}" for call in self.calls or ("",)]
+        return [*(str(path.absolute()) for path in self.flows), *made]
 
     def changes(self) -> list[str]:
         """The options that say what is done to answers."""

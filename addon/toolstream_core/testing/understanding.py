@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.redact import redacted
-from toolstream_core.testing.exchanges import FoundProblem
+from toolstream_core.testing.found import FoundProblem
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
 
 if TYPE_CHECKING:

@@ -39,6 +39,8 @@ class TransitRow(NamedTuple):
     keys: tuple[Key, ...]
     make: Callable[[FaultContext], Stage] | None
     """`None` where the proxy answers itself, without asking upstream."""
+    lossy: bool = False
+    """Whether something of the answer is lost or spoiled, so that no call of it has to be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
         "the connection breaks",
         (Key("how", _one_of(*_HOW), " or ".join(_HOW), "close"), _AT),
         faults.CutOff,
+        lossy=True,
     ),
     TransitRow(
         "recut",
@@ -105,12 +108,14 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
             Key("retry-after", _number(0), "seconds", 0),
         ),
         None,
+        lossy=True,
     ),
     TransitRow(
         "error-event",
         "an error comes in the stream, which ends",
         (Key("error", _one_of(*ERRORS), ", ".join(ERRORS), "overloaded"), _AT),
         faults.ErrorEvent,
+        lossy=True,
     ),
     TransitRow(
         "hold-open",
@@ -118,9 +123,9 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
         (_ms(0), Key("heartbeat", _number(1), "milliseconds between comments", 0)),
         faults.HoldOpen,
     ),
-    TransitRow("duplicate-event", "an event comes twice", (_AT,), faults.DuplicateEvent),
-    TransitRow("drop-event", "an event does not come", (_AT,), faults.DropEvent),
-    TransitRow("swap-events", "an event comes after the one behind it", (_AT,), faults.SwapEvents),
+    TransitRow("duplicate-event", "an event comes twice", (_AT,), faults.DuplicateEvent, lossy=True),
+    TransitRow("drop-event", "an event does not come", (_AT,), faults.DropEvent, lossy=True),
+    TransitRow("swap-events", "an event comes after the one behind it", (_AT,), faults.SwapEvents, lossy=True),
 )
 
 _BY_NAME = {row.name: row for row in TRANSIT}

@@ -29,9 +29,10 @@ def judge_ids(meant: Sequence[Meant], pairs: Sequence[Pair], new: Conversation) 
 
 
 def changed_ids(meant: Sequence[Meant], pairs: Sequence[Pair]) -> Iterable[Problem]:
-    """Calls that came back under another id than they were sent with."""
+    """Calls that came back under another id than they were sent with; an id that two calls have cannot be kept."""
+    sent = Counter(call.id for call in meant)
     for place, one in pairs:
-        if meant[place].id and one.id is not None and one.id != meant[place].id:
+        if sent[meant[place].id] == 1 and meant[place].id and one.id is not None and one.id != meant[place].id:
             yield Problem(Outcome.WRONG_ID, place, f"came back with id {one.id!r}, sent with {meant[place].id!r}")
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import Kind
-from toolstream_core.protocols.answers import arguments_object, dictionary, named_event
+from toolstream_core.protocols.answers import arguments_object, dictionary, named_event, uncut
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Payload, Payloads
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
 
 
-def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://docs.claude.com/en/docs/build-with-claude/streaming."""
     del request
     if answer.get("type") != "message":
@@ -25,9 +25,9 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
     for index, block in enumerate(json_access.items(answer.get("content"))):
         if not isinstance(block, dict):
             continue
-        start, delta = _block(block)
+        start, deltas = _block(block, cut)
         yield named_event({"type": "content_block_start", "index": index, "content_block": start})
-        if delta:
+        for delta in deltas:
             yield named_event({"type": "content_block_delta", "index": index, "delta": delta})
         yield named_event({"type": "content_block_stop", "index": index})
     delta = {key: answer.get(key) for key in ("stop_reason", "stop_sequence")}
@@ -60,15 +60,16 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     return {**message, "content": [*([{"type": "text", "text": text}] if text else []), *uses], "usage": used}
 
 
-def _block(block: Payload) -> tuple[Payload, Payload | None]:
-    """What opens a content block, and what its one delta says."""
+def _block(block: Payload, cut: Cut) -> tuple[Payload, list[Payload]]:
+    """What opens a content block, and what its deltas say."""
     match block.get("type"):
         case "text":
-            return {**block, "text": ""}, {"type": "text_delta", "text": block.get("text", "")}
+            texts = cut(block.get("text", ""))
+            return {**block, "text": ""}, [{"type": "text_delta", "text": text} for text in texts]
         case "thinking":
             delta = {"type": "thinking_delta", "thinking": block.get("thinking", "")}
-            return {**block, "thinking": ""}, delta
+            return {**block, "thinking": ""}, [delta]
         case "tool_use" | "server_tool_use":
-            arguments = numbers.spaced(block.get("input", {}))
-            return {**block, "input": {}}, {"type": "input_json_delta", "partial_json": arguments}
-    return block, None
+            texts = cut(numbers.spaced(block.get("input", {})))
+            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text} for text in texts]
+    return block, []

@@ -13,6 +13,7 @@ from toolstream_core.protocols.requests import conversation as common
 from toolstream_core.protocols.requests.conversation import CallFields, Conversation, EchoedCall, ToolResult
 from toolstream_core.protocols.requests.mentions import Mention
 from toolstream_core.protocols.requests.requests import Requests
+from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.form import Form
 
@@ -46,6 +47,15 @@ class BedrockRequests(Requests):
                 schema = json_access.get(tool, "toolSpec", "inputSchema", "json")
                 found[name] = schema if isinstance(schema, dict) else None
         return found
+
+    @override
+    def offered(self, request: Json) -> list[OfferedTool]:
+        return [OfferedTool(name, schema) for name, schema in self.schemas(request).items()]
+
+    @override
+    def tool_choice(self, request: Json) -> ToolChoice:
+        name = json_access.get(request, "toolConfig", "toolChoice", "tool", "name")
+        return ToolChoice(frozenset([name]) if isinstance(name, str) else None)
 
     @override
     def conversation(self, request: Json) -> Conversation:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.answers import arguments_object, dictionary
+from toolstream_core.protocols.answers import arguments_object, dictionary, uncut
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Payload, Payloads
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
 
 _REASONING: Final = ("text", "signature")
 """What reasoning says that is not redacted."""
 
 
-def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """As `WireProtocol.streamed`."""
     del request
     message = json_access.get(answer, "output", "message")
@@ -40,7 +40,7 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
         return
     yield _message(START, {"role": message.get("role", "assistant")})
     for index, block in enumerate(json_access.items(message.get("content"))):
-        for kind, body in _block(dictionary(block)):
+        for kind, body in _block(dictionary(block), cut):
             yield _message(kind, {INDEX: index, **body})
         yield _message(BLOCK_STOP, {INDEX: index})
     ending = {key: answer[key] for key in ("stopReason", "additionalModelResponseFields") if key in answer}
@@ -81,16 +81,20 @@ def _unkeyed(payload: Payload) -> Payload:
     return next((payload[kind] for kind in payload.keys() & KINDS if isinstance(payload[kind], dict)), payload)
 
 
-def _block(block: Payload) -> Iterator[tuple[str, Payload]]:
+def _block(block: Payload, cut: Cut) -> Iterator[tuple[str, Payload]]:
     """What opens a content block, where it needs a start, and what its deltas say."""
     tool, thought = block.get("toolUse"), json_access.get(block, "reasoningContent", "reasoningText")
     if isinstance(tool, dict):
         yield BLOCK_START, {"start": {"toolUse": {key: value for key, value in tool.items() if key != "input"}}}
-        yield BLOCK_DELTA, {"delta": {"toolUse": {"input": numbers.spaced(tool.get("input", {}))}}}
+        for text in cut(numbers.spaced(tool.get("input", {}))):
+            yield BLOCK_DELTA, {"delta": {"toolUse": {"input": text}}}
     elif isinstance(thought, dict):
         for key in _REASONING:
             if key in thought:
                 yield BLOCK_DELTA, {"delta": {"reasoningContent": {key: thought[key]}}}
+    elif isinstance(block.get("text"), str):
+        for text in cut(block["text"]):
+            yield BLOCK_DELTA, {"delta": {**block, "text": text}}
     else:
         yield BLOCK_DELTA, {"delta": block}
 

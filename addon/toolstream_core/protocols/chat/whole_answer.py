@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.answers import add_texts, data_event, dictionary, merged
+from toolstream_core.protocols.answers import add_texts, data_event, dictionary, merged, uncut
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Payload, Payloads
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
 
 
-def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://platform.openai.com/docs/api-reference/chat-streaming."""
     head = {key: value for key, value in answer.items() if key not in {"choices", "usage", "object"}}
     head["object"] = "chat.completion.chunk"
@@ -25,15 +25,37 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
     choices = [choice for choice in json_access.items(answer.get("choices")) if isinstance(choice, dict)]
     for at, choice in enumerate(choices):
         index, message = choice.get("index", at), dictionary(choice.get("message"))
-        calls = json_access.items(message.get("tool_calls"))
-        yield chunk(index, {key: value for key, value in message.items() if key != "tool_calls"})
-        for place, call in enumerate(calls):
-            yield chunk(index, {"tool_calls": [{"index": place, **dictionary(call)}]})
+        for delta in _deltas(message, cut):
+            yield chunk(index, delta)
         yield chunk(index, {}, choice.get("finish_reason"))
     if choices:
         if json_access.get(request, "stream_options", "include_usage") is True and answer.get("usage"):
             yield data_event({**head, "choices": [], "usage": answer["usage"]})
         yield b"data: [DONE]\n\n"
+
+
+def _deltas(message: Payload, cut: Cut) -> Iterator[Payload]:
+    said = {key: value for key, value in message.items() if key != "tool_calls"}
+    content = said.get("content")
+    if cut is uncut or not isinstance(content, str):
+        yield said
+    else:
+        yield {**said, "content": ""}
+        yield from ({"content": text} for text in cut(content))
+    for place, call in enumerate(json_access.items(message.get("tool_calls"))):
+        for entry in _entries(dictionary(call), cut):
+            yield {"tool_calls": [{"index": place, **entry}]}
+
+
+def _entries(call: Payload, cut: Cut) -> Iterator[Payload]:
+    """The entries of one call: a header and fragments, where its arguments are cut."""
+    function = dictionary(call.get("function"))
+    arguments = function.get("arguments")
+    if cut is uncut or not isinstance(arguments, str):
+        yield call
+    else:
+        yield {**call, "function": {**function, "arguments": ""}}
+        yield from ({"function": {"arguments": text}} for text in cut(arguments))
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.answers import dictionary, named_event
+from toolstream_core.protocols.answers import dictionary, named_event, uncut
 from toolstream_core.protocols.cohere.wire import (
     CALL_START,
     DONE,
@@ -20,29 +20,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Payload, Payloads
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
 
 
-def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://docs.cohere.com/v2/docs/streaming."""
     del request
     message = answer.get("message")
     if not isinstance(message, dict):
         return
-    yield from map(named_event, _events(answer, message))
+    yield from map(named_event, _events(answer, message, cut))
     yield b"data: " + DONE + b"\n\n"
 
 
-def _events(answer: Payload, message: Payload) -> Iterator[Payload]:
+def _events(answer: Payload, message: Payload, cut: Cut) -> Iterator[Payload]:
     head = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
     identity = {"id": answer["id"]} if "id" in answer else {}
     yield {**identity, "type": MESSAGE_START, "delta": {"message": head}}
     if plan := message.get("tool_plan"):
-        yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": plan}}}
+        for text in cut(plan):
+            yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": text}}}
     for index, block in enumerate(_blocks(message.get("content"))):
-        yield from _block(index, block)
+        yield from _block(index, block, cut)
     for index, entry in enumerate(json_access.items(message.get("tool_calls"))):
-        yield from _call(index, dictionary(entry))
+        yield from _call(index, dictionary(entry), cut)
     for index, citation in enumerate(json_access.items(message.get("citations"))):
         place = {"index": index}
         yield {"type": "citation-start", **place, "delta": {"message": {"citations": citation}}}
@@ -57,22 +58,23 @@ def _blocks(content: Json) -> list[Payload]:
     return [block for block in json_access.items(content) if isinstance(block, dict)]
 
 
-def _block(index: int, block: Payload) -> Iterator[Payload]:
+def _block(index: int, block: Payload, cut: Cut) -> Iterator[Payload]:
     key = "thinking" if block.get("type") == "thinking" else "text"
     place = {"index": index}
     begun = {**block, key: ""}
     yield {"type": "content-start", **place, "delta": {"message": {"content": begun}}}
-    yield {"type": "content-delta", **place, "delta": {"message": {"content": {key: block.get(key, "")}}}}
+    for text in cut(block.get(key, "")):
+        yield {"type": "content-delta", **place, "delta": {"message": {"content": {key: text}}}}
     yield {"type": "content-end", **place}
 
 
-def _call(index: int, entry: Payload) -> Iterator[Payload]:
+def _call(index: int, entry: Payload, cut: Cut) -> Iterator[Payload]:
     function = dictionary(entry.get("function"))
     arguments = function.get("arguments")
     begun = {**entry, "function": {**function, "arguments": ""}}
     yield with_entry({"type": CALL_START, "index": index, "delta": {}}, begun)
     if arguments and isinstance(arguments, str):
-        yield call_delta(index, arguments)
+        yield from (call_delta(index, text) for text in cut(arguments))
     yield call_end(index)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.requests.conversation import Conversation
     from toolstream_core.protocols.requests.mentions import Mention
+    from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
 
 
 class Requests:
@@ -46,6 +47,18 @@ class Requests:
             name: bool(json_access.items(json_access.get(schema, "required")))
             for name, schema in self.schemas(request).items()
         }
+
+    def offered(self, request: Json) -> list[OfferedTool]:
+        """The tools on offer that the client runs, in their order."""
+        return tools.offered(request)
+
+    def tool_choice(self, request: Json) -> ToolChoice:
+        """Which of them the answer may call."""
+        return tools.tool_choice(request)
+
+    def ends_with_results(self, request: Json) -> bool:
+        """Whether results of tools have come since the assistant's last words or calls."""
+        return self.results(turns.after_last_answer(request)) > 0
 
     def conversation(self, request: Json) -> Conversation:
         """What the request says again of earlier answers, and the tools' results."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.model import ABSENT
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -12,6 +13,60 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 _SCHEMAS = ("parameters", "input_schema", "parametersJsonSchema", "parameters_json_schema")
+_RUN_BY_CLIENT: Final = (ABSENT, None, "function", "custom")
+"""Types of the tools that the client defines; all others are the provider's own."""
+
+
+class OfferedTool(NamedTuple):
+    """A tool that the client runs."""
+
+    name: str
+    schema: Json
+    """Of its parameters; `None` where there is none."""
+    custom: bool = False
+    """Whether it takes text of any form."""
+
+
+class ToolChoice(NamedTuple):
+    """What a request says of the calls that it wants."""
+
+    names: frozenset[str] | None = None
+    """The tools that may be called; `None` are all that are on offer."""
+    single: bool = False
+    """Whether an answer is to make one call at most."""
+
+
+def offered(request: Json) -> list[OfferedTool]:
+    """The tools of `tools` that the client runs, in their order."""
+    found: list[OfferedTool] = []
+    for tool in json_access.items(json_access.get(request, "tools")):
+        kind = json_access.get(tool, "type")
+        if kind in _RUN_BY_CLIENT:
+            custom = kind == "custom" and not any(key in tool for key in _SCHEMAS)
+            found += [OfferedTool(name, schema, custom) for name, schema in _tool(tool)]
+    return found
+
+
+def tool_choice(request: Json) -> ToolChoice:
+    """What `tool_choice` and its neighbours say."""
+    choice = json_access.get(request, "tool_choice")
+    one_by_one = json_access.get(request, "parallel_tool_calls") is False
+    return ToolChoice(_chosen(choice), one_by_one or json_access.get(choice, "disable_parallel_tool_use") is True)
+
+
+def _chosen(choice: Json) -> frozenset[str] | None:
+    kind = choice if isinstance(choice, str) else json_access.get(choice, "type")
+    if isinstance(kind, str) and kind.lower() == "none":
+        return frozenset()
+    allowed = choice if kind != "allowed_tools" else json_access.get(choice, "allowed_tools") or choice
+    entries = json_access.items(json_access.get(allowed, "tools")) if kind == "allowed_tools" else [choice]
+    return frozenset(filter(None, map(_name_in, entries))) or None
+
+
+def _name_in(entry: Json) -> str:
+    paths = (("function", "name"), ("custom", "name"), ("name",))
+    names = (json_access.get(entry, *path) for path in paths)
+    return next((name for name in names if name and isinstance(name, str)), "")
 
 
 def schemas(request: Json) -> dict[str, Json]:

@@ -31,6 +31,23 @@ def words(request: Json) -> str:
     return ""
 
 
+def after_last_answer(request: Json) -> dict[str, Json]:
+    """A request of what comes behind the assistant's last words or calls."""
+    for key in ("messages", "input", "contents"):
+        entries = json_access.items(json_access.get(request, key))
+        if entries:
+            last = max((at for at, entry in enumerate(entries) if _is_answer(entry)), default=-1)
+            return {key: entries[last + 1 :]}
+    return {}
+
+
+def _is_answer(entry: Json) -> bool:
+    if json_access.get(entry, "role") in ("assistant", "model"):
+        return True
+    kind = json_access.get(entry, "type")
+    return isinstance(kind, str) and (kind.endswith("_call") or kind == "reasoning")
+
+
 def _entries(request: Json) -> Iterator[Json]:
     for key in ("messages", "input", "contents"):
         yield from json_access.items(json_access.get(request, key))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import Kind
-from toolstream_core.protocols.answers import dictionary, named_event
+from toolstream_core.protocols.answers import dictionary, named_event, uncut
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Payload, Payloads
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
 
 
-def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://platform.openai.com/docs/api-reference/responses-streaming."""
     del request
     if answer.get("object") != "response":
@@ -24,7 +24,7 @@ def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
     events: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
     for place, item in enumerate(json_access.items(answer.get("output"))):
         if isinstance(item, dict):
-            events += _item_events(item, place)
+            events += _item_events(item, place, cut)
     kind = answer.get("status") if answer.get("status") in {"failed", "incomplete"} else "completed"
     events.append({"type": f"response.{kind}", "response": answer})
     for number, payload in enumerate(events):
@@ -42,7 +42,7 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     return response
 
 
-def _item_events(item: Payload, place: int) -> Iterator[Payload]:
+def _item_events(item: Payload, place: int, cut: Cut) -> Iterator[Payload]:
     """The events of one output item."""
     where = {"item_id": item.get("id"), "output_index": place}
     key = {"function_call": "arguments", "custom_tool_call": "input"}.get(str(item.get("type")))
@@ -52,13 +52,15 @@ def _item_events(item: Payload, place: int) -> Iterator[Payload]:
     yield {"type": "response.output_item.added", "output_index": place, "item": opened}
     if key:
         kind = "response.function_call_arguments" if key == "arguments" else "response.custom_tool_call_input"
-        yield {"type": f"{kind}.delta", **where, "delta": item.get(key, "")}
+        for text in cut(item.get(key, "")):
+            yield {"type": f"{kind}.delta", **where, "delta": text}
         yield {"type": f"{kind}.done", **where, key: item.get(key, "")}
     for index, part in enumerate(json_access.items(item.get("content")) if item.get("type") == "message" else ()):
         here = {**where, "content_index": index}
         yield {"type": "response.content_part.added", **here, "part": {**dictionary(part), "text": ""}}
         text = dictionary(part).get("text", "")
-        yield {"type": "response.output_text.delta", **here, "delta": text, "logprobs": []}
+        for piece in cut(text):
+            yield {"type": "response.output_text.delta", **here, "delta": piece, "logprobs": []}
         yield {"type": "response.output_text.done", **here, "text": text, "logprobs": []}
         yield {"type": "response.content_part.done", **here, "part": part}
     yield {"type": "response.output_item.done", "output_index": place, "item": item}

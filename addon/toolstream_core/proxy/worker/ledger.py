@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
+from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.resend import RESENT
-from toolstream_core.redact import HIDDEN, is_secret_header
+from toolstream_core.proxy.worker.sent_events import SentEvents, sent_events
+from toolstream_core.redact import HIDDEN, is_secret_header, redacted
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain
@@ -39,10 +42,25 @@ class Entry:
     """How many readers of the answer have not yet seen its end."""
     over: bool = False
     answer: dict[str, Any] = field(default_factory=dict)
+    watch: Watch | None = None
+    """What reads the answer, where somebody does."""
+    flow: http.HTTPFlow | None = None
+    """Where the answer is, once it came."""
 
-    def as_json(self) -> dict[str, Any]:
-        """For the reply."""
-        return {"request": self.request, "over": self.over, **self.answer}
+    def as_json(self, *, bodies: bool = False) -> dict[str, Any]:
+        """For the reply; with `bodies`, also what the client got, event by event."""
+        sent = self._sent()._asdict() if bodies else {}
+        return {"request": self.request, "over": self.over, **self.answer, **sent}
+
+    def _sent(self) -> SentEvents:
+        hide = partial(redacted, secrets=()) if self.watch is None else self.watch.hide
+        kept = self.watch.sent if isinstance(self.watch, KeptWatch) else None
+        if kept is not None:
+            described = kept.exchange
+            return sent_events(kept.body or b"", described.content_type, described.content_encoding, hide)
+        if self.flow is None or self.flow.response is None:
+            return SentEvents([], truncated=False)
+        return sent_events(content_of(self.flow.response), self.flow.response.headers.get("content-type", ""), "", hide)
 
 
 class Ledger:
@@ -82,6 +100,7 @@ class Ledger:
         if entry is None:
             return ()
         entry.sinks += 1
+        entry.watch = watch
         lines = EndLines(self.line, Label(f"#{entry.request['number'] + 1}", watch.exchange.host), hide=watch.hide)
         return (lines, Answer(entry, watch))
 
@@ -97,7 +116,9 @@ class Ledger:
     def verdict(self, told: ToldVerdict) -> dict[str, Any]:
         """A verdict for the reply."""
         after = self.entries.get(told.request or "")
-        return {**told.object, "request": None if after is None else after.request["number"]}
+        explanation = told.hide(told.explained.text)
+        number = None if after is None else after.request["number"]
+        return {**told.object, "request": number, "explanation": explanation}
 
     def line(self, text: str) -> None:
         """Keep a line of the log."""
@@ -150,6 +171,7 @@ class Closing:
             entry.over = True
 
     def _note(self, entry: Entry, flow: http.HTTPFlow) -> None:
+        entry.flow = flow
         entry.answer["comment"] = flow.comment
         entry.answer["replay"] = flow.metadata.get(REPLAY)
         if flow.response is not None:

@@ -154,10 +154,12 @@ class Service:
 
     async def _tell(self, order: dict[str, Any]) -> dict[str, Any]:
         """What was asked and answered, once nothing is on its way any more, or after a while."""
-        del order
         await _settle(lambda: not self._ledger.waiting)
         missing = {told.flow: self._ledger.verdict(told) for told in self._addon.verdicts.missing()}
-        exchanges = [{"verdict": missing.get(flow), **one.as_json()} for flow, one in self._ledger.entries.items()]
+        bodies = bool(order.get("bodies"))
+        exchanges = [
+            {"verdict": missing.get(flow), **one.as_json(bodies=bodies)} for flow, one in self._ledger.entries.items()
+        ]
         return {"exchanges": exchanges, "log": self._ledger.log}
 
     async def _finish(self, order: dict[str, Any]) -> dict[str, Any]:

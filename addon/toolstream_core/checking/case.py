@@ -1,0 +1,96 @@
+"""A case: what is planted in the answers that a client gets, and what a right client does."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+
+class Kind(enum.StrEnum):
+    """Where a case comes from."""
+
+    HEALTHY = "healthy"
+    FAULT = "fault"
+    SHAPE = "shape"
+    TRANSIT = "transit"
+    PRESET = "preset"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One case, in one protocol."""
+
+    protocol: str
+    """`""` while it is not known."""
+    kind: Kind
+    name: str
+    title: str
+    """What it is, in one line."""
+    code: str | None = None
+    """Of the row of the table of defects."""
+    groups: tuple[str, ...] = ()
+    """Other words that mean it and its like: the family, the name of the fault."""
+    spec: str = ""
+    """What is planted, as `toolstream_fault` takes it; `""` for nothing."""
+    required: bool = True
+    """Whether a client that fails it is wrong."""
+    informational: bool = False
+    """Whether no behaviour is right or wrong; what the client did is told."""
+    lossy: bool = False
+    """Whether no call has to be run: it never comes whole, or cannot be read."""
+    may_refuse: bool = False
+    """Whether reporting it, instead of running the call, is permitted."""
+    calls: tuple[str, ...] = ()
+    """The calls that the provider makes, `TOOL {JSON}` each; none: the first tool on offer is called."""
+    needs: str | None = None
+    """The id of the case without which this one says nothing."""
+
+    @property
+    def id(self) -> str:
+        """The same in each run: `PROTOCOL/KIND/NAME`."""
+        kind = "" if self.kind is Kind.HEALTHY and self.name == Kind.HEALTHY else f"{self.kind}/"
+        return f"{self.protocol or UNKNOWN}/{kind}{self.name}"
+
+    @property
+    def words(self) -> frozenset[str]:
+        """What it may be called by, beside its id."""
+        return frozenset(filter(None, [self.name, self.code, self.kind.value, *self.groups]))
+
+
+UNKNOWN: Final = "unknown"
+"""Stands for the protocol of a client that sent no request."""
+
+
+class SelectionError(ValueError):
+    """A word that means no case; the message says what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which cases are wanted, by words in their order: `word` adds what it means, `-word` takes it out.
+
+    A word is a name, code, family, kind or id, or a glob of these. Where the first word takes out, and where there is
+    none, all are wanted at first.
+    """
+
+    words: tuple[str, ...] = ()
+
+    def takes(self, case: Case) -> bool:
+        """Whether the case is wanted."""
+        wanted = not self.words or self.words[0].startswith("-")
+        for word in self.words:
+            if _means(word.removeprefix("-"), case):
+                wanted = not word.startswith("-")
+        return wanted
+
+    def check(self, cases: list[Case]) -> None:
+        """Raise `SelectionError` for a word that means none of all the cases that there are."""
+        for word in self.words:
+            if not any(_means(word.removeprefix("-"), case) for case in cases):
+                raise SelectionError(f"{word!r} names no case; `toolstream list` shows what can be planted")
+
+
+def _means(word: str, case: Case) -> bool:
+    return word == "all" or any(fnmatchcase(name, word) for name in (case.id, *case.words))

@@ -1,0 +1,153 @@
+"""All cases of a protocol, from the tables of what can be planted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.checking.case import Case, Kind
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.presets import PRESETS
+from toolstream_core.model import Severity
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.transit.rows import TRANSIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.protocols.protocol import WireProtocol
+
+
+class _Variant(NamedTuple):
+    """A transit fault with the values that it is tried with."""
+
+    name: str
+    fault: str
+    keys: str
+    what: str = ""
+
+
+TRANSIT_VARIANTS: Final = (
+    _Variant("first-byte-delay", "first-byte-delay", "ms=400"),
+    _Variant("stall", "stall", "ms=400", "in the middle of the arguments"),
+    _Variant("drip", "drip", "ms=10"),
+    _Variant("cut", "cut", "how=close", "in the middle of the arguments"),
+    _Variant("cut-reset", "cut", "how=reset", "by a reset, in the middle of the arguments"),
+    _Variant("cut-before-done", "cut", "at=before-done", "before the last event"),
+    _Variant("recut-bytes", "recut", "bytes=1", "byte by byte"),
+    _Variant("recut-events", "recut", "events=1000", "all at once"),
+    _Variant("recut-utf8", "recut", "utf8=yes", "cut inside a character"),
+    _Variant("http-429", "http-error", "status=429,retry-after=1", "429, try again in 1 s"),
+    _Variant("http-500", "http-error", "status=500", "500"),
+    _Variant("http-529", "http-error", "status=529", "529, overloaded"),
+    _Variant("error-event", "error-event", "error=overloaded", "in the middle of the arguments"),
+    _Variant("hold-open", "hold-open", "ms=1000", "for a second"),
+    _Variant("duplicate-event", "duplicate-event", "at=in-arguments", "in the arguments"),
+    _Variant("drop-event", "drop-event", "at=in-arguments", "in the arguments"),
+    _Variant("swap-events", "swap-events", "at=in-arguments", "in the arguments"),
+)
+NO_CONNECTION: Final = frozenset({"duplicate-event", "drop-event", "swap-events"})
+"""Faults that no connection and no known provider has: what a client does under them is shown, not judged."""
+
+
+def healthy(protocol: str) -> Case:
+    """The case that all others rest on."""
+    return Case(protocol=protocol, kind=Kind.HEALTHY, name=Kind.HEALTHY, title="a healthy answer with one call")
+
+
+def two_calls(protocol: str, calls: tuple[str, ...]) -> Case:
+    """The case that the cases with two calls rest on."""
+    return Case(
+        protocol=protocol,
+        kind=Kind.HEALTHY,
+        name="two-calls",
+        title="a healthy answer with two calls",
+        calls=calls,
+        needs=healthy(protocol).id,
+    )
+
+
+def cases_of(protocol: WireProtocol) -> list[Case]:
+    """What can be planted in this protocol, but for what lies in the calls: see `Fitting`."""
+    return [*_faults(protocol), *_shapes(protocol), *_transit(protocol), *_presets(protocol)]
+
+
+def all_cases() -> list[Case]:
+    """The cases of all protocols."""
+    return [
+        case
+        for protocol in PROTOCOLS
+        for case in (healthy(protocol.name), two_calls(protocol.name, ()), *cases_of(protocol))
+    ]
+
+
+def _faults(protocol: WireProtocol) -> Iterator[Case]:
+    for row in ROWS:
+        if row.name in protocol.injectors:
+            yield Case(
+                protocol=protocol.name,
+                kind=Kind.FAULT,
+                name=row.name,
+                title=row.meaning,
+                code=row.code,
+                groups=(row.family,),
+                spec=row.name,
+                required=_is_required(row),
+                lossy=row.lossy,
+                may_refuse=row.may_refuse,
+                needs=healthy(protocol.name).id,
+            )
+
+
+def _is_required(row: Row) -> bool:
+    """From an error that loses nothing no reader can be sure to get the calls right."""
+    return row.lossy or row.severity is not Severity.ERROR
+
+
+def _shapes(protocol: WireProtocol) -> Iterator[Case]:
+    for name, stage in protocol.shapes.items():
+        yield Case(
+            protocol=protocol.name,
+            kind=Kind.SHAPE,
+            name=name,
+            title=(stage.__doc__ or name).partition("\n")[0].rstrip("."),
+            spec=name,
+            needs=healthy(protocol.name).id,
+        )
+
+
+def _transit(protocol: WireProtocol) -> Iterator[Case]:
+    rows = {row.name: row for row in TRANSIT}
+    for name, fault, keys, what in TRANSIT_VARIANTS:
+        row = rows[fault]
+        yield Case(
+            protocol=protocol.name,
+            kind=Kind.TRANSIT,
+            name=name,
+            title=f"{row.meaning}{': ' if what else ''}{what}",
+            groups=(fault,),
+            spec=f"{fault}:{keys}",
+            required=fault not in NO_CONNECTION,
+            informational=fault in NO_CONNECTION,
+            lossy=row.lossy,
+            needs=healthy(protocol.name).id,
+        )
+
+
+def _presets(protocol: WireProtocol) -> Iterator[Case]:
+    there = protocol.injectors.keys() | protocol.shapes.keys()
+    rows = {row.name: row for row in ROWS}
+    for preset in PRESETS:
+        if there.issuperset(preset.parts):
+            parts = [rows[part] for part in preset.parts if part in rows]
+            yield Case(
+                protocol=protocol.name,
+                kind=Kind.PRESET,
+                name=preset.name,
+                title=preset.meaning,
+                spec=preset.name,
+                required=all(_is_required(row) for row in parts),
+                lossy=any(row.lossy for row in parts),
+                may_refuse=any(row.may_refuse for row in parts),
+                needs=healthy(protocol.name).id,
+            )

@@ -1,0 +1,123 @@
+"""The report of a check as plain JSON. Shape: `docs/check.schema.json`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.checking.grading import Grade, Reason, Result
+from toolstream_core.redact import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.checking.case import Case
+    from toolstream_core.checking.run import Client, Run
+    from toolstream_core.testing.exchanges import Exchange
+
+VERSION: Final = 1
+
+
+def document(clients: Iterable[dict[str, Any]], *, started: str, seconds: float, seed: int) -> dict[str, Any]:
+    """The whole report; `started` is a time in ISO 8601."""
+    return {
+        "version": VERSION,
+        "toolstream": _version("toolstream"),
+        "mitmproxy": _version("mitmproxy"),
+        "started": started,
+        "seconds": round(seconds, 1),
+        "seed": seed,
+        "clients": list(clients),
+    }
+
+
+def client_object(
+    client: Client, *, protocol: str | None, repair: Sequence[str], cases: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """One client, with all its cases."""
+    return {
+        "name": client.name,
+        "command": [redacted(word) for word in client.command],
+        "protocol": protocol,
+        "repair": list(repair),
+        "counts": {grade.value: sum(case["grade"] == grade for case in cases) for grade in Grade},
+        "cases": list(cases),
+    }
+
+
+def case_object(
+    case: Case, result: Result, rerun: str, *, runs: Sequence[Run] = (), run: Run | None = None
+) -> dict[str, Any]:
+    """One case. `runs` are all runs of it, `run` the one that was graded so."""
+    exchanges = [] if run is None else [one for one in run.exchanges if one.request.protocol is not None]
+    return {
+        "id": case.id,
+        "kind": case.kind.value,
+        "name": case.name,
+        "code": case.code,
+        "spec": case.spec or None,
+        "title": case.title,
+        "required": case.required,
+        "needs": case.needs,
+        "grade": result.grade.value,
+        "reason": None if result.reason is None else result.reason.value,
+        "message": None if result.message is None else redacted(" ".join(result.message.split())),
+        "runs": len(runs),
+        "exit_code": None if run is None else run.exit_code,
+        "seconds": round(sum(one.seconds for one in runs), 2),
+        "rerun": redacted(rerun),
+        "output": "" if run is None else run.output,
+        "turns": [_turn(one, exchanges) for one in exchanges],
+    }
+
+
+def result_of(case: dict[str, Any]) -> Result:
+    """What `case_object` was told."""
+    reason = case["reason"]
+    return Result(Grade(case["grade"]), None if reason is None else Reason(reason), case["message"])
+
+
+def _turn(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any]:
+    verdict = exchange.verdict
+    return {
+        "number": exchange.request.number,
+        "status": exchange.status,
+        "broken": exchange.broken,
+        "events": list(exchange.sent),
+        "truncated": exchange.truncated,
+        "calls": [{**asdict(call), "events": list(call.events)} for call in exchange.calls],
+        "findings": [asdict(finding) for finding in exchange.findings],
+        "request": _request(exchange, exchanges),
+        "verdict": None if verdict is None else _listed(asdict(verdict)),
+    }
+
+
+def _request(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any] | None:
+    """What the next request says that this one's does not; `None` where none came."""
+    number = None if exchange.verdict is None else exchange.verdict.request
+    later = [one for one in exchanges if one.request.number > exchange.request.number]
+    after = next((one for one in later if number in {None, one.request.number}), None)
+    if after is None:
+        return None
+    before = exchange.request
+    calls = after.request.calls[len(before.calls) :]
+    results = after.request.results[len(before.results) :]
+    return {
+        "calls": [{"id": one.id, "name": one.name, "arguments": redacted(one.arguments)} for one in calls],
+        "results": [{"id": one.id, "name": one.name, "text": redacted(one.text)} for one in results],
+    }
+
+
+def _listed(value: Any) -> Any:
+    """The same with lists in the place of tuples."""
+    if isinstance(value, dict):
+        return {key: _listed(inner) for key, inner in value.items()}
+    return [_listed(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"

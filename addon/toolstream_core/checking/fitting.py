@@ -1,0 +1,162 @@
+"""The calls that a case needs: what has to be in an answer so that it can be planted there, found by planting it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.checking.case import Case, Kind
+from toolstream_core.checking.cases import two_calls
+from toolstream_core.engine.session import Session, read_body
+from toolstream_core.model import Exchange
+from toolstream_core.model.record import runs_on_client
+from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.requests import asked
+from toolstream_core.settings import Words, settings
+from toolstream_core.synthetic.answers import SyntheticProvider
+from toolstream_core.synthetic.call_specs import CallSpec, parse_calls, spec_text
+from toolstream_core.synthetic.schema_values import SchemaValues
+from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from toolstream_core.protocols.requests.tools import OfferedTool
+
+_BY_CONNECTION: Final = "http-error"
+"""The transit fault that is planted without an answer."""
+
+
+class AskedRequest(NamedTuple):
+    """The request of a client that is to be answered with calls."""
+
+    protocol: str
+    path: str
+    """With its query."""
+    body: bytes
+
+
+class _Planted(NamedTuple):
+    acted: bool
+    """Whether anything was changed."""
+    calls: int
+    """Calls that a client has to run in what came of it."""
+
+
+class Fitting:
+    """Fits the cases of one protocol to the request of one client."""
+
+    def __init__(self, request: AskedRequest, *, calls: Sequence[str] = (), seed: int = 0) -> None:
+        """`calls` are those that the user wants; without any they are made of the tools on offer."""
+        self._request = request
+        self._given = tuple(calls)
+        self._seed = seed
+        self._json = parse(request.body)
+        self._protocol = named(request.protocol)
+        self._reader = self._protocol.requests
+        self._form = self._reader.form(request.path, self._json)
+        self._healthy: dict[tuple[str, ...], tuple[bytes, ...]] = {}
+        self._turn = asked.results(request.path, self._json)
+
+    def fitted(self, cases: Iterable[Case], *, wants: Callable[[Case], bool]) -> list[Case]:
+        """The cases that can be planted, each with the calls and the specification that it is run with.
+
+        A healthy answer with two calls is a case too, where it is wanted or another case needs two calls.
+        """
+        found = [fitted for case in cases if (fitted := self._fitted(case)) is not None]
+        pair = next((calls for calls in self._candidates if len(parse_calls(calls)) > 1), None)
+        if pair is None or self._given:
+            return found
+        first = two_calls(self._protocol.name, pair)
+        resting = [replace(case, needs=first.id) if len(parse_calls(case.calls)) > 1 else case for case in found]
+        return [first, *resting] if resting != found or wants(first) else found
+
+    @property
+    def streams(self) -> bool:
+        """Whether the client asks for a stream; only there most cases can be planted."""
+        return self._form is not Form.WHOLE
+
+    def _fitted(self, case: Case) -> Case | None:
+        if case.kind is Kind.TRANSIT:
+            return self._transit(case)
+        for calls in self._candidates if self.streams else ():
+            planted = self._planted(calls, case.spec)
+            if not planted.acted:
+                continue
+            lossy = case.lossy or not planted.calls
+            spec = self._aimed(case.spec, once=lossy)
+            if lossy and not self._planted(calls, spec).acted:
+                spec = self._aimed(case.spec, once=False)
+            return replace(case, spec=spec, calls=calls, lossy=lossy)
+        return None
+
+    def _transit(self, case: Case) -> Case | None:
+        if not self.streams and _BY_CONNECTION not in case.groups:
+            return None
+        wide = self._candidates[1] if "utf8" in case.spec and len(self._candidates) > 1 else self._candidates[0]
+        return replace(case, spec=self._aimed(case.spec, once=case.lossy), calls=wide)
+
+    def _aimed(self, spec: str, *, once: bool) -> str:
+        """A specification that acts in the answer with the calls; `once`: who asks again gets a healthy one."""
+        keys = f"turn={self._turn}{',times=1' if once else ''}"
+        return f"{spec}{',' if ':' in spec else ':'}{keys}"
+
+    def _planted(self, calls: tuple[str, ...], spec: str) -> _Planted:
+        """What becomes of a healthy answer with these calls."""
+        events = self._healthy.get(calls)
+        if events is None:
+            events = self._healthy[calls] = self._answer(calls)
+        if not events:
+            return _Planted(acted=False, calls=0)
+        exchange = Exchange(path=self._request.path, content_type=self._protocol.content_type, request=self._json)
+        session = Session(exchange, settings(Words(fault=[spec], seed=self._seed)))
+        sent = [piece for event in events for piece in session.feed(event)]
+        sent += session.end()
+        record = session.record()
+        acted = record is not None and any(fault.changes for fault in record.faults)
+        after = read_body(sent, exchange) if acted else None
+        whole = [call for call in after.calls if call.complete and runs_on_client(call)] if after is not None else []
+        return _Planted(acted, len(whole))
+
+    def _answer(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
+        """The events of the healthy answer; none where it makes no call."""
+        written = SyntheticProvider(parse_calls(calls), self._seed).answer(self._request.path, self._request.body)
+        return written.events if written is not None and written.calls else ()
+
+    @cached_property
+    def _candidates(self) -> list[tuple[str, ...]]:
+        """Calls of which the first that fit are made; those that suffice for most cases stand first."""
+        if self._given:
+            return [self._given]
+        return [(), *(tuple(map(spec_text, specs)) for specs in self._made())]
+
+    def _made(self) -> Iterator[list[CallSpec]]:
+        choice = self._reader.tool_choice(self._json)
+        tools = [
+            tool
+            for tool in self._reader.offered(self._json)
+            if (choice.names is None or tool.name in choice.names) and not tool.custom
+        ]
+        if not tools:
+            return
+        first = tools[0]
+        yield [self._call(first)]
+        if not choice.single:
+            yield [self._call(first), self._call(tools[1] if len(tools) > 1 else first, place=1)]
+        empty = [tool for tool in tools if not _required(tool)]
+        yield from ([CallSpec(tool.name, {})] for tool in empty[:1])
+        if empty and not choice.single:
+            yield [self._call(first), CallSpec(empty[0].name, {})]
+
+    def _call(self, tool: OfferedTool, place: int = 0) -> CallSpec:
+        """A call whose arguments have wide characters, and end with a text if they can."""
+        made = SchemaValues(tool.schema, f"{self._seed}|{tool.name}|{place}", wide_characters=True).arguments()
+        last = sorted(made, key=lambda name: isinstance(made[name], str))
+        return CallSpec(tool.name, {name: made[name] for name in last})
+
+
+def _required(tool: OfferedTool) -> bool:
+    schema = tool.schema
+    return isinstance(schema, dict) and bool(schema.get("required"))

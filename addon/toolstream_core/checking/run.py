@@ -1,0 +1,188 @@
+"""One run of a client behind a proxy of its own: what it was sent, what it asked, how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from typing import IO, TYPE_CHECKING, Final
+
+from toolstream_core.agents import Upstream, launch
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.redact import redacted
+from toolstream_core.synthetic.answers import MODEL
+from toolstream_core.testing import ProxySession, ProxySessionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from toolstream_core.testing import Setup
+    from toolstream_core.testing.exchanges import Exchange
+
+_NOT_STARTED: Final = (126, 127)
+"""What a shell ends with where it cannot start a command."""
+_OUTPUT: Final = 8000
+"""Characters of the end of the command's output that are kept."""
+_SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_LEAST_SECRET: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What is known of one run."""
+
+    exchanges: Sequence[Exchange] = ()
+    exit_code: int | None = None
+    """Negative where a signal ended it; `None` where it was stopped, or never began."""
+    timed_out: bool = False
+    seconds: float = 0.0
+    output: str = ""
+    """The end of what it printed, without secrets."""
+    failure: str | None = None
+    """Why it could not be tried, where it could not."""
+    timeout: float = 0.0
+
+    @property
+    def ending(self) -> str:
+        """How the command ended, behind its name."""
+        if self.timed_out:
+            return f"did not end within {self.timeout:g} s"
+        if self.exit_code is not None and self.exit_code < 0:
+            return f"was ended by signal {-self.exit_code}"
+        return f"ended with {self.exit_code}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A command, and what it is told."""
+
+    name: str
+    command: tuple[str, ...]
+    """`{prompt}`, `{base_url}` and `{model}` in its words are filled in."""
+    protocol: str | None = None
+    """The one that it speaks, where that is known."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that it gets beside those that lead it to the proxy."""
+    prompt: str = ""
+    timeout: float = 60.0
+    """Seconds after which it is stopped."""
+
+
+class Seat:
+    """A proxy, and the command that runs behind it. Used by one thread, and stopped by any."""
+
+    def __init__(self) -> None:
+        """Nothing is started yet."""
+        self._session = ProxySession()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(self, client: Client, setup: Setup) -> Run:
+        """Run the command in a fresh conversation."""
+        began = time.monotonic()
+        try:
+            self._session.reset(setup)
+            with tempfile.TemporaryFile() as output:
+                run = self._run(client, output)
+        except ProxySessionError as error:
+            run = Run(failure=str(error))
+        return replace(run, seconds=time.monotonic() - began, timeout=client.timeout)
+
+    def stop(self) -> None:
+        """End the command; no other begins."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                _end(self._process)
+
+    def close(self) -> None:
+        """End all of it."""
+        self.stop()
+        self._session.stop()
+
+    def _run(self, client: Client, output: IO[bytes]) -> Run:
+        launched = launch(
+            [self._text(client, word) for word in client.command],
+            self._session.child_environment(),
+            own=os.environ,
+            proxy=self._session.proxy_url,
+            upstream=Upstream.PROXIED if self._session.setup.network == "all" else Upstream.SAVED,
+        )
+        environment = {**launched.environment, **self._filled(client, client.environment)}
+        try:
+            process = self._started(launched.command, environment, output)
+        except OSError as error:
+            return Run(failure=f"{client.command[0]} cannot be run: {error.strerror}")
+        if process is None:
+            return Run(failure="stopped before it began")
+        code: int | None = None
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(client.timeout)
+        finally:
+            _end(process)
+            self._process = None
+        exchanges = self._session.exchanges(bodies=True)
+        text = _tail(output, environment)
+        if code in _NOT_STARTED and not exchanges:
+            why = f"the command ended with {code}: a shell did not find it, or may not run it"
+            return Run(exit_code=code, output=text, failure=why)
+        failure = "the check was stopped" if self._stopped else None
+        return Run(exchanges=exchanges, exit_code=code, timed_out=code is None, output=text, failure=failure)
+
+    def _started(
+        self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
+    ) -> subprocess.Popen[bytes] | None:
+        """The process, in a group of its own; `None` where none may begin any more."""
+        with self._lock:
+            if self._stopped:
+                return None
+            self._process = subprocess.Popen(
+                words,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            return self._process
+
+    def _filled(self, client: Client, values: Mapping[str, str]) -> dict[str, str]:
+        return {name: self._text(client, value) for name, value in values.items()}
+
+    def _text(self, client: Client, text: str) -> str:
+        """A word of the command, or a value of its environment, filled in."""
+        if "{" not in text:
+            return text
+        base_url = self._session.base_url(client.protocol or PROTOCOLS[0].name)
+        for name, value in (("base_url", base_url), ("model", MODEL), ("prompt", client.prompt)):
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+
+def _tail(output: IO[bytes], environment: Mapping[str, str]) -> str:
+    """The end of what a command printed, without secrets."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - 4 * _OUTPUT))
+    text = output.read().decode("utf-8", "replace")
+    return redacted(text, secrets_in(environment))[-_OUTPUT:]
+
+
+def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of variables whose names say that they are secret."""
+    found = (value for name, value in environment.items() if _SECRET_NAME.search(name))
+    return tuple(value for value in found if len(value) >= _LEAST_SECRET)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Stop the command and all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

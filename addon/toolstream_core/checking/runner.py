@@ -1,0 +1,239 @@
+"""Runs the cases of one client: a healthy one first, then all that can be planted, several at once."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+from toolstream_core.checking.cases import cases_of, healthy
+from toolstream_core.checking.document import case_object, client_object, result_of
+from toolstream_core.checking.fitting import AskedRequest, Fitting
+from toolstream_core.checking.grading import Grade, Result, graded, rank
+from toolstream_core.checking.run import Client, Run, Seat
+from toolstream_core.protocols.registry import named
+from toolstream_core.testing import Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from toolstream_core.checking.case import Case, Selection
+    from toolstream_core.checking.state import CheckState
+    from toolstream_core.testing.exchanges import Exchange
+
+_OFFERING: Final = """~bq '"tools" *: *[[{][^]}]'"""
+"""Requests that offer tools: others, for a title for example, are neither broken nor judged."""
+_PASSED: Final = (Grade.OK, Grade.NOT_STRICT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is done with each client."""
+
+    selections: tuple[Selection, ...] = ()
+    """Each has to take a case."""
+    calls: tuple[str, ...] = ()
+    """The calls to make, `TOOL {JSON}` each; without any they are made of the tools on offer."""
+    flows: tuple[Path, ...] = ()
+    """Saved flows that answer instead."""
+    upstream: bool = False
+    """Whether the client's own provider answers."""
+    repair: tuple[str, ...] = ()
+    seed: int = 0
+    repeat: int = 1
+
+    def wants(self, case: Case) -> bool:
+        """Whether a case is to be run."""
+        return all(one.takes(case) for one in self.selections)
+
+    @property
+    def makes_calls(self) -> bool:
+        """Whether the answers are made here."""
+        return not self.flows and not self.upstream
+
+    def setup(self, case: Case) -> Setup:
+        """What the proxy does in a case."""
+        return Setup(
+            flows=self.flows,
+            calls=(case.calls or self.calls) if self.makes_calls else None,
+            repair=self.repair,
+            fault=(case.spec,) if case.spec else (),
+            seed=self.seed,
+            network="all" if self.upstream else "loopback",
+            options={"toolstream_filter": _OFFERING},
+        )
+
+
+class _Tried(NamedTuple):
+    """What came of a case."""
+
+    runs: Sequence[Run]
+    worst: Run
+    result: Result
+    """Of the worst run."""
+
+
+class Seats:
+    """Proxies for as many commands as may run at once; as a context manager it ends them."""
+
+    def __init__(self, count: int) -> None:
+        """None is started before it is used."""
+        self.count = count
+        self._seats = [Seat() for _ in range(count)]
+        self._free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
+        for seat in self._seats:
+            self._free.put(seat)
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[Seat]:
+        """One that nobody else uses meanwhile."""
+        seat = self._free.get()
+        try:
+            yield seat
+        finally:
+            self._free.put(seat)
+
+    def stop(self) -> None:
+        """End all commands that run; no others begin."""
+        for seat in self._seats:
+            seat.stop()
+
+    def __enter__(self) -> Self:
+        """Nothing more to do."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End all of them."""
+        for seat in self._seats:
+            seat.close()
+
+
+class ClientCheck:
+    """The cases of one client, and what came of each."""
+
+    def __init__(
+        self,
+        client: Client,
+        plan: Plan,
+        *,
+        seats: Seats,
+        state: CheckState,
+        rerun: Callable[[str], str],
+        tell: Callable[[dict[str, Any], int, int], None],
+    ) -> None:
+        """`rerun` gives the command line that runs the case of an id; `tell` is told of each case that is over.
+
+        It is given the case, how many cases are over, and how many there are.
+        """
+        self._client = client
+        self._plan = plan
+        self._seats = seats
+        self._state = state
+        self._rerun = rerun
+        self._tell = tell
+        self.protocol: str | None = client.protocol
+        """The one that the client speaks, once that is known."""
+        self._results: dict[str, dict[str, Any]] = {}
+        self._cases: list[Case] = []
+
+    def run(self) -> None:
+        """Run everything. Raises `KeyboardInterrupt`; what was run before it is kept."""
+        first = healthy(self._client.protocol or "")
+        runs, run, result = self._tried(first)
+        request = _request(run.exchanges, first)
+        if request is not None:
+            self.protocol = request.protocol
+            first = healthy(request.protocol)
+        self._cases = [first, *self._fitted(request)]
+        self._over(first, case_object(first, result, self._rerun(first.id), runs=runs, run=run))
+        others = self._cases[1:]
+        for stage in ([case for case in others if case.needs == first.id and _is_needed(case, others)], others):
+            self._run_all([case for case in stage if case.id not in self._results])
+
+    def report(self) -> dict[str, Any]:
+        """The client's part of the report; what has not been run is skipped."""
+        cases = [self._results.get(case.id) or self._skipped(case, "it was not run") for case in self._cases]
+        return client_object(self._client, protocol=self.protocol, repair=self._plan.repair, cases=cases)
+
+    def _fitted(self, request: AskedRequest | None) -> list[Case]:
+        """The cases that are wanted, with what each needs."""
+        if self.protocol is None:
+            return []
+        wanted = [case for case in cases_of(named(self.protocol)) if self._plan.wants(case)]
+        if request is None or not self._plan.makes_calls:
+            return wanted
+        fitting = Fitting(request, calls=self._plan.calls, seed=self._plan.seed)
+        return fitting.fitted(wanted, wants=self._plan.wants)
+
+    def _run_all(self, cases: Sequence[Case]) -> None:
+        waiting: list[Case] = []
+        for case in cases:
+            kept = self._state.get(self._client.name, case.id)
+            missing = self._missing(case)
+            if missing is not None:
+                self._over(case, self._skipped(case, missing))
+            elif kept is not None and result_of(kept).grade is not Grade.HARNESS_FAILURE:
+                self._over(case, kept, keep=False)
+            else:
+                waiting.append(case)
+        with ThreadPoolExecutor(self._seats.count) as pool:
+            try:
+                self._collect({pool.submit(self._tried, case): case for case in waiting})
+            except BaseException:
+                self._seats.stop()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    def _collect(self, running: dict[Future[_Tried], Case]) -> None:
+        while running:
+            done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+            for future in done:
+                case = running.pop(future)
+                runs, run, result = future.result()
+                self._over(case, case_object(case, result, self._rerun(case.id), runs=runs, run=run))
+
+    def _tried(self, case: Case) -> _Tried:
+        """Run a case as often as it is to be."""
+        found: list[tuple[Run, Result]] = []
+        for _ in range(self._plan.repeat):
+            with self._seats.taken() as seat:
+                run = seat.run(self._client, self._plan.setup(case))
+            found.append((run, graded(case, run)))
+        worst, result = min(found, key=lambda pair: rank(pair[1]))
+        return _Tried([run for run, _ in found], worst, result)
+
+    def _missing(self, case: Case) -> str | None:
+        """Why a case says nothing: what it rests on was not right."""
+        needed = None if case.needs is None else self._results.get(case.needs)
+        if needed is None or needed["grade"] in _PASSED:
+            return None
+        if needed["grade"] == Grade.SKIPPED:
+            return str(needed["message"])
+        return f"{case.needs} is not right: {needed['reason'] or needed['message']}"
+
+    def _skipped(self, case: Case, why: str) -> dict[str, Any]:
+        return case_object(case, Result(Grade.SKIPPED, None, why), self._rerun(case.id))
+
+    def _over(self, case: Case, found: dict[str, Any], *, keep: bool = True) -> None:
+        self._results[case.id] = found
+        if keep and found["grade"] != Grade.SKIPPED:
+            self._state.add(self._client.name, found)
+        self._tell(found, len(self._results), len(self._cases))
+
+
+def _is_needed(case: Case, others: Iterable[Case]) -> bool:
+    return any(other.needs == case.id for other in others)
+
+
+def _request(exchanges: Sequence[Exchange], case: Case) -> AskedRequest | None:
+    """The request that was answered with calls, else the first that asked for an answer."""
+    asked = [one for one in exchanges if one.request.protocol is not None]
+    chosen = next((one for one in asked if one.calls), asked[0] if asked else None)
+    if chosen is None or chosen.request.protocol is None:
+        return None
+    if case.protocol and chosen.request.protocol != case.protocol:
+        return None
+    return AskedRequest(chosen.request.protocol, chosen.request.path, chosen.request.text.encode())

@@ -1,0 +1,102 @@
+"""The report of a check as lines for a terminal: the worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.checking.document import result_of
+from toolstream_core.checking.grading import Grade, rank
+from toolstream_core.report.paint import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_TOLD: Final = (Grade.FAILED, Grade.HARNESS_FAILURE, Grade.NOT_STRICT, Grade.SKIPPED, Grade.INFO)
+_MESSAGE: Final = 100
+_OUTPUT_LINES: Final = 10
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """All clients, each with what was not simply right."""
+    for client in report["clients"]:
+        yield f"{client['name']} ({client['protocol'] or 'no protocol'}{_behind(client)}): {counts(client)}"
+        yield from _rows(client["cases"])
+        yield from _why_healthy_failed(client["cases"])
+
+
+def counts(client: dict[str, Any]) -> str:
+    """How many cases have each grade, in words."""
+    found: dict[str, int] = client["counts"]
+    shown = [f"{found[grade.value]} {grade.value}" for grade in Grade if found[grade.value]]
+    return f"{_cases(len(client['cases']))}: {', '.join(shown) or 'none'}"
+
+
+def worst_first(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cases in the order of their grades and reasons, the required ones before the others."""
+    return sorted(cases, key=lambda case: (not case["required"], rank(result_of(case)), case["id"]))
+
+
+def comparison(raw: dict[str, Any], repaired: dict[str, Any]) -> Iterator[str]:
+    """What a run behind repair saves of one without; cases that both have."""
+    before = {(client["name"], case["id"]): case for client in raw["clients"] for case in client["cases"]}
+    pairs = [
+        (before[client["name"], case["id"]], case)
+        for client in repaired["clients"]
+        for case in client["cases"]
+        if (client["name"], case["id"]) in before
+    ]
+    failed = [(one, other) for one, other in pairs if one["grade"] == Grade.FAILED]
+    saved = [other for _, other in failed if other["grade"] in (Grade.OK, Grade.NOT_STRICT)]
+    worse = [other for one, other in pairs if rank(result_of(other)) < rank(result_of(one))]
+    yield f"repair saves {len(saved)} of {_cases(len(failed))} that failed without it"
+    for one, other in sorted(failed, key=lambda pair: pair[0]["id"]):
+        now = other["reason"] or other["grade"]
+        yield f"  {one['id']:<44} {one['reason'] or one['grade']} → {now}"
+    if worse:
+        yield f"worse behind repair: {', '.join(case['id'] for case in worse)}"
+
+
+def _rows(cases: list[dict[str, Any]]) -> Iterator[str]:
+    told = [case for case in worst_first(cases) if case["grade"] in _TOLD]
+    width = max((len(case["id"]) for case in told), default=0)
+    skipped: dict[str, int] = {}
+    for case in told:
+        if case["grade"] == Grade.SKIPPED:
+            skipped[case["message"]] = skipped.get(case["message"], 0) + 1
+            continue
+        demand = "required" if case["required"] else "optional"
+        why = printable(": ".join(filter(None, [case["reason"], _shortened(case["message"] or "")])))
+        yield f"  {case['grade']:<15} {demand}  {case['id']:<{width}}  {why}{advice(case)}".rstrip()
+    for message, count in skipped.items():
+        yield f"  skipped         {_cases(count)}: {printable(message)}"
+
+
+def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
+    """What a client printed that does not get a healthy answer right: nothing else can be said of it then."""
+    first = cases[0] if cases else None
+    if first is None or first["grade"] not in (Grade.FAILED, Grade.HARNESS_FAILURE):
+        return
+    yield "  the client has to get a healthy answer right before anything else can be checked; it printed:"
+    yield from (f"    {printable(line)}" for line in first["output"].splitlines()[-_OUTPUT_LINES:])
+    yield f"  to run it again: {printable(first['rerun'])}"
+
+
+def advice(case: dict[str, Any]) -> str:
+    """What would have helped in a case that failed, where that is known."""
+    if case["grade"] != Grade.FAILED:
+        return ""
+    verdicts = (turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None)
+    found = next((verdict["advice"][0] for verdict in verdicts if verdict["advice"]), "")
+    return f"  → {found}" if found else ""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE - 1]}…"
+
+
+def _behind(client: dict[str, Any]) -> str:
+    return f", behind repair {','.join(client['repair'])}" if client["repair"] else ""
+
+
+def _cases(count: int) -> str:
+    return f"{count} case" if count == 1 else f"{count} cases"

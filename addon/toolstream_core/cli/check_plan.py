@@ -1,0 +1,120 @@
+"""What `toolstream check` is asked to do, from its arguments."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.checking.case import Selection
+from toolstream_core.checking.cases import all_cases
+from toolstream_core.checking.matrix import clients_of
+from toolstream_core.checking.run import Client
+from toolstream_core.checking.runner import Plan
+from toolstream_core.settings import Words, settings
+from toolstream_core.synthetic.call_specs import parse_calls, spec_text
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+PROMPT: Final = "Use the tools to do what you were asked to, once, and then say what came of it."
+TIMEOUT: Final = 60.0
+"""Seconds that a client usually has."""
+_INTERPRETERS: Final = ("python", "node", "npx", "deno", "bun", "uv", "ruby", "java", "bash", "sh", "env")
+
+
+class UsageError(ValueError):
+    """What was asked is not possible; the message says what would be."""
+
+
+def plan_asked(args: argparse.Namespace) -> Plan:
+    """What is to be done. Raises `ValueError`s whose messages say what would be right."""
+    words = tuple(word for text in args.faults for part in text.split(",") if (word := part.strip()))
+    selections = (Selection(words), Selection(tuple(args.only)))
+    known = all_cases()
+    for selection in selections:
+        selection.check(known)
+    if args.flow and args.upstream:
+        raise UsageError("--flow and --upstream: either saved flows answer, or the client's own provider")
+    if args.call and (args.flow or args.upstream):
+        raise UsageError("--call: calls are made only where neither --flow nor --upstream answers")
+    if missing := [path for path in args.flow if not path.exists()]:
+        raise UsageError(f"there is no {missing[0]}; give a flow file or a folder of such")
+    settings(Words(repair=args.repair))
+    return Plan(
+        selections=selections,
+        calls=tuple(map(spec_text, parse_calls(args.call))),
+        flows=tuple(args.flow),
+        upstream=args.upstream,
+        repair=tuple(args.repair),
+        seed=args.seed,
+        repeat=args.repeat,
+    )
+
+
+def clients_asked(args: argparse.Namespace) -> list[Client]:
+    """Who is to be checked. Raises `UsageError`, `MatrixError`."""
+    if (args.matrix is None) == (not args.command_line):
+        raise UsageError("give the client behind --, as in: toolstream check -- python agent.py; or --matrix FILE")
+    if args.matrix is None and args.client:
+        raise UsageError("--client names one of the clients of --matrix FILE")
+    command = tuple(args.command_line)
+    usual = Client(
+        name=_name(command) if command else "",
+        command=command,
+        protocol=args.protocol,
+        prompt=args.prompt,
+        timeout=args.timeout,
+    )
+    found = [usual] if args.matrix is None else clients_of(args.matrix, usual)
+    if unknown := [name for name in args.client if name not in {client.name for client in found}]:
+        raise UsageError(f"{args.matrix} has no client {unknown[0]!r}")
+    found = [client for client in found if not args.client or client.name in args.client]
+    if args.upstream and any("{base_url}" in word for client in found for word in client.command):
+        raise UsageError(
+            "{base_url} is the proxy's, which answers itself; with --upstream the client asks its provider"
+        )
+    return found
+
+
+def _name(command: Sequence[str]) -> str:
+    """What the client is called: its program, or the script that an interpreter runs."""
+    words = [word for word in command if not word.startswith("-")] or list(command)
+    names = [Path(word).name for word in words]
+    runs_other = names[0].startswith(_INTERPRETERS) and len(names) > 1
+    return names[1] if runs_other else names[0]
+
+
+def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
+    """What has to be the same for a check to go on."""
+    return {
+        "clients": {client.name: [client.command, client.protocol] for client in clients},
+        "calls": plan.calls,
+        "flows": [str(path) for path in plan.flows],
+        "upstream": plan.upstream,
+        "repair": plan.repair,
+        "seed": plan.seed,
+        "repeat": plan.repeat,
+        "prompt": args.prompt,
+    }
+
+
+def rerun_of(args: argparse.Namespace, client: Client) -> Callable[[str], str]:
+    """The command line that runs the case of an id again."""
+    words = ["toolstream", "check"]
+    for option, values in (
+        ("--protocol", [args.protocol] if args.protocol else []),
+        ("--call", args.call),
+        ("--flow", args.flow),
+        ("--repair", args.repair),
+        ("--seed", [args.seed] if args.seed else []),
+        ("--timeout", [f"{args.timeout:g}"] if args.timeout != TIMEOUT else []),
+        ("--prompt", [args.prompt] if args.prompt != PROMPT else []),
+        ("--matrix", [args.matrix] if args.matrix else []),
+        ("--client", [client.name] if args.matrix else []),
+    ):
+        words += [word for value in values for word in (option, str(value))]
+    words += ["--upstream"] if args.upstream else []
+    command = [] if args.matrix else ["--", *client.command]
+    return lambda identity: shlex.join([*words, "--only", identity, *command])

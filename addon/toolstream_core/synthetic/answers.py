@@ -1,0 +1,118 @@
+"""What a provider answers that makes healthy calls: first calls of the tools on offer, behind their results a text."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.requests import asked
+from toolstream_core.synthetic.call_specs import CallSpec
+from toolstream_core.synthetic.schema_values import SchemaValues
+from toolstream_core.wire import numbers
+from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.protocols.requests.asked import Asked
+    from toolstream_core.protocols.requests.requests import Requests
+    from toolstream_core.protocols.requests.tools import OfferedTool
+
+MODEL: Final = "toolstream"
+"""The name of a model that is asked for without one, and of the one in lists."""
+DONE: Final = "The tools have answered, and the task is done."
+PLAIN: Final = "There is no tool to call for this, so here is a plain answer."
+_REMEMBERED: Final = 256
+"""Calls that may come back in the text of messages."""
+_MARK: Final = 8
+"""Letters of an id that are looked for there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer in the form that was asked for."""
+
+    protocol: WireProtocol
+    wanted: Asked
+    events: tuple[bytes, ...]
+    """Those of the stream, in the protocol's usual framing; none where no stream was asked for."""
+    whole: Json
+    """The whole answer; `ABSENT` where a stream was asked for."""
+    calls: tuple[HealthyCall, ...]
+
+
+class SyntheticProvider:
+    """Answers the requests of one run."""
+
+    def __init__(self, specs: Sequence[CallSpec] = (), seed: int = 0, *, wide_characters: bool = False) -> None:
+        """`specs` are the calls to make; without any, the first tool on offer is called.
+
+        `wide_characters`: arguments that may be any text have a character beyond the first 65,536.
+        """
+        self._specs = tuple(specs)
+        self._seed = seed
+        self._wide_characters = wide_characters
+        self._asked: Counter[str] = Counter()
+        self._sent: deque[str] = deque(maxlen=_REMEMBERED)
+        self._lock = threading.Lock()
+
+    def answer(self, path: str, body: bytes) -> Written | None:
+        """The answer to a POST of `body` to `path` (with query); `None` where that asks for no completion.
+
+        The same request has the same calls, each time under other ids.
+        """
+        request = parse(body)
+        wanted = asked.read(path, request)
+        if wanted is None:
+            return None
+        protocol = named(wanted.dialect)
+        reader = protocol.requests
+        token = self._token(wanted, body)
+        calls = () if self._is_answered(reader, request) else self._calls(reader, request)
+        text = "" if calls else DONE if reader.offered(request) else PLAIN
+        answer = HealthyAnswer(model=wanted.model or MODEL, request=request, calls=calls, text=text, token=token)
+        self._sent.extend(answer.call_letters(place, _MARK) for place in range(len(calls)))
+        if wanted.form is Form.WHOLE:
+            return Written(protocol, wanted, (), protocol.healthy_whole(answer), calls)
+        return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, calls)
+
+    def _token(self, wanted: Asked, body: bytes) -> str:
+        key = f"{self._seed}|{wanted.dialect}|{hashlib.sha256(body).hexdigest()}"
+        with self._lock:
+            self._asked[key] += 1
+            return f"{key}|{self._asked[key]}"
+
+    def _is_answered(self, reader: Requests, request: Json) -> bool:
+        """Whether the calls have come back, with results or in the text."""
+        if reader.ends_with_results(request):
+            return True
+        text = "\n".join(reader.conversation(request).texts)
+        return any(mark in text for mark in self._sent)
+
+    def _calls(self, reader: Requests, request: Json) -> tuple[HealthyCall, ...]:
+        choice = reader.tool_choice(request)
+        tools = [tool for tool in reader.offered(request) if choice.names is None or tool.name in choice.names]
+        first = sorted(tools, key=lambda tool: tool.custom)[:1]
+        specs = self._specs or [CallSpec(tool.name) for tool in first]
+        offered = {tool.name: tool for tool in tools}
+        calls = [self._made(offered[one.tool], one, at) for at, one in enumerate(specs) if one.tool in offered]
+        return tuple(calls[:1] if choice.single else calls)
+
+    def _made(self, tool: OfferedTool, spec: CallSpec, place: int) -> HealthyCall:
+        given = spec.arguments
+        if tool.custom:
+            text = given if isinstance(given, str) else "text" if given is ABSENT else numbers.dumps(given)
+            return HealthyCall(tool.name, text, custom=True)
+        if given is ABSENT:
+            seed = f"{self._seed}|{tool.name}|{place}"
+            given = SchemaValues(tool.schema, seed, wide_characters=self._wide_characters).arguments()
+        return HealthyCall(tool.name, given if isinstance(given, str) else numbers.dumps(given))

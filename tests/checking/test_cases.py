@@ -1,0 +1,74 @@
+"""The cases of each protocol follow from the tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from toolstream_core.checking.case import Kind
+from toolstream_core.checking.cases import TRANSIT_VARIANTS, all_cases, cases_of
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.presets import PRESETS
+from toolstream_core.model import Severity
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.settings import Words, settings
+from toolstream_core.transit.rows import TRANSIT
+
+if TYPE_CHECKING:
+    from toolstream_core.protocols.protocol import WireProtocol
+
+each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
+
+
+@each_protocol
+def test_all_that_can_be_planted_is_a_case(protocol: WireProtocol) -> None:
+    """Each once; each specification is one that the addon takes."""
+    cases = cases_of(protocol)
+    names = {kind: {case.name for case in cases if case.kind is kind} for kind in Kind}
+    assert names[Kind.FAULT] == protocol.injectors.keys()
+    assert names[Kind.SHAPE] == protocol.shapes.keys()
+    assert {group for case in cases if case.kind is Kind.TRANSIT for group in case.groups} == {
+        row.name for row in TRANSIT
+    }
+    assert settings(Words(fault=[case.spec for case in cases])).rewrites
+    assert len({case.id for case in all_cases()}) == len(all_cases())
+
+
+def test_presets_are_cases_where_all_their_parts_can_be_planted() -> None:
+    """Each somewhere."""
+    names = {case.name for case in all_cases() if case.kind is Kind.PRESET}
+    assert names == {preset.name for preset in PRESETS}
+    assert not any(case.id == "gemini/preset/kimi" for case in all_cases())
+
+
+def test_what_is_required_follows_from_the_row() -> None:
+    """What no reader can be sure to read right is optional; half a call is not to be run, and nothing lost is run."""
+    rows = {row.name: row for row in ROWS}
+    for case in all_cases():
+        if case.kind is Kind.FAULT:
+            row = rows[case.name]
+            assert case.required is (row.lossy or row.severity is not Severity.ERROR)
+            assert (case.lossy, case.may_refuse, case.code) == (row.lossy, row.may_refuse, row.code)
+
+
+def test_a_row_that_lets_a_client_refuse_says_so() -> None:
+    """`may_refuse` is what the words of the row say."""
+    for row in ROWS:
+        if row.may_refuse:
+            assert " or " in row.must
+        if "or reports" in row.must:
+            assert row.may_refuse
+
+
+def test_what_a_transit_fault_loses() -> None:
+    """Time loses nothing."""
+    lossy = {row.name for row in TRANSIT if row.lossy}
+    assert lossy.isdisjoint({"first-byte-delay", "stall", "drip", "recut", "hold-open"})
+    assert {one.fault for one in TRANSIT_VARIANTS} - lossy == {
+        "first-byte-delay",
+        "stall",
+        "drip",
+        "recut",
+        "hold-open",
+    }

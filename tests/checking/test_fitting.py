@@ -1,0 +1,116 @@
+"""Which calls a case needs, found by planting it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from toolstream_core.checking.cases import cases_of
+from toolstream_core.checking.fitting import AskedRequest, Fitting
+from toolstream_core.protocols.api import Question, Tool
+from toolstream_core.protocols.registry import PROTOCOLS, named
+from toolstream_core.synthetic.call_specs import parse_calls
+
+if TYPE_CHECKING:
+    from toolstream_core.checking.case import Case
+    from toolstream_core.protocols.protocol import WireProtocol
+
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city", "days"],
+}
+TOOLS = (Tool("get_weather", "", CITY), Tool("now", "", {"type": "object", "properties": {}}))
+
+
+def request_of(protocol: WireProtocol, *, streamed: bool = True, **more: Any) -> AskedRequest:
+    """A question with both tools."""
+    path = protocol.api.public_url("m", streamed=streamed, array=False).removeprefix(protocol.api.server)
+    body = protocol.api.request(Question("m", "Hello?", TOOLS, streamed=streamed)) | more
+    return AskedRequest(protocol.name, path, json.dumps(body).encode())
+
+
+@cache
+def every(protocol: str) -> dict[str, Case]:
+    """All cases of a protocol that can be planted."""
+    return fitted(request_of(named(protocol)))
+
+
+def fitted(request: AskedRequest, *names: str, calls: tuple[str, ...] = ()) -> dict[str, Case]:
+    """The cases of these names (of all, without any), by name."""
+    cases = [case for case in cases_of(named(request.protocol)) if not names or case.name in names]
+    return {case.name: case for case in Fitting(request, calls=calls).fitted(cases, wants=lambda _: not names)}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
+def test_nearly_everything_can_be_planted_with_two_tools(protocol: WireProtocol) -> None:
+    """But for what needs an earlier turn or another kind of tool, and for what the healthy answer is already."""
+    cases = {case.name: case for case in cases_of(protocol)}
+    missing = cases.keys() - every(protocol.name).keys()
+    faults = {name for name in missing if cases[name].kind == "fault"}
+    assert faults <= {"reused-id", "custom-as-function", "repeated-index"}
+    assert {cases[name].kind for name in missing - faults} <= {"shape", "preset"}
+
+
+def test_a_case_has_the_calls_that_it_needs() -> None:
+    """One call as a rule; two, or a text that ends the arguments, where nothing else can be broken so."""
+    found = every("openai-chat")
+    assert found["empty-id"].calls == ()
+    assert [spec.tool for spec in parse_calls(found["duplicate-id"].calls)] == ["get_weather", "now"]
+    [wide] = parse_calls(found["split-surrogate"].calls)
+    assert max(wide.arguments["city"]) > "\uffff"
+    [ending] = parse_calls(found["invalid-arguments"].calls)
+    assert isinstance(list(ending.arguments.values())[-1], str)
+    assert [spec.tool for spec in parse_calls(found["empty-arguments"].calls)] in (["now"], ["get_weather", "now"])
+
+
+def test_two_calls_rest_on_a_healthy_answer_with_two() -> None:
+    """Which comes first; it is a case where another one needs it, or where it is wanted."""
+    found = fitted(request_of(PROTOCOLS[0]), "duplicate-id", "empty-id")
+    assert list(found) == ["two-calls", "empty-id", "duplicate-id"]
+    assert found["duplicate-id"].needs == found["two-calls"].id
+    assert found["empty-id"].needs == found["two-calls"].needs == "openai-chat/healthy"
+    assert list(fitted(request_of(PROTOCOLS[0]), "empty-id")) == ["empty-id"]
+    assert "two-calls" in every("openai-chat")
+
+
+def test_who_wants_single_calls_gets_none_with_two() -> None:
+    """Such cases are left out."""
+    names = ("duplicate-id", "merged-calls", "empty-id")
+    assert fitted(request_of(PROTOCOLS[0], parallel_tool_calls=False), *names).keys() == {"empty-id"}
+
+
+def test_given_calls_are_the_only_ones() -> None:
+    """What cannot be planted in them is left out."""
+    names = ("duplicate-id", "empty-id", "cut")
+    found = fitted(request_of(PROTOCOLS[0]), *names, calls=('get_weather {"city":"Oslo","days":1}',))
+    assert found.keys() == {"empty-id", "cut"}
+    assert {case.calls for case in found.values()} == {('get_weather {"city":"Oslo","days":1}',)}
+
+
+def test_what_loses_the_call_is_planted_once() -> None:
+    """Who asks again gets a healthy answer then. Only the answer with the call is hit."""
+    found = every("openai-chat")
+    assert found["empty-id"].spec == "empty-id:turn=0"
+    assert found["cut-off-call"].spec == "cut-off-call:turn=0,times=1"
+    assert found["cut"].spec == "cut:how=close,turn=0,times=1"
+    assert (found["leaked-hermes"].lossy, found["leaked-hermes"].spec) == (True, "leaked-hermes:turn=0,times=1")
+    body = json.loads(request_of(PROTOCOLS[0]).body)
+    before = [{"role": "tool", "tool_call_id": "a", "content": "x"}, {"role": "assistant", "content": "y"}]
+    body["messages"] = [*before, *body["messages"]]
+    later = replace_body(request_of(PROTOCOLS[0]), body)
+    assert fitted(later, "empty-id")["empty-id"].spec == "empty-id:turn=1"
+
+
+def replace_body(request: AskedRequest, body: Any) -> AskedRequest:
+    """The request with another body."""
+    return request._replace(body=json.dumps(body).encode())
+
+
+def test_without_a_stream_only_the_status_can_be_wrong() -> None:
+    """Streams are what is broken."""
+    found = fitted(request_of(PROTOCOLS[0], streamed=False))
+    assert found.keys() - {"two-calls"} == {"http-429", "http-500", "http-529"}

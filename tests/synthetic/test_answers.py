@@ -1,0 +1,228 @@
+"""Calls of the tools on offer, healthy in every protocol; then a text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.api import Question, Tool
+from toolstream_core.protocols.registry import PROTOCOLS, named
+from toolstream_core.synthetic.answers import DONE, PLAIN, SyntheticProvider
+from toolstream_core.synthetic.call_specs import parse_calls
+from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Record
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.synthetic.answers import Written
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = (Tool("get_weather", "Weather.", CITY), Tool("now", "Time.", {"type": "object", "properties": {}}))
+BOTH = 'get_weather {"city":"Genève 🌍 \\"x\\""}; now {}'
+
+each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
+each_form = pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
+
+
+def request_of(protocol: WireProtocol, *, streamed: bool = True, tools: Any = TOOLS) -> tuple[str, dict[str, Any]]:
+    """The path and the body of a question in this protocol."""
+    url = protocol.api.public_url("m", streamed=streamed, array=False)
+    body = protocol.api.request(Question("m", "Hello?", tools, streamed=streamed))
+    return url.removeprefix(protocol.api.server), body
+
+
+def ask(provider: SyntheticProvider, path: str, body: Any) -> Written:
+    """The answer to a request that has one."""
+    written = provider.answer(path, encoded(body))
+    assert written is not None
+    return written
+
+
+def read(written: Written, path: str, body: Any) -> Record:
+    """The answer as a client reads it."""
+    sent = written.events or (encoded(written.whole),)
+    exchange = Exchange(path=path, content_type=CONTENT_TYPES[written.wanted.form], request=body)
+    record = read_body(sent, exchange)
+    assert record is not None
+    return record
+
+
+@each_protocol
+@each_form
+@pytest.mark.parametrize("specs", ["", BOTH, "now"])
+def test_the_calls_are_healthy(protocol: WireProtocol, streamed: bool, specs: str) -> None:
+    """Nothing is found in them, not even what is only unusual; each has an id of its own, if the protocol has ids."""
+    path, body = request_of(protocol, streamed=streamed)
+    record = read(ask(SyntheticProvider(parse_calls([specs])), path, body), path, body)
+    assert (record.dialect, record.streamed, record.ended) == (protocol.name, streamed, True)
+    assert [one.name for one in record.findings] == []
+    names = {"": ["get_weather"], BOTH: ["get_weather", "now"], "now": ["now"]}[specs]
+    assert [(call.name, call.complete) for call in record.calls] == [(name, True) for name in names]
+    ids = [call.id for call in record.calls]
+    assert len({*ids}) == len(ids) or not any(ids)
+    if specs == BOTH:
+        assert json.loads(record.calls[0].arguments) == {"city": 'Genève 🌍 "x"'}
+
+
+@each_protocol
+def test_arguments_come_in_pieces(protocol: WireProtocol) -> None:
+    """Where the protocol has deltas."""
+    path, body = request_of(protocol)
+    written = ask(SyntheticProvider(parse_calls([BOTH])), path, body)
+    record = read(written, path, body)
+    assert len(record.calls[0].events) > 4 or b"Gen\xc3\xa8ve" in b"".join(written.events)
+
+
+@each_protocol
+@each_form
+def test_a_request_without_tools_gets_a_text(protocol: WireProtocol, streamed: bool) -> None:
+    """And so does one that forbids them."""
+    path, body = request_of(protocol, streamed=streamed, tools=())
+    written = ask(SyntheticProvider(), path, body)
+    record = read(written, path, body)
+    assert (record.calls, record.findings, record.ended) == ([], [], True)
+    said = b"".join(written.events) or encoded(written.whole)
+    assert PLAIN.split()[0].encode() in said
+
+
+@each_protocol
+def test_a_retry_is_answered_the_same_under_other_ids(protocol: WireProtocol) -> None:
+    """As often as it comes; the seed decides about everything."""
+    path, body = request_of(protocol)
+    provider = SyntheticProvider(seed=3)
+    first, second = (read(ask(provider, path, body), path, body) for _ in range(2))
+    assert [call.arguments for call in first.calls] == [call.arguments for call in second.calls]
+    assert first.calls[0].id != second.calls[0].id or not first.calls[0].id
+    again = SyntheticProvider(seed=3)
+    assert ask(again, path, body).events == ask(SyntheticProvider(seed=3), path, body).events
+
+
+def chat(*messages: Any, **more: Any) -> dict[str, Any]:
+    """A chat request with both tools."""
+    path, body = request_of(named("openai-chat"))
+    del path
+    return {**body, "messages": [*body["messages"], *messages], **more}
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+ECHO = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "mild"}
+MORE = {"role": "user", "content": "And tomorrow?"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "called"),
+    [
+        ([ECHO, RESULT], False),
+        ([ECHO, RESULT, MORE], False),
+        ([ECHO, RESULT, {"role": "assistant", "content": "Mild."}, MORE], True),
+        ([ECHO, MORE], True),
+        ([{"role": "assistant", "content": ""}], True),
+    ],
+)
+def test_results_are_answered_with_a_text(messages: list[Any], called: bool) -> None:
+    """Those that no answer has followed yet."""
+    body = chat(*messages)
+    written = ask(SyntheticProvider(), "/v1/chat/completions", body)
+    assert bool(written.calls) is called
+    if not called:
+        text = "".join(
+            json.loads(event[6:])["choices"][0]["delta"].get("content") or ""
+            for event in written.events
+            if b"[DONE]" not in event
+        )
+        assert text == DONE
+
+
+def test_calls_in_the_text_of_messages_are_calls_that_came_back() -> None:
+    """Some clients write calls and results so."""
+    provider = SyntheticProvider()
+    body = chat()
+    record = read(ask(provider, "/v1/chat/completions", body), "/v1/chat/completions", body)
+    told = {"role": "user", "content": f"I called {record.calls[0].id}: mild"}
+    assert ask(provider, "/v1/chat/completions", chat(told)).calls == ()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "more", "names"),
+    [
+        ("openai-chat", {"tool_choice": "none"}, []),
+        ("openai-chat", {"tool_choice": "required"}, ["get_weather"]),
+        ("openai-chat", {"tool_choice": {"type": "function", "function": {"name": "now"}}}, ["now"]),
+        (
+            "openai-chat",
+            {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"tools": [{"function": {"name": "now"}}]}}},
+            ["now"],
+        ),
+        ("openai-responses", {"tool_choice": {"type": "function", "name": "now"}}, ["now"]),
+        ("openai-responses", {"tool_choice": {"type": "allowed_tools", "tools": [{"name": "now"}]}}, ["now"]),
+        ("anthropic", {"tool_choice": {"type": "tool", "name": "now"}}, ["now"]),
+        ("anthropic", {"tool_choice": {"type": "none"}}, []),
+        ("cohere-v2", {"tool_choice": "NONE"}, []),
+        ("gemini", {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["now"]}}}, ["now"]),
+        ("gemini", {"tool_config": {"function_calling_config": {"mode": "none"}}}, []),
+        ("bedrock", {"toolChoice": {"tool": {"name": "now"}}}, ["now"]),
+    ],
+)
+def test_what_the_request_wants_called_is_called(dialect: str, more: dict[str, Any], names: list[str]) -> None:
+    """And nothing where it wants nothing."""
+    path, body = request_of(named(dialect))
+    if dialect == "bedrock":
+        body["toolConfig"] |= more
+    else:
+        body |= more
+    assert [call.name for call in ask(SyntheticProvider(), path, body).calls] == names
+
+
+@pytest.mark.parametrize(
+    ("dialect", "more"),
+    [
+        ("openai-chat", {"parallel_tool_calls": False}),
+        ("anthropic", {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
+    ],
+)
+def test_who_wants_one_call_gets_one(dialect: str, more: dict[str, Any]) -> None:
+    """However many are to be made."""
+    path, body = request_of(named(dialect))
+    assert len(ask(SyntheticProvider(parse_calls([BOTH])), path, body | more).calls) == 1
+
+
+def test_tools_of_the_provider_are_not_called() -> None:
+    """It runs them itself."""
+    path, body = request_of(named("anthropic"))
+    body["tools"] = [{"type": "web_search_20250305", "name": "web_search"}, *body["tools"]]
+    assert [call.name for call in ask(SyntheticProvider(), path, body).calls] == ["get_weather"]
+
+
+def test_a_tool_that_takes_text_gets_text() -> None:
+    """A custom tool of Responses; a function is called rather."""
+    path, body = request_of(named("openai-responses"))
+    custom = {"type": "custom", "name": "apply_patch"}
+    written = ask(SyntheticProvider(parse_calls(['apply_patch "*** x"'])), path, body | {"tools": [custom]})
+    record = read(written, path, body)
+    assert [(call.kind, call.arguments) for call in record.calls] == [("custom", "*** x")]
+    both = ask(SyntheticProvider(), path, body | {"tools": [custom, *body["tools"]]})
+    assert [call.name for call in both.calls] == ["get_weather"]
+
+
+def test_a_tool_that_is_not_on_offer_is_not_called() -> None:
+    """Whatever was asked of the provider."""
+    path, body = request_of(named("openai-chat"))
+    assert ask(SyntheticProvider(parse_calls(["no_such_tool {}"])), path, body).calls == ()
+
+
+def test_other_requests_have_no_answer() -> None:
+    """Neither embeddings nor whatever else is asked."""
+    for path, body in (("/v1/embeddings", {"model": "m", "input": "x"}), ("/x", {"a": 1})):
+        assert SyntheticProvider().answer(path, encoded(body)) is None
+
+
+def test_the_array_of_gemini_is_the_form_that_was_asked_for() -> None:
+    """Who asks in another framing is told by the form."""
+    path, body = request_of(named("gemini"))
+    assert ask(SyntheticProvider(), path.partition("?")[0], body).wanted.form is Form.ARRAY
