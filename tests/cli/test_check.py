@@ -241,7 +241,7 @@ def test_the_page_has_every_option_and_its_commands_can_be_given(capsys: pytest.
     for command in commands:
         mine, _, client = command.partition(" -- ")
         given = shlex.split(mine)[1:]
-        assert vars(parser.parse_args(given))
+        parser.parse_args(given)
         assert client or "--matrix" in given
 
 
