@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import signal
 import subprocess
@@ -11,7 +12,9 @@ import httpx2
 import pytest
 
 from tests.cli.started import FLOW, environment, toolstream
+from toolstream_core.cli import serve
 from toolstream_core.cli.main import main
+from toolstream_core.cli.serving import setup_of
 from toolstream_core.fixtures import load
 
 if TYPE_CHECKING:
@@ -43,11 +46,22 @@ def test_serve_answers_until_ctrl_c(tmp_path: Path) -> None:
         assert out.read() == b""
 
 
+def test_calls_stand_in_the_place_of_flows() -> None:
+    """They are taken as they are, not as a path."""
+    parser = argparse.ArgumentParser()
+    serve.add_parser(parser.add_subparsers())
+    args = parser.parse_args(["serve", 'calls:read {"path":"a//b"}; now', str(FLOW)])
+    setup = setup_of(args, network="none", log="off")
+    assert setup.calls == ('read {"path":"a//b"}; now',)
+    assert setup.flows == (FLOW,)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "right"),
     [
         (["serve", "no-such.flow"], 2, "there is no no-such.flow"),
         (["serve", str(FLOW), "--speed", "-1"], 2, "--speed"),
+        (["serve", "calls:get_weather {"], 2, "right would be get_weather"),
     ],
 )
 def test_what_is_asked_wrongly(words: list[str], code: int, right: str, capsys: pytest.CaptureFixture[str]) -> None:

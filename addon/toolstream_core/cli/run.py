@@ -16,7 +16,7 @@ from toolstream_core.agents import Upstream, launch, recognise
 from toolstream_core.cli.child import StartError, run_command
 from toolstream_core.cli.run_report import checked, write_report
 from toolstream_core.cli.run_told import told_of
-from toolstream_core.cli.serving import UsageError, add_options, flow_path, setup_of
+from toolstream_core.cli.serving import FLOW_HELP, UsageError, add_options, flow_or_calls, flow_path, setup_of
 from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.routes import RouteError, routes
@@ -39,7 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "run", help=described, description=described, usage="toolstream run [FLOW…] [options] -- CMD…"
     )
-    parser.add_argument("flows", nargs="*", type=flow_path, metavar="FLOW", help="a flow file, or a folder of such")
+    parser.add_argument("flows", nargs="*", type=flow_or_calls, metavar="FLOW", help=FLOW_HELP)
     add_options(parser)
     parser.add_argument(
         "--base-url",

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.serving import UsageError, add_options, flow_path, setup_of
+from toolstream_core.cli.serving import FLOW_HELP, UsageError, add_options, flow_or_calls, setup_of
 from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.environment import PATHS
@@ -37,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Declare the command."""
     told = "answer from saved flows on a local port, with no key and no network"
     parser = subparsers.add_parser("serve", help=told, description=told)
-    parser.add_argument("flows", nargs="+", type=flow_path, metavar="FLOW", help="a flow file, or a folder of such")
+    parser.add_argument("flows", nargs="+", type=flow_or_calls, metavar="FLOW", help=FLOW_HELP)
     add_options(parser)
     parser.add_argument("--log", choices=LEVELS, default="chunks", help="what is printed of each answer")
     parser.set_defaults(run=run)

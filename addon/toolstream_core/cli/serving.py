@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.proxy.option_table import LOG, OPTIONS, PROVIDER
+from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
 from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 FLAGS: Final = tuple(option for option in OPTIONS if option not in {LOG, PROVIDER})
 """The addon's options that are flags of both commands; flows are arguments, and each has its own way to log."""
 _OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
+
+
+FLOW_HELP: Final = "a flow file, a folder of such, or calls: for calls of the tools that a request offers"
 
 
 class UsageError(ValueError):
@@ -53,10 +57,16 @@ def _add_flag(parser: argparse.ArgumentParser, option: AddonOption) -> None:
 
 
 def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
-    """What the arguments ask for. Raises `UsageError` for a path that is not there."""
-    for path in args.flows:
+    """What the arguments ask for. Raises `UsageError` for what cannot answer."""
+    flows = [one for one in args.flows if isinstance(one, Path)]
+    calls = tuple(one.removeprefix(PREFIX) for one in args.flows if isinstance(one, str))
+    try:
+        parse_calls(calls)
+    except CallSpecError as error:
+        raise UsageError(str(error)) from error
+    for path in flows:
         if not path.exists():
-            raise UsageError(f"there is no {path}; give a flow file or a folder of such")
+            raise UsageError(f"there is no {path}; give a flow file, a folder of such, or calls:")
     mine: dict[str, Any] = {}
     options: dict[str, list[str]] = {}
     for option in FLAGS:
@@ -67,7 +77,7 @@ def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
             options[option.name] = value if option.many else [value]
     for name, value in args.options:
         options.setdefault(name, []).append(value)
-    return Setup(flows=tuple(args.flows), network=network, log=log, options=options, **mine)
+    return Setup(flows=tuple(flows), calls=calls or None, network=network, log=log, options=options, **mine)
 
 
 def _word(option: AddonOption) -> str:
@@ -94,6 +104,11 @@ def _option(text: str) -> tuple[str, str]:
     if not name or not given:
         raise ValueError
     return name, value
+
+
+def flow_or_calls(text: str) -> Path | str:
+    """A path, or `calls:…` as it is."""
+    return text if text.startswith(PREFIX) else flow_path(text)
 
 
 def flow_path(text: str) -> Path:
