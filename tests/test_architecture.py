@@ -22,7 +22,7 @@ CORE = ROOT / "addon" / "toolstream_core"
 LAYERS = (
     "wire, secret_shapes, redact, redaction ← model ← calls ← defects ← stages ← protocols ← faults ← transit, sources,"
     " synthetic, verdict ← settings ← engine ← clients ← delivery ← shrinking ← report ← probing ← fixtures ← proxy"
-    " ← testing ← checking ← cli, pytest_plugin"
+    " ← testing, agents ← checking ← cli, pytest_plugin"
 )
 # Who alone may import these at all.
 CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
@@ -32,8 +32,8 @@ OPTIONAL = {"cli", "pytest_plugin"}
 SEAM = "wire/json_strings.py"
 # Rooms that may read another one: a protocol whose calls are said as another's are.
 NEIGHBOURS = {"ollama": {"chat"}}
-# Where a protocol may be named: in its room, and in the table of defects.
-NAMING = ("protocols/", "defects/")
+# Where a protocol may be named: in its room, and in the table of defects; an agent may have the name of one.
+NAMING = ("protocols/", "defects/", "agents/table.py")
 MAX_LINES = 250
 # Modules without a test file of their own name, by how their paths begin: what tests them instead.
 UNMIRRORED = {
@@ -46,6 +46,7 @@ UNMIRRORED = {
     "engine/recogniser.py": "tests/engine/test_pipeline.py",
     "engine/state.py": "tests/engine/test_pipeline.py",
     "engine/fast_path/skipper.py": "tests/engine/fast_path/test_path.py",
+    "proxy/live_answer.py": "tests/proxy/test_verdicts.py",
     "engine/observer.py": "tests/engine/test_pipeline.py",
     "engine/sink.py": "tests/engine/test_record_builder.py",
     "engine/stage_set.py": "tests/engine/test_pipeline.py",
@@ -80,8 +81,11 @@ UNMIRRORED = {
     "cli/repair.py": "tests/cli/test_rewriting.py",
     "fixtures/error.py": "tests/fixtures/test_expectation.py",
     "fixtures/expectation/": "tests/fixtures/test_expectation.py",
-    "cli/serve.py": "tests/cli/test_serving.py",
-    "cli/run.py": "tests/cli/test_serving.py",
+    "cli/serving.py": "tests/cli/test_run.py",
+    "cli/child.py": "tests/cli/test_run.py",
+    "cli/run_told.py": "tests/cli/test_run.py",
+    "cli/run_report.py": "tests/cli/test_run.py",
+    "agents/": "tests/agents/test_launch.py",
     "proxy/worker/": "tests/testing/test_session.py",
     "testing/found.py": "tests/testing/test_exchanges.py",
     "testing/worker.py": "tests/testing/test_session.py",
@@ -93,6 +97,11 @@ UNMIRRORED = {
     "report/reproduce.py": "tests/cli/test_report.py",
     "probing/": "tests/cli/test_probe.py",
     "cli/probe_kept.py": "tests/cli/test_probe.py",
+    "checking/run.py": "tests/cli/test_check.py",
+    "checking/runner.py": "tests/cli/test_check.py",
+    "checking/document.py": "tests/cli/test_check.py",
+    "cli/check_plan.py": "tests/cli/test_check.py",
+    "cli/check_reports.py": "tests/cli/test_check.py",
     "cli/command_oracle.py": "tests/cli/test_shrink.py",
     "cli/reproduction.py": "tests/cli/test_shrink.py",
     "fixtures/answers.py": "tests/cli/test_shrink.py",

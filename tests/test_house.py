@@ -84,7 +84,10 @@ def test_a_path_of_a_machine_is_told(path: str) -> None:
     assert MACHINE_PATH.search(f"cd {path} && x")
 
 
-@pytest.mark.parametrize("path", ["https://a.example/work/x", "$ROOT/root/x", "${A}/work", "/home/you/x", "/etc/x"])
+NO_MACHINE = (("https://a.example", "work/x"), ("$ROOT", "root/x"), ("${A}", "work"), ("", "home/you/x"))
+
+
+@pytest.mark.parametrize("path", [*(f"{begin}/{folder}" for begin, folder in NO_MACHINE), "/etc/x"])
 def test_an_address_or_anybodys_path_is_not_told(path: str) -> None:
     """A path of a URL, one below a variable, and the reader's own home are no machine's."""
     assert not MACHINE_PATH.search(f"cd {path} && x")

@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT
+from toolstream_core.agents import recognise
 from toolstream_core.cli.launch import Mitmdump, mitmdump_path
 from toolstream_core.fixtures import load
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -48,7 +49,8 @@ SCRIPTS = [command for command in COMMANDS if command.startswith("scripts/")]
 WALK = (ROOT / "docs" / "fixtures.md").read_text(encoding="utf-8").partition("## Capture")[0]
 KEPT = [command for command in COMMANDS if command in WALK.splitlines()]
 """Steps of docs/fixtures.md, which tests/e2e/test_fixtures_page.py follows in their order."""
-TYPED = [command for command in COMMANDS if command.startswith("toolstream ") and command not in KEPT]
+RUNS = [command for command in COMMANDS if command.startswith("toolstream run ") and command not in KEPT]
+TYPED = [command for command in COMMANDS if command.startswith("toolstream ") and command not in {*KEPT, *RUNS}]
 SESSION = [command for command in TYPED if "session.flow" in command]
 EVENTS = 14
 """Of the saved answer that each command's proxy gives."""
@@ -63,7 +65,7 @@ with httpx.stream("POST", "https://api.openai.com/v1/chat/completions", json=req
 
 def test_every_command_is_run() -> None:
     """Whoever adds a command adds its test."""
-    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *TYPED, *KEPT, *INSTALLS])
+    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *TYPED, *RUNS, *KEPT, *INSTALLS])
     assert PROXIES
     assert VARIABLES
     assert TYPED
@@ -185,6 +187,32 @@ def test_codex() -> None:
 def test_commands(command: str) -> None:
     """Commands that need no session."""
     assert "cumulative-arguments" in typed(command)
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_runs(command: str, tmp_path: Path) -> None:
+    """A client that knows nothing but its environment, with saved answers in the provider's place."""
+    words, client = (shlex.split(part) for part in command.split(" -- "))
+    if client[0] != "python":
+        assert recognise(client) is not None
+    request = load(ROOT / "flows" / "openai-chat-single.flow")[0].request
+    (tmp_path / "request.json").write_text(json.dumps(request), encoding="utf-8")
+    (tmp_path / "agent.py").write_text(ASK, encoding="utf-8")
+    flows = [str(ROOT / word) if word == "flows" else word for word in words[2:]]
+    if "flows" not in words:
+        flows.insert(0, str(ROOT / "flows"))
+    toolstream = [sys.executable, "-m", "toolstream_core.cli.main"]
+    done = subprocess.run(
+        [*toolstream, "run", "--speed", "0", *flows, "--", sys.executable, "agent.py", "request.json"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout == f"200 {EVENTS + ('glm-5' in command)}\n"
+    assert "1 request, 1 answer, 1 call sent" in done.stderr
 
 
 def typed(command: str) -> str:

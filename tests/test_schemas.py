@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolstream_core.checking.case import Kind as CaseKind
+from toolstream_core.checking.grading import Grade, Reason
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FLOWS = DOCS.parent / "flows"
-NAMES = ("inspect", "jsonl", "expect")
-INSPECT, JSONL, EXPECT = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in NAMES)
-SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL, EXPECT], ids=NAMES)
+NAMES = ("inspect", "jsonl", "expect", "check")
+INSPECT, JSONL, EXPECT, CHECK = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in NAMES)
+SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL, EXPECT, CHECK], ids=NAMES)
 DOCUMENT = jsonschema.Draft202012Validator(INSPECT)
 LINE = jsonschema.Draft202012Validator(JSONL)
 HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-chat"}
@@ -113,6 +115,12 @@ def test_what_is_enumerated_is_what_there_is() -> None:
     assert defs["finding"]["properties"]["severity"]["enum"] == list(Severity)
     assert defs["fragment"]["properties"]["phase"]["enum"] == list(Phase)
     assert defs["outcome"]["enum"] == list(Outcome)
+    cases = CHECK["$defs"]["case"]["properties"]
+    assert cases["kind"]["enum"] == list(CaseKind)
+    assert cases["grade"]["enum"] == list(Grade)
+    assert cases["reason"]["enum"] == [*Reason, None]
+    assert CHECK["$defs"]["verdict"]["properties"]["verdict"]["enum"] == list(Outcome)
+    assert CHECK["$defs"]["protocol"]["enum"] == [*(dialect.name for dialect in PROTOCOLS), None]
     for row in ROWS:
         for key in ("code", "name"):
             jsonschema.validate(getattr(row, key), defs["finding"]["properties"][key])

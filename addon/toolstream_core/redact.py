@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from toolstream_core.secret_shapes import SHAPES
+from toolstream_core.secret_shapes import ANY_SHAPE, SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 HIDDEN = "[redacted]"
 MIN_SECRET = 8
 """Characters below which nothing counts as a secret."""
-
-_SHAPES = re.compile(
-    "|".join(rf"(?<![A-Za-z0-9]){re.escape(shape.prefix)}{shape.rest}" for shape in SHAPES)
-    + r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}"
-)
+_SHAPES = re.compile(rf"{ANY_SHAPE}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{{8,}}")
 _HINTS = ("earer ", "_mmk", *sorted({shape.prefix for shape in SHAPES if shape.prefix}))
 _HEADER = re.compile(r"auth|api-?key|token|secret|cookie|signature|credential|password", re.IGNORECASE)
 _QUERY = re.compile(r"key|token|secret|sig|auth|password|credential", re.IGNORECASE)

@@ -137,6 +137,7 @@ def main(way: str) -> None:
         said = [*calls, *(calls if way == "twice" else ())]
         results = [{"role": "tool", "tool_call_id": call["id"], "content": "mild"} for call in said]
         messages += [{"role": "assistant", "content": None, "tool_calls": said}, *results]
+        sys.stdout.write(f"ran {', '.join(call['function']['name'] for call in said)}\n")
 
 
 if __name__ == "__main__":

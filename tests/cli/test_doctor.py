@@ -29,7 +29,7 @@ def test_a_secret_fails_the_check_and_is_not_said(folder: Path, capsys: pytest.C
     told = capsys.readouterr().out
     assert "open.flow#1: request header x-api-key: secret" in told
     assert "--fix" in told
-    assert "2 files, 1 problems" in told
+    assert "2 files, 1 problem" in told
     assert KEY[:8] not in told
 
 

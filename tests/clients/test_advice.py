@@ -85,6 +85,15 @@ def test_the_smallest_option_that_helps_comes_first(model: Any, given: Answer, a
     assert options(model, given)[0] == advised
 
 
+def test_what_helps_every_client_that_it_may_be_comes_first() -> None:
+    """Of two that read a stream alike, the repair helps one, the shape both."""
+    takes_present, takes_all = STANDARD.having([Key.PRESENT_ID]), STANDARD.having([Key.ENTRY])
+    assert advise(takes_present, EMPTY_IDS)[0] == Advice(repair="empty-id")
+    assert advise(takes_present, EMPTY_IDS, [takes_all])[0] == Advice(shape="whole-calls")
+    never = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
+    assert advise(takes_present, EMPTY_IDS, [never])[0] == Advice(repair="empty-id")
+
+
 def test_calls_of_the_final_message_are_streamed_for_a_client_that_reads_deltas_alone() -> None:
     """As Pi did: its list of calls was empty."""
     call = {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}}

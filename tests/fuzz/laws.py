@@ -165,8 +165,10 @@ def _follows(seen: Seen) -> set[str]:
     made = {name for name in seen.case.repair if name.startswith("leaked-")}
     half = {"invalid-arguments"} if "cut-off-call" in seen.on.names else set()
     moved = {"missing-done"} if "early-finish" in seen.case.repair else set()
+    moved |= {"unclosed-call"} if any("early-finish" in one.rows for one in seen.on.repairs_row) else set()
     alone = {"missing-id"} if "safe" not in seen.case.repair and "late-id" in seen.on.names else set()
-    return {"missing-done", "missing-finish", "repeated-finish", *half} if made else half | moved | alone
+    of_text = {"missing-done", "missing-finish", "repeated-finish"} if made else alone
+    return half | moved | of_text
 
 
 def complete_is_honest(seen: Seen) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tests.proxy.flows import DONE, SECRET, llm_flow
 from tests.test_schemas import LINE
 from toolstream_core.proxy import verdicts
 from toolstream_core.proxy.addon import ToolstreamAddon
+from toolstream_core.report.layout import ID, shortened
 from toolstream_core.verdict.conversations import Conversations
 
 if TYPE_CHECKING:
@@ -61,11 +62,11 @@ class Proxy:
             self.addon.response(flow)
         return b"".join(got)
 
-    def told(self) -> list[dict[str, Any]]:
-        """The verdicts so far, each as its schema says."""
+    def told(self, kind: str = "verdict") -> list[dict[str, Any]]:
+        """The lines of a kind so far, each as its schema says."""
         self.context.configure(self.addon, toolstream_jsonl=str(self._path))
         lines = [json.loads(line) for line in self._path.read_text().splitlines()]
-        found = [line for line in lines if line["type"] == "verdict"]
+        found = [line for line in lines if line["type"] == kind]
         assert [error.message for line in found for error in LINE.iter_errors(line)] == []
         return found
 
@@ -154,6 +155,24 @@ def test_ids_as_the_client_got_them(proxy: Proxy) -> None:
     assert proxy.told()[0]["verdict"]["sent"][0]["id"] == made
 
 
+def test_the_calls_as_the_client_got_them(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
+    """Told where they are not those that the provider meant, behind the answer's end."""
+    proxy.addon.running()
+    proxy.context.configure(proxy.addon, toolstream_repair=["safe"])
+    proxy.answer(proxy.ask(), *stream())
+    flow = proxy.ask(user="other")
+    proxy.answer(flow, *stream(None))
+    [line] = proxy.told("got")
+    [call] = line["calls"]
+    assert (line["flow"], line["stream"], call["name"], call["arguments"]) == (flow.id, 2, "ls", ARGUMENTS)
+    assert call["id"]
+    proxy.addon.done()
+    lines = capsys.readouterr().out.splitlines()
+    meant = lines.index(f'#2         call 0 ls id="" {ARGUMENTS}')
+    got = lines.index(f"#2         client got call 0 ls id={shortened(call['id'], ID)} {ARGUMENTS}")
+    assert got > meant
+
+
 def test_a_fault_that_takes_the_call_away(proxy: Proxy) -> None:
     """The client does the right thing where it does not run half a call; it is told where it does."""
     proxy.context.configure(proxy.addon, toolstream_fault=["cut-off-call"])
@@ -235,16 +254,17 @@ def test_a_bug_of_ours(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: py
     assert SECRET not in error
 
 
-def test_a_listener(tmp_path: Path) -> None:
-    """Is told of each verdict; and has clients say again the very ids."""
+@pytest.mark.parametrize(("ids_kept", "outcome"), [(True, "wrong-id"), (False, "ok")])
+def test_a_listener(tmp_path: Path, ids_kept: bool, outcome: str) -> None:
+    """Is told of each verdict; clients have to say again the very ids where that is asked for."""
     told: list[ToldVerdict] = []
-    made = ToolstreamAddon(lambda _: (), told.append)
+    made = ToolstreamAddon(lambda _: (), told.append, ids_kept=ids_kept)
     with taddons.context(Proxyserver(), NextLayer(), made) as context:
         proxy = Proxy(made, context, tmp_path / "lines")
         proxy.answer(proxy.ask(), *stream())
         proxy.ask(*back("other"))
         made.done()
-    assert [one.verdict.outcome for one in told] == ["wrong-id"]
+    assert [one.verdict.outcome for one in told] == [outcome]
 
 
 def test_the_schema_knows_no_other_line() -> None:

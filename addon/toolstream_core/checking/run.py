@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Final
 
+from toolstream_core.agents import Upstream, launch
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.synthetic.answers import MODEL
@@ -107,12 +108,18 @@ class Seat:
         self._session.stop()
 
     def _run(self, client: Client, output: IO[bytes]) -> Run:
-        environment = {**self._session.child_environment(), **self._filled(client, client.environment)}
-        words = [self._text(client, word) for word in client.command]
+        launched = launch(
+            [self._text(client, word) for word in client.command],
+            self._session.child_environment(),
+            own=os.environ,
+            proxy=self._session.proxy_url,
+            upstream=Upstream.PROXIED if self._session.setup.network == "all" else Upstream.SAVED,
+        )
+        environment = {**launched.environment, **self._filled(client, client.environment)}
         try:
-            process = self._started(words, environment, output)
+            process = self._started(launched.command, environment, output)
         except OSError as error:
-            return Run(failure=f"{words[0]} cannot be run: {error.strerror}")
+            return Run(failure=f"{client.command[0]} cannot be run: {error.strerror}")
         if process is None:
             return Run(failure="stopped before it began")
         code: int | None = None

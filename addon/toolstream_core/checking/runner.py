@@ -210,7 +210,9 @@ class ClientCheck:
         needed = None if case.needs is None else self._results.get(case.needs)
         if needed is None or needed["grade"] in _PASSED:
             return None
-        return f"{case.needs} is not right: {needed['reason'] or needed['message'] or needed['grade']}"
+        if needed["grade"] == Grade.SKIPPED:
+            return str(needed["message"])
+        return f"{case.needs} is not right: {needed['reason'] or needed['message']}"
 
     def _skipped(self, case: Case, why: str) -> dict[str, Any]:
         return case_object(case, Result(Grade.SKIPPED, None, why), self._rerun(case.id))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
@@ -16,9 +15,6 @@ from toolstream_core.checking.table import comparison, lines
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
-
-_PAGE = "toolstream_core.report.check_page"
 
 
 class ReportError(ValueError):
@@ -32,7 +28,6 @@ class Reports:
     json: str | None
     junit: Path | None
     html: Path | None
-    page: Callable[[dict[str, Any]], str] | None
     github: bool
     raw: dict[str, Any] | None
     """The report of an earlier run without repair."""
@@ -44,8 +39,7 @@ class Reports:
         for path in (*files, args.junit, args.html):
             if path is not None and not path.absolute().parent.is_dir():
                 raise ReportError(f"there is no folder {path.absolute().parent}")
-        page = None if args.html is None else _page()
-        return cls(args.json, args.junit, args.html, page, args.github, _earlier(args.compare))
+        return cls(args.json, args.junit, args.html, args.github, _earlier(args.compare))
 
     def write(self, report: dict[str, Any]) -> None:
         """Write all of them. Raises `OSError`."""
@@ -55,8 +49,10 @@ class Reports:
             Path(self.json).write_text(text, encoding="utf-8", errors="surrogatepass")
         if self.junit is not None:
             self.junit.write_text(junit(report), encoding="utf-8")
-        if self.html is not None and self.page is not None:
-            self.html.write_text(self.page(report), encoding="utf-8")
+        if self.html is not None:
+            from toolstream_core.report.check_page import page
+
+            self.html.write_text(page(report, self.raw), encoding="utf-8", errors="replace")
         told = sys.stderr if to_stdout else sys.stdout
         for line in lines(report):
             print(line, file=told)
@@ -72,16 +68,8 @@ def _write_github(report: dict[str, Any], told: Any) -> None:
     for line in workflow_commands(report):
         print(line, file=told)
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(path).open("a", encoding="utf-8") as file:
+        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
             file.write(summary(report))
-
-
-def _page() -> Callable[[dict[str, Any]], str]:
-    try:
-        page: Callable[[dict[str, Any]], str] = importlib.import_module(_PAGE).page
-    except ImportError as error:
-        raise ReportError(f"--html: {_PAGE} is missing") from error
-    return page
 
 
 def _earlier(path: Path | None) -> dict[str, Any] | None:

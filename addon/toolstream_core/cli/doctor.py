@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.report.layout import counted
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
@@ -94,4 +96,4 @@ def _print(problems: Sequence[Problem], fixed: Sequence[str], files: int, *, as_
         flow = "" if problem.flow is None else f"#{problem.flow}"
         where = f" {problem.where}:" if problem.where else ""
         print(f"{problem.file}{flow}:{where} {problem.kind}: {problem.message}\n    {problem.advice}")
-    print(f"{files} files, {len(problems)} problems")
+    print(f"{counted(files, 'file')}, {counted(len(problems), 'problem')}")

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.report import jsonform
-from toolstream_core.report.layout import Label
+from toolstream_core.report.layout import Label, counted
 from toolstream_core.report.paint import plain, word
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text
@@ -118,7 +118,7 @@ class TextPrinter:
             self._release(self._waiting)
         if self._counts["stream"] > 1:
             told = ("stream", "call", "error", "warning", "note")
-            self._write(", ".join(_counted(self._counts[noun], noun) for noun in told))
+            self._write(", ".join(counted(self._counts[noun], noun) for noun in told))
 
     def _release(self, lines: list[str]) -> None:
         if self._waiting is not None:
@@ -156,7 +156,3 @@ class JsonPrinter:
     def close(self) -> None:
         """Write the document."""
         self._write(json.dumps(jsonform.document(self._streams)))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -42,7 +42,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Write the report."""
     from toolstream_core.fixtures import FixtureError
-    from toolstream_core.fixtures.answers import read_answers
     from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
 
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
             kind = file.kind
         if kind is not Kind.FLOWS:  # its reproduction is to be served from it
             return _cannot(f"{args.flow} is not a flow file; `toolstream extract {args.flow} -o DIR` makes one of it")
-        answers = [_reported(one) for one in read_answers(args.flow)]
+        answers = reported(args.flow)
     except UnreadableError as error:
         return _cannot(f"{args.flow} {error}")
     except FixtureError as error:
@@ -68,6 +67,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_atomic(args.output, report.encode())
     return DONE
+
+
+def reported(flow: Path) -> list[ReportedAnswer]:
+    """The answers of a flow file as reports show them. Raises `UnreadableError` and `FixtureError`."""
+    from toolstream_core.fixtures.answers import read_answers
+
+    return [_reported(one) for one in read_answers(flow)]
 
 
 class _Fragments(Sink):

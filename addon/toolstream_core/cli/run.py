@@ -2,110 +2,178 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
-import signal
-import subprocess
+import shutil
 import sys
-from typing import IO, TYPE_CHECKING, Any
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
 
-from toolstream_core.cli.serving import LEVELS, UsageError, add_options, flow_path, session_of, setup_of
-from toolstream_core.testing import ProxySessionError
+from toolstream_core.agents import Upstream, launch, recognise
+from toolstream_core.cli.child import StartError, run_command
+from toolstream_core.cli.run_report import checked, write_report
+from toolstream_core.cli.run_told import told_of
+from toolstream_core.cli.serving import UsageError, add_options, flow_path, setup_of
+from toolstream_core.proxy.option_table import LEVELS
+from toolstream_core.testing import ProxySession, ProxySessionError
+from toolstream_core.testing.routes import RouteError, routes
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import FrameType
+    from collections.abc import Iterable, Iterator
 
-NOT_FOUND = 127
-NOT_EXECUTABLE = 126
-_HANDED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    from toolstream_core.agents import Launch
+    from toolstream_core.testing import Setup
+
+USAGE: Final = 2
+_CAPTURE: Final = "toolstream_capture"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    told = "run a command behind the proxy: certificate and variables set, answered from flows where some are given"
-    parser = subparsers.add_parser("run", help=told, description=told, usage="toolstream run [FLOW…] [options] -- CMD…")
+    described = (
+        "run a command behind the proxy: certificate and variables set, answered from flows where some are given"
+    )
+    parser = subparsers.add_parser(
+        "run", help=described, description=described, usage="toolstream run [FLOW…] [options] -- CMD…"
+    )
     parser.add_argument("flows", nargs="*", type=flow_path, metavar="FLOW", help="a flow file, or a folder of such")
     add_options(parser)
+    parser.add_argument(
+        "--base-url",
+        nargs="?",
+        type=_address,
+        const=True,
+        metavar="URL",
+        help="for clients that ignore proxy variables: base URLs name the proxy, which forwards to URL, or to where "
+        "each variable leads without it",
+    )
     parser.add_argument("--level", choices=LEVELS, default="calls", help="what is logged of each answer")
     parser.add_argument("--log", type=flow_path, metavar="FILE", help="where to log; standard error without it")
+    parser.add_argument(
+        "--report", type=flow_path, metavar="FILE", help="write a bug report on what passed, with its flows beside it"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say neither what was set nor what passed")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """The command's own exit code; 2 where the proxy cannot start, 127 where there is no such command."""
-    command: list[str] = args.command_line
-    if not command:
+    if not args.command_line:
         print(
             "toolstream run: give the command behind --, as in: toolstream run FLOW -- python agent.py", file=sys.stderr
         )
-        return 2
+        return USAGE
     try:
-        setup = setup_of(args, network="loopback" if args.flows else "all", log=args.level)
-        with _log(args.log) as log, session_of(args, setup, log) as session:
-            return _run(command, session.child_environment())
-    except (UsageError, ProxySessionError) as error:
-        print(f"toolstream run: {error}", file=sys.stderr)
-        return 2
+        # The proxy removes the folder too, should this process be killed.
+        with tempfile.TemporaryDirectory(prefix="toolstream-", ignore_cleanup_errors=True) as folder:
+            return _run(args, Path(folder))
+    except (UsageError, RouteError, ProxySessionError) as error:
+        return _failed(error, USAGE)
+
+
+def _run(args: argparse.Namespace, folder: Path) -> int:
+    upstream, setup = _asked(args, folder)
+    given = args.base_url if isinstance(args.base_url, str) else None
+    forwarded = routes(os.environ, given) if upstream is Upstream.FORWARDED else None
+    with _log(args, folder) as log:
+        session = ProxySession(setup, port=args.port, log=log, keep=False, routes=forwarded, folder=str(folder))
+        with session:
+            started = launch(
+                args.command_line,
+                session.child_environment(),
+                own=os.environ,
+                proxy=session.proxy_url,
+                upstream=upstream,
+            )
+            code, lines = _run_in(session, started, args)
+    if not args.quiet:
+        _say(lines)
+    return code
+
+
+def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace) -> tuple[int, list[str]]:
+    """Run the command; its exit code, and what is to be told behind the log."""
+    if not args.quiet:
+        _say(told_of(started, session.environment(), session.proxy_url))
+    try:
+        code = run_command(started.command, started.environment)
+    except StartError as error:
+        return _failed(error, error.code), []
+    try:
+        return code, _finish(session, args)
+    except (ProxySessionError, OSError) as error:
+        return _failed(error, code), []
+
+
+def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
+    """Write the report that was asked for; what passed."""
+    passed = session.finish()
+    lines = [] if args.report is None else write_report(args.report, passed.captured)
+    if not (args.capture or any(name == _CAPTURE for name, _ in args.options)):
+        passed = replace(passed, captured=())
+    return [*passed.lines(), *lines]
+
+
+def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
+    """Who answers, and what the proxy is to do. Raises `UsageError`."""
+    setup = setup_of(args, network="all", log=args.level)
+    upstream = Upstream.PROXIED if args.base_url is None else Upstream.FORWARDED
+    if args.flows or "toolstream_provider" in setup.options:
+        if isinstance(args.base_url, str):
+            raise UsageError("--base-url URL asks a real provider; with saved flows, base URLs name the proxy anyway")
+        upstream, setup = Upstream.SAVED, replace(setup, network="loopback")
+    if args.report is not None:
+        checked(args.report)
+        if _CAPTURE not in setup.options:
+            setup = replace(setup, options={**setup.options, _CAPTURE: [str(folder / "captures")]})
+    return upstream, setup
 
 
 @contextlib.contextmanager
-def _log(path: Path | None) -> Iterator[IO[Any] | None]:
-    """The file to log to, for its owner's eyes; nothing where that is standard error."""
-    if path is None:
-        yield None
-        return
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    except OSError as error:
-        raise UsageError(f"--log: {path} cannot be written: {error.strerror}") from error
-    with os.fdopen(descriptor, "ab") as file:
-        yield file
+def _log(args: argparse.Namespace, folder: Path) -> Iterator[IO[Any] | None]:
+    """The file to log to, for its owner's eyes; nothing where that is standard error.
 
-
-def _run(command: list[str], environment: dict[str, str]) -> int:
-    try:
-        process = subprocess.Popen(command, env=environment)
-    except FileNotFoundError:
-        print(f"toolstream run: there is no command {command[0]!r}", file=sys.stderr)
-        return NOT_FOUND
-    except OSError as error:
-        print(f"toolstream run: {command[0]} cannot be run: {error.strerror}", file=sys.stderr)
-        return NOT_EXECUTABLE
-    with _handing_on(process):
-        code = process.wait()
-    return code if code >= 0 else 128 - code
-
-
-@contextlib.contextmanager
-def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Let the command decide what a signal means.
-
-    What a terminal sends (Ctrl-C) reaches the command by itself, as it is of the same process group.
+    What would be logged into the picture of a command that draws on the whole terminal comes behind its end.
     """
+    if args.log is not None:
+        try:
+            descriptor = os.open(args.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise UsageError(f"--log: {args.log} cannot be written: {error.strerror}") from error
+        with os.fdopen(descriptor, "ab") as file:
+            yield file
+    elif sys.stderr.isatty() and _takes_terminal(args.command_line):
+        with (folder / "log").open("w+b") as file:
+            try:
+                yield file
+            finally:
+                file.seek(0)
+                shutil.copyfileobj(file, sys.stderr.buffer)
+                sys.stderr.flush()
+    else:
+        yield None
 
-    def hand_on(number: int, _frame: FrameType | None) -> None:
-        if not (number in _BY_TERMINAL and _in_foreground()):
-            with contextlib.suppress(OSError):
-                process.send_signal(number)
 
-    numbers = [getattr(signal, name) for name in _HANDED_ON if hasattr(signal, name)]
-    before = {number: signal.signal(number, hand_on) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _takes_terminal(command: list[str]) -> bool:
+    found = recognise(command)
+    return found is not None and found.agent.takes_terminal(command[found.at :])
 
 
-_BY_TERMINAL = {getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name)}
+def _address(text: str) -> str:
+    if "://" not in text:
+        message = f"{text!r} is no URL; flows stand before the options"
+        raise argparse.ArgumentTypeError(message)
+    return text
 
 
-def _in_foreground() -> bool:
-    """Whether a terminal's signals reach this process group: only then has the command had them."""
-    try:
-        return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-    except (AttributeError, OSError, ValueError):
-        return False
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"toolstream run: {line}", file=sys.stderr, flush=True)
+
+
+def _failed(error: Exception, code: int) -> int:
+    print(f"toolstream run: {error}", file=sys.stderr)
+    return code

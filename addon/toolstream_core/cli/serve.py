@@ -9,7 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.serving import LEVELS, UsageError, add_options, flow_path, session_of, setup_of
+from toolstream_core.cli.serving import UsageError, add_options, flow_path, setup_of
+from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.environment import PATHS
 
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     with contextlib.suppress(KeyboardInterrupt):
         try:
             setup = setup_of(args, network="none", log=args.log)
-            session = session_of(args, setup, log=sys.stdout.fileno())
+            session = ProxySession(setup, port=args.port, log=sys.stdout.fileno(), keep=False)
             signal.signal(signal.SIGTERM, _interrupt)
             with session:
                 print(_greeting(session), flush=True)

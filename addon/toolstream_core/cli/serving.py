@@ -1,17 +1,23 @@
-"""What `serve` and `run` share: the options of a proxy session, and the session itself."""
+"""What `serve` and `run` share: the options of a proxy session."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.testing import ProxySession, Setup
+from toolstream_core.proxy.option_table import LOG, OPTIONS, PROVIDER
+from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
     import argparse
 
-LEVELS = ("off", "calls", "chunks")
+    from toolstream_core.proxy.option_table import AddonOption
+
+FLAGS: Final = tuple(option for option in OPTIONS if option not in {LOG, PROVIDER})
+"""The addon's options that are flags of both commands; flows are arguments, and each has its own way to log."""
+_OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
 
 
 class UsageError(ValueError):
@@ -20,16 +26,8 @@ class UsageError(ValueError):
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare what both take."""
-    parser.add_argument(
-        "--fault", action="append", default=[], metavar="SPEC", help="cause a defect: NAME[:key=value…]"
-    )
-    parser.add_argument("--repair", action="append", default=[], metavar="DEFECT", help="repair what passes: safe, …")
-    parser.add_argument(
-        "--shape", action="append", default=[], metavar="SHAPE", help="another lawful way, or for:CLIENT"
-    )
-    parser.add_argument("--speed", type=_speed, default=1.0, metavar="N", help="1: as recorded; 0: at once")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="faults are drawn from it")
-    parser.add_argument("--strict", action="store_true", help="refuse requests that were not recorded just so")
+    for option in FLAGS:
+        _add_flag(parser, option)
     parser.add_argument("--port", type=_port, default=0, metavar="N", help="where to listen; any free one without it")
     parser.add_argument(
         "--set",
@@ -42,31 +40,39 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_flag(parser: argparse.ArgumentParser, option: AddonOption) -> None:
+    described = option.help[0].lower() + option.help[1:].removesuffix(".")
+    if isinstance(option.default, bool):
+        parser.add_argument(option.flag, action="store_true", help=described)
+    elif option.many:
+        parser.add_argument(option.flag, action="append", default=[], metavar=option.metavar, help=described)
+    else:
+        kind = _TYPES.get(option.name, type(option.default))
+        default = kind(option.default) if _word(option) in _OF_SETUP else None
+        parser.add_argument(option.flag, type=kind, default=default, metavar=option.metavar, help=described)
+
+
 def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
     """What the arguments ask for. Raises `UsageError` for a path that is not there."""
     for path in args.flows:
         if not path.exists():
             raise UsageError(f"there is no {path}; give a flow file or a folder of such")
+    mine: dict[str, Any] = {}
     options: dict[str, list[str]] = {}
+    for option in FLAGS:
+        value = getattr(args, _word(option))
+        if _word(option) in _OF_SETUP:
+            mine[_word(option)] = tuple(value) if option.many else value
+        elif value:
+            options[option.name] = value if option.many else [value]
     for name, value in args.options:
         options.setdefault(name, []).append(value)
-    return Setup(
-        flows=tuple(args.flows),
-        fault=tuple(args.fault),
-        repair=tuple(args.repair),
-        shape=tuple(args.shape),
-        speed=args.speed,
-        seed=args.seed,
-        strict=args.strict,
-        network=network,
-        log=log,
-        options=options,
-    )
+    return Setup(flows=tuple(args.flows), network=network, log=log, options=options, **mine)
 
 
-def session_of(args: argparse.Namespace, setup: Setup, log: IO[Any] | int | None) -> ProxySession:
-    """The session, not yet started; it keeps nothing, however long it runs."""
-    return ProxySession(setup, port=args.port, log=log, keep=False)
+def _word(option: AddonOption) -> str:
+    """The name of its flag among the parsed arguments."""
+    return option.flag.removeprefix("--").replace("-", "_")
 
 
 def _speed(text: str) -> float:
@@ -93,3 +99,6 @@ def _option(text: str) -> tuple[str, str]:
 def flow_path(text: str) -> Path:
     """A path as the user gave it, with `~` for home."""
     return Path(text).expanduser()
+
+
+_TYPES: Final[dict[str, Any]] = {"toolstream_speed": _speed}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.clients.deviations import projects
@@ -38,9 +37,10 @@ class Advice(NamedTuple):
         return " ".join(f"--set {name}={value}" for name, value in asked.items() if value)
 
 
-def advise(model: ClientModel, answer: Answer) -> list[Advice]:
+def advise(model: ClientModel, answer: Answer, others: Sequence[ClientModel] = ()) -> list[Advice]:
     """Options under which the client of `model` reads the calls that `answer` meant, the smallest first.
 
+    `others` are models that the client may be as well: what helps all of them goes before what helps `model` alone.
     None where it reads them anyway, and where nothing helps. A call that never came whole is meant to be left alone.
     """
     if len(answer.body) > MAX_BODY:
@@ -48,20 +48,29 @@ def advise(model: ClientModel, answer: Answer) -> list[Advice]:
     usual = Received(answer)
     if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.meant):
         return []
+    alone: list[Advice] = []
     for options in _options(usual.record, usual.protocol, model):
-        helping = (one for one in options if _helps(model, answer, one, usual.meant))
-        if found := list(islice(helping, MAX_ADVISED)):
-            return found
-    return []
+        mine: list[Advice] = []
+        for_all: list[Advice] = []
+        for one in options:
+            helped = _helped([model, *others], answer, one, usual.meant)
+            mine += [one] if helped[0] else []
+            for_all += [one] if all(helped) else []
+            if len(for_all) == MAX_ADVISED:
+                break
+        if for_all:
+            return for_all
+        alone = alone or mine[:MAX_ADVISED]
+    return alone
 
 
-def _helps(model: ClientModel, answer: Answer, tried: Advice, meant: Sequence[Call]) -> bool:
-    """Whether the client understands the answer under some options."""
-    asked = settings(Words([tried.repair], [tried.shape]))
-    sent = rewritten(answer, asked)
+def _helped(models: Sequence[ClientModel], answer: Answer, tried: Advice, meant: Sequence[Call]) -> list[bool]:
+    """Which of the models understand the answer under some options."""
+    sent = rewritten(answer, settings(Words([tried.repair], [tried.shape])))
     if sent is None:
-        return not meant
-    return Received(sent).is_understood(model, meant)
+        return [not meant] * len(models)
+    got = Received(sent)
+    return [got.is_understood(model, meant) for model in models]
 
 
 def _options(record: Record, protocol: WireProtocol, model: ClientModel) -> Iterator[Iterable[Advice]]:

@@ -34,7 +34,7 @@ LOST_ARGUMENTS: Final = Row(
     lossy=True,
 )  # fmt: skip
 NULL_ARGUMENTS: Final = Row(
-    "TS203", "null-arguments", "arguments", NOTE, SAFE, (CHAT, COHERE),
+    "TS203", "null-arguments", "arguments", NOTE, SAFE, (CHAT, COHERE, BEDROCK),
     "arguments are null",
     'takes null for ""',
 )  # fmt: skip

@@ -40,7 +40,7 @@ UNTERMINATED_BODY: Final = Row(
     "takes the answer, which is whole",
 )  # fmt: skip
 MISSING_DONE: Final = Row(
-    "TS304", "missing-done", "ending", NOTE, SAFE, (CHAT, ANTHROPIC),
+    "TS304", "missing-done", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE),
     "the event that ends the stream is missing ([DONE], message_stop)",
     "takes the finish reason for the end",
 )  # fmt: skip
@@ -66,7 +66,7 @@ UNSTREAMED_CALLS: Final = Row(
     "takes them from there",
 )  # fmt: skip
 EARLY_FINISH: Final = Row(
-    "TS309", "early-finish", "ending", NOTE, UNSAFE, (CHAT,),
+    "TS309", "early-finish", "ending", NOTE, UNSAFE, (CHAT, COHERE, BEDROCK),
     "more of the answer follows a finish reason",
     "reads to the end of the stream",
     also=("repeated-finish",),

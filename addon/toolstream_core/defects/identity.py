@@ -97,7 +97,7 @@ MISSING_TYPE: Final = Row(
     "takes it for a function",
 )  # fmt: skip
 MISSING_INDEX: Final = Row(
-    "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, RESPONSES, COHERE),
+    "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, RESPONSES, COHERE, BEDROCK),
     "fragments have no index",
     _EACH_CALL,
 )  # fmt: skip
@@ -112,7 +112,7 @@ OFFSET_INDEX: Final = Row(
     "takes an index for a key, not for a place",
 )  # fmt: skip
 ODD_INDEX: Final = Row(
-    "TS118", "odd-index", "identity", WARNING, SAFE, (CHAT, COHERE),
+    "TS118", "odd-index", "identity", WARNING, SAFE, (CHAT, COHERE, BEDROCK),
     "an index is negative or no whole number",
     _EACH_CALL,
 )  # fmt: skip

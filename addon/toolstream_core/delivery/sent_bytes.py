@@ -63,13 +63,13 @@ class SentBytes:
 
     @property
     def response(self) -> str:
-        """The id by which later requests may name the answer (`previousresponse_id`), where it has one."""
+        """The id by which later requests may name the answer (`previous_response_id`), where it has one."""
         return self._response or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Record | None:
         """The answer as the client got it, where it was kept or read; asked for once, when it is over."""
         if not self._too_long:
-            return read_body(self._pieces, self.exchange, broken=broken)
+            return read_body([b"".join(self._pieces)], self.exchange, broken=broken)
         if self._session is None:
             return None
         self._session.end(broken=broken)
@@ -78,16 +78,18 @@ class SentBytes:
 
 def response_id(pieces: Sequence[bytes], exchange: Exchange) -> str:
     """The id of the response that the first events, or a whole answer, belong to."""
-    decoder, framing = BodyDecoder(exchange.content_encoding), BodyFraming(exchange.content_type)
-    size = 0
+    decoder = BodyDecoder(exchange.content_encoding)
+    head = bytearray()
     for piece in pieces:
-        data = decoder.decode(piece)
-        if data and (found := _id_among(_frames(framing, data))):
-            return found
-        size += len(piece)
-        if size > _HEAD:
-            return ""
-    return _id_among([*_frames(framing, decoder.decode(b""), ended=True), *_frames(framing, b"")])
+        head += decoder.decode(piece)
+        if len(head) > _HEAD:
+            break
+    else:
+        head += decoder.decode(b"")
+    if b'"response"' not in head:
+        return ""
+    framing = BodyFraming(exchange.content_type)
+    return _id_among([*_frames(framing, bytes(head), ended=True), *_frames(framing, b"")])
 
 
 def _frames(framing: BodyFraming, data: bytes, *, ended: bool = False) -> list[Frame]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, override
 
 from toolstream_core.model import NOTHING, Event
-from toolstream_core.stages.stage import Holds, HoldsBesideText, Indifferent, Skippable, SkippableWhole
+from toolstream_core.stages.stage import Counts, Holds, HoldsBesideText, Indifferent, Skippable, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +57,8 @@ class Chain:
         """Whether a stage wants to see events that say nothing too."""
         self.holders = tuple(stage for stage, _ in stages if isinstance(stage, Holds))
         """The stages that may hold frames back."""
+        self.counters = tuple(stage for stage, _ in stages if isinstance(stage, Counts))
+        """The stages that go by the numbers of events."""
         self._beside_text = [(stage, stage if isinstance(stage, HoldsBesideText) else None) for stage in self.holders]
         concerned = [stage for stage, _ in stages if not isinstance(stage, Indifferent)]
         self._skippable = [stage for stage in concerned if isinstance(stage, Skippable)]

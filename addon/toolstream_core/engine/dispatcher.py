@@ -179,8 +179,8 @@ class Dispatcher:
         stages = self._stages_for(dialect, framer)
         self._stages = stages if streamed else StageSet(stages.observers)
         self._read = self._read_healthy = dialect.read if streamed else lambda frame: dialect.answer(frame.json)
-        if streamed and self._wants_fast:
-            self.fast = FastPath(framer, dialect, stages, self, self._output, coded=self._coded)
+        if streamed:
+            self.fast = FastPath(framer, dialect, stages, self, self._output, coded=self._coded, fast=self._wants_fast)
             self._read, self._read_healthy = self.fast.read, self.fast.read_healthy
         self.state = State.READING
         self._replay(last)

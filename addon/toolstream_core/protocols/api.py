@@ -79,6 +79,9 @@ class Api:
     offline: ClassVar[Mapping[str, str]] = {}
     """Other variables without which clients do not start, and what to say in them where nothing real is asked."""
 
+    signs_address: ClassVar[bool] = False
+    """Whether requests are signed with the host that they name, so that no proxy can forward them to another."""
+
     model_list: ClassVar[ModelList] = ModelList.DATA
 
     def path(self, given: str, model: str) -> str:

@@ -60,6 +60,11 @@ class HealthyAnswer:
         return len(str(self.request)) // 4 + 1, len(said) // 4 + 1
 
 
+def pieces_after_empty(text: str) -> list[str]:
+    """The same, with an empty delta before arguments, as Anthropic and Bedrock have it."""
+    return ["", *pieces(text)] if text.startswith("{") else pieces(text)
+
+
 def pieces(text: str) -> list[str]:
     """A text as providers cut it into deltas; one empty piece where there is none."""
     return _PIECE.findall(text) or [text]

@@ -17,11 +17,11 @@ from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.codings import Codings
 from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.proxy.kept import KeptWatch
+from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.proxy.options import (
+    ANSWERS,
     CAPTURE,
     CHANGES,
-    LEVELS,
-    PROVIDER,
     changes_of,
     declare,
     filter_of,
@@ -30,7 +30,7 @@ from toolstream_core.proxy.options import (
     speed_of,
 )
 from toolstream_core.proxy.provided import breaks
-from toolstream_core.proxy.provider import OPTIONS, ProviderError
+from toolstream_core.proxy.provider import OPTIONS
 from toolstream_core.proxy.providers import AnyProvider, provider_of
 from toolstream_core.proxy.reporters import Reporters
 from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
@@ -42,8 +42,6 @@ from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mitmproxy.addonmanager import Loader
 
     from toolstream_core.proxy.reporters import Listeners, VerdictListener
@@ -57,21 +55,28 @@ class ToolstreamAddon:
     """Shows how LLM providers say their tool calls, as the streams pass."""
 
     def __init__(
-        self, listeners: Listeners | None = None, judged: VerdictListener | None = None, *, gated: bool = False
+        self,
+        listeners: Listeners | None = None,
+        judged: VerdictListener | None = None,
+        *,
+        ids_kept: bool = False,
+        gated: bool = False,
     ) -> None:
         """Nothing is on until mitmproxy has read the options.
 
         `listeners` gives further sinks for each answer; every LLM's answer is watched then. `judged` is told of each
-        verdict, and clients have to say the ids again that they got. With `gated`, a change of options also reaches
-        the connections that are open already.
+        verdict. With `ids_kept`, clients have to say the ids again that they got, and verdicts come at once. With
+        `gated`, a change of options also reaches the connections that are open already.
         """
         self._filter: flowfilter.TFilter | None = None
         self._watches: dict[str, KeptWatch] = {}
         self._bodies = 0
         self._reporters = Reporters(listeners, judged)
-        self.verdicts = Verdicts(self._reporters.judged, self._reporters.unjudged, ids_kept=judged is not None)
+        self.verdicts = Verdicts(
+            self._reporters.judged, self._reporters.unjudged, self._reporters.got, ids_kept=ids_kept
+        )
         self._provider: AnyProvider | None = None
-        self._capture = Capture()
+        self.capture = Capture()
         self._codings = Codings()
         self._settings = NOTHING
         self._ids = Ids()
@@ -104,10 +109,10 @@ class ToolstreamAddon:
             self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
             self._reporters.write_jsonl(ctx.options.toolstream_jsonl)
-        if updated & PROVIDER:
-            self._configure_provider(ctx.options.toolstream_provider)
+        if updated & ANSWERS:
+            self._configure_provider()
         if updated & CAPTURE:
-            self._capture.configure(ctx.options)
+            self.capture.configure(ctx.options)
         if updated & CHANGES:
             self._settings = changes_of(ctx.options)
         if updated & (CHANGES | {"toolstream_provider", "toolstream_speed"}):
@@ -156,7 +161,7 @@ class ToolstreamAddon:
         picks = [pick for _, pick in faults]
         ids = answer_ids(flow, self._ids)
         watched = (flow, request, self._reporters.sinks, self._reporters.failed, settings, ids, self._bodies, picks)
-        recording = self._capture.begin(flow)
+        recording = self.capture.begin(flow)
         watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
         if self._reporters.on:
@@ -193,7 +198,7 @@ class ToolstreamAddon:
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
         elif self._filtered(flow) and RESENT not in flow.metadata:
-            self._capture.unanswered(flow)
+            self.capture.unanswered(flow)
         self._close(flow, watch)
 
     def done(self) -> None:
@@ -202,7 +207,7 @@ class ToolstreamAddon:
             watch.finish(broken="the proxy was stopped")
             watch.close()
         self._watches.clear()
-        self._capture.close()
+        self.capture.close()
         self.verdicts.close()
         self._reporters.close()
 
@@ -222,7 +227,7 @@ class ToolstreamAddon:
             self.verdicts.answered(flow, watch)
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
-        return (self._reporters.on or self._settings.rewrites or self._capture.on) and self._filtered(flow)
+        return (self._reporters.on or self._settings.rewrites or self.capture.on) and self._filtered(flow)
 
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
@@ -235,11 +240,7 @@ class ToolstreamAddon:
         if self._settings.rewrites and looks_like_llm(flow.request.path, request_json(flow.request)):
             flow.request.headers["accept-encoding"] = "identity"
 
-    def _configure_provider(self, paths: Sequence[str]) -> None:
-        try:
-            strict, seed = ctx.options.toolstream_provider_strict, ctx.options.toolstream_seed
-            self._provider = provider_of(paths, strict=strict, seed=seed) if paths else None
-        except ProviderError as error:
-            raise exceptions.OptionsError(f"toolstream_provider: {error}") from error
+    def _configure_provider(self) -> None:
+        self._provider = provider_of(ctx.options)
         if self._provider is not None:
             ctx.options.update(**OPTIONS)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mitmproxy import flowfilter
 from mitmproxy.exceptions import OptionsError
 
+from toolstream_core.proxy.option_table import OPTIONS
 from toolstream_core.settings import Settings, SettingsError, Words, nearest, settings
 
 if TYPE_CHECKING:
@@ -16,124 +17,20 @@ if TYPE_CHECKING:
     from mitmproxy.addonmanager import Loader
     from mitmproxy.options import Options
 
-OURS = (
-    "toolstream_log",
-    "toolstream_filter",
-    "toolstream_jsonl",
-    "toolstream_provider",
-    "toolstream_provider_strict",
-    "toolstream_speed",
-    "toolstream_repair",
-    "toolstream_shape",
-    "toolstream_fault",
-    "toolstream_seed",
-    "toolstream_capture",
-    "toolstream_capture_when",
-    "toolstream_capture_text",
-    "toolstream_capture_max",
-    "toolstream_capture_secret",
-)
+OURS = tuple(option.name for option in OPTIONS)
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
 CAPTURE = frozenset(name for name in OURS if name.startswith("toolstream_capture"))
-PROVIDER = frozenset({"toolstream_provider", "toolstream_provider_strict", "toolstream_seed"})
-LEVELS = ("off", "calls", "chunks")
+ANSWERS = frozenset({"toolstream_provider", "toolstream_provider_strict", "toolstream_seed"})
 
 
-# A table, read from top to bottom.
 def declare(loader: Loader) -> None:
     """Tell mitmproxy of them."""
-    loader.add_option(
-        "toolstream_log",
-        str,
-        "chunks",
-        "What toolstream prints: nothing, the resolved calls of each answer, or every chunk too.",
-        choices=LEVELS,
-    )
-    loader.add_option("toolstream_filter", str, "", "Which flows toolstream looks at: a mitmproxy filter expression.")
-    loader.add_option("toolstream_jsonl", str, "", "A file that gets one JSON object for each event.")
-    loader.add_option(
-        "toolstream_provider",
-        Sequence[str],
-        [],
-        "What answers LLM requests in the provider's place: saved flows (files or folders), or, with calls:, healthy "
-        "calls of the tools on offer; calls:TOOL {JSON} makes that call.",
-    )
-    loader.add_option(
-        "toolstream_provider_strict",
-        bool,
-        False,  # noqa: FBT003 - mitmproxy's signature
-        "Whether a request that was not recorded is refused, instead of answered with what fits best.",
-    )
-    loader.add_option(
-        "toolstream_speed",
-        str,
-        "1",
-        "How many times as fast as they were recorded saved flows answer; 0 is at once.",
-    )
-    _declare_changes(loader)
-    _declare_capture(loader)
-
-
-def _declare_changes(loader: Loader) -> None:
-    loader.add_option(
-        "toolstream_repair",
-        Sequence[str],
-        [],
-        "Defects to mend in streams as they pass: names, codes, families, or safe for all that are safe.",
-    )
-    loader.add_option(
-        "toolstream_shape",
-        Sequence[str],
-        [],
-        "Other lawful ways in which streams are to say their calls: shapes, or for:CLIENT.",
-    )
-    loader.add_option(
-        "toolstream_fault",
-        Sequence[str],
-        [],
-        "Defects to cause in streams, to test a client: NAME[:key=value,...].",
-    )
-    loader.add_option(
-        "toolstream_seed",
-        int,
-        0,
-        "Faults of a probability are drawn from this number, so that a run can be repeated.",
-    )
-
-
-def _declare_capture(loader: Loader) -> None:
-    loader.add_option(
-        "toolstream_capture",
-        str,
-        "",
-        "A folder that gets one flow file, without secrets, for each flow of an LLM that has ended.",
-    )
-    loader.add_option(
-        "toolstream_capture_when",
-        str,
-        "all",
-        "Which flows are captured: all, those with findings (warnings and errors) or that failed, or those with "
-        "errors: that broke, are an HTTP error, hold one, or have a finding of severity error.",
-    )
-    loader.add_option(
-        "toolstream_capture_text",
-        str,
-        "keep",
-        "What captures hold of chat text: the text itself (keep), mask characters (mask), "
-        "or filler of the same shape (shape).",
-    )
-    loader.add_option(
-        "toolstream_capture_max",
-        str,
-        "1G",
-        "Bytes that the captures in the folder may have together, such as 500M; then nothing more is captured.",
-    )
-    loader.add_option(
-        "toolstream_capture_secret",
-        Sequence[str],
-        [],
-        "More that is redacted in captures: the name of a header, parameter or field, or /a regular expression/.",
-    )
+    for option in OPTIONS:
+        if isinstance(option.default, tuple):
+            loader.add_option(option.name, Sequence[str], [*option.default], option.help)
+        else:
+            kind = type(option.default)
+            loader.add_option(option.name, kind, option.default, option.help, choices=option.choices or None)
 
 
 def filter_of(expression: str) -> flowfilter.TFilter | None:

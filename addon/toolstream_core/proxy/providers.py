@@ -1,8 +1,10 @@
-"""Which provider the value of `toolstream_provider` asks for."""
+"""Which provider the options ask for. Knows mitmproxy's options."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from mitmproxy.exceptions import OptionsError
 
 from toolstream_core.proxy.call_provider import CallProvider
 from toolstream_core.proxy.provider import Provider, ProviderError
@@ -11,15 +13,25 @@ from toolstream_core.synthetic.call_specs import PREFIX
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mitmproxy.options import Options
+
 type AnyProvider = Provider | CallProvider
 
 
-def provider_of(values: Sequence[str], *, strict: bool, seed: int) -> AnyProvider:
-    """What answers from saved flows, or with calls that it makes. Raises `ProviderError`."""
+def provider_of(options: Options) -> AnyProvider | None:
+    """What answers from saved flows, or with calls that it makes; `None` where nothing does. Raises `OptionsError`."""
+    values: Sequence[str] = options.toolstream_provider
+    try:
+        return _provider(values, options) if values else None
+    except ProviderError as error:
+        raise OptionsError(f"toolstream_provider: {error}") from error
+
+
+def _provider(values: Sequence[str], options: Options) -> AnyProvider:
     made = [value for value in values if value.startswith(PREFIX)]
     if not made:
-        return Provider.load(values, strict=strict)
+        return Provider.load(values, strict=options.toolstream_provider_strict)
     if len(made) < len(values):
         saved = next(value for value in values if value not in made)
         raise ProviderError(f"{made[0]!r} and {saved!r}: either calls are made, or saved flows answer")
-    return CallProvider.load(made, seed)
+    return CallProvider.load(made, options.toolstream_seed)

@@ -5,28 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.clients.received import Answer
-from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.exchange import request_json, secrets_of
+from toolstream_core.proxy.live_answer import LiveAnswer, live_answer
 from toolstream_core.redact import redacted
 from toolstream_core.report.explaining import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
 from toolstream_core.stages.stream_checks import BY_CLIENT
-from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mitmproxy import http
 
-    from toolstream_core.delivery.sent_bytes import SentBytes
-    from toolstream_core.model import Exchange, Record
+    from toolstream_core.model import Call, Record
     from toolstream_core.proxy.heading import Heading
     from toolstream_core.proxy.kept import KeptWatch
     from toolstream_core.report.layout import Marked
@@ -34,27 +31,6 @@ if TYPE_CHECKING:
 
 SILENT_AFTER: Final = 600.0
 """Seconds after which an answer that no request followed is told of; a tool may take long."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveAnswer(SentAnswer):
-    """An answer that passed, as long as a request may follow."""
-
-    heading: Heading
-    exchange: Exchange
-    """Without the request."""
-    body: bytes | None
-    """The bytes as the client got them, where they are kept."""
-    broken: str | None
-    """How the connection broke, where it did."""
-    client: str
-    """What tells clients apart: the address and the user agent."""
-    secrets: tuple[str, ...]
-
-    @property
-    @override
-    def size(self) -> int:
-        return sum(len(call.arguments) + 300 for call in self.calls) + len(self.body or b"")
 
 
 class ToldVerdict(NamedTuple):
@@ -90,16 +66,21 @@ class Verdicts:
         self,
         tell: Callable[[ToldVerdict], None],
         failed: Callable[[str, Exception], None],
+        got: Callable[[KeptWatch, Sequence[Call]], None],
         *,
         ids_kept: bool = False,
     ) -> None:
-        """`failed` is told of a bug of ours, with the flow's id; `ids_kept`: as for `judge`, whose caller waits."""
+        """`failed` is told of a bug of ours, with the flow's id; `got` of the calls that a client got otherwise.
+
+        `ids_kept`: as for `judge`, whose caller waits.
+        """
         self._tell_verdict = tell
         self._failed = failed
+        self._tell_got = got
         self._in_background = not ids_kept
         self._explaining = Explaining()
         self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
-        self._unexplained: dict[Future[Explained], ToldVerdict] = {}
+        self.unexplained: dict[Future[Explained], ToldVerdict] = {}
         """The verdicts that wait for why."""
         self._conversations = Conversations[LiveAnswer](self._tell, ids_kept=ids_kept)
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -130,9 +111,11 @@ class Verdicts:
                 self._conversations.unanswered(flow.id)
                 return
             broken = flow.error.msg if flow.error else None
-            if watch.differs:
-                record = sent.record(broken=broken) or record
-            answer = _answer(flow, record, sent, heading, broken)
+            if watch.differs and (got := sent.record(broken=broken)) is not None:
+                if _essence(got) != _essence(record):
+                    self._tell_got(watch, got.calls)
+                record = got
+            answer = live_answer(flow, record, sent, heading, broken)
             left = broken is not None and not record.ended and _is_gone(flow, broken)
             if answer.calls and not left:
                 self._begin_waiting(flow.id)
@@ -155,10 +138,10 @@ class Verdicts:
             timer.cancel()
         self._timers.clear()
         self._conversations.close()
+        waiting, self.unexplained = self.unexplained, {}
         self._explainer.shutdown(wait=False, cancel_futures=True)
-        for told in self._unexplained.values():
+        for told in waiting.values():
             self._tell_safely(told)
-        self._unexplained.clear()
 
     def _begin_waiting(self, flow: str) -> None:
         def expired() -> None:
@@ -181,12 +164,18 @@ class Verdicts:
             self._tell_safely(told)
         else:
             future = self._explainer.submit(self._why, told)
-            self._unexplained[future] = told
-            future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._explained, future))
+            self.unexplained[future] = told
+            future.add_done_callback(partial(self._wake, loop))
+
+    def _wake(self, loop: asyncio.AbstractEventLoop, future: Future[Explained]) -> None:
+        """Go on in the proxy's thread, unless the proxy ends: its loop may be closed by then."""
+        if future in self.unexplained:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._explained, future)
 
     def _explained(self, future: Future[Explained]) -> None:
         """Tell a verdict for which the explanation has come, unless it was told without."""
-        told = self._unexplained.pop(future, None)
+        told = self.unexplained.pop(future, None)
         if told is not None:
             self._tell_safely(told._replace(explained=future.result()))
 
@@ -226,20 +215,9 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _answer(flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading, broken: str | None) -> LiveAnswer:
-    calls = tuple(record.calls)
-    agent = flow.request.headers.get("user-agent", "")
-    return LiveAnswer(
-        calls=calls,
-        dropped=dropped(record),
-        response=sent.response if calls else "",
-        heading=heading,
-        exchange=replace(sent.exchange, request=ABSENT),
-        body=sent.body if calls else None,
-        broken=broken,
-        client=f"{flow.client_conn.peername[0]} {agent}",
-        secrets=secrets_of(flow.request),
-    )
+def _essence(record: Record) -> list[tuple[object, ...]]:
+    """What a client runs of an answer's calls."""
+    return [(call.choice, call.id, call.name, call.arguments, call.complete) for call in record.calls]
 
 
 def _is_gone(flow: http.HTTPFlow, broken: str) -> bool:

@@ -10,7 +10,7 @@ from toolstream_core.redaction.assignments import assignments, is_placeholder, l
 from toolstream_core.redaction.escapes import Edit, Unescaped, beside_escapes
 from toolstream_core.redaction.known import forms
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
-from toolstream_core.secret_shapes import MODEL_WORDS, SHAPES, WORDS
+from toolstream_core.secret_shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,9 +24,7 @@ _RUN_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 _TO_RUNS: Final = bytes(120 if byte in _RUN_BYTES else 32 for byte in range(256))
 _A_RUN: Final = b"x" * RUN
 _RUN_END: Final = re.compile(rb"[A-Za-z0-9_\-+/=]*+")
-_SHAPE: Final = re.compile(
-    "|".join(rf"(?<![A-Za-z0-9]){re.escape(shape.prefix)}{shape.rest}" for shape in SHAPES).encode()
-)
+_SHAPE: Final = re.compile(ANY_SHAPE.encode())
 _PREFIX: Final = re.compile(
     (
         r"(?<![A-Za-z0-9])(?:"

@@ -32,4 +32,5 @@ class Explaining:
             return UNEXPLAINED
         projects = ", ".join(list(found.projects)[:_PROJECTS])
         text = f"{found.text}; seen in {projects}" if projects else found.text
-        return Explained(found.names, found.event, text, tuple(one.options for one in advise(found.model, answer)))
+        advised = advise(found.model, answer, found.others)
+        return Explained(found.names, found.event, text, tuple(one.options for one in advised))

@@ -30,7 +30,7 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
         "ended": record.ended,
         "broken": _maybe(record.broken, hide),
         "error": _maybe(record.error, hide),
-        "calls": [_call(call, hide) for call in record.calls],
+        "calls": [call_object(call, hide) for call in record.calls],
         "findings": [finding_object(finding, hide) for finding in record.findings],
         "mended": record.changed,
         "changes": list(record.changes),
@@ -39,7 +39,8 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
     }
 
 
-def _call(call: Call, hide: Callable[[str], str]) -> dict[str, Any]:
+def call_object(call: Call, hide: Callable[[str], str]) -> dict[str, Any]:
+    """One call."""
     return {
         "choice": call.choice,
         "position": call.position,

@@ -49,6 +49,11 @@ class Label(NamedTuple):
         return f"{self.tag} {elapsed:>{MARGIN - 2 - len(self.tag)}} "
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 event`, `2 events`."""
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def foreign(text: str) -> str:
     """A name of the wire that stands bare in a line."""
     return middle(word(text), _NAME)

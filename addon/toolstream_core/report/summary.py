@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind, Severity
-from toolstream_core.report.layout import ID, LEAST, WIDTH, Marked, foreign, middle, shortened
+from toolstream_core.report.layout import ID, LEAST, WIDTH, Marked, counted, foreign, middle, shortened
 from toolstream_core.report.paint import plain, printable, word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.model import Call, Finding, Injected, Record
     from toolstream_core.report.paint import Paint
@@ -26,7 +26,7 @@ def overview(record: Record, model: str | None) -> Marked:
     kind = "" if record.streamed else ", not streamed"
     other = f", answered by {foreign(record.model)}" if record.model and record.model != model else ""
     changed = f", {record.changed} mended ({', '.join(record.changes)})" if record.changed else ""
-    wrong = "".join(f", {_counted(number, name)}" for name, number in _severities(record) if number)
+    wrong = "".join(f", {counted(number, name)}" for name, number in _severities(record) if number)
     ending = _how_ended(record)
     text = f"{events}, {count}, {finish}{kind}{other}{wrong}{changed}{ending}"
     return Marked(text, (("name", finish), ("error", ending)) if ending else (("name", finish),))
@@ -42,10 +42,6 @@ def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
 
 def _severities(record: Record) -> list[tuple[str, int]]:
     return [(name.value, sum(finding.severity is name for finding in record.findings)) for name in Severity]
-
-
-def _counted(number: int, name: str) -> str:
-    return f"1 {name}" if number == 1 else f"{number} {name}s"
 
 
 def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WIDTH) -> str:
@@ -64,13 +60,24 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WI
     )
 
 
+def got_lines(calls: Sequence[Call], paint: Paint, hide: Hide, room: int) -> Iterator[str]:
+    """The calls as the client got them, each in `room` columns."""
+    if not calls:
+        yield "client got no calls"
+    for call in calls:
+        yield _GOT + call_line(call, paint, hide, room - len(_GOT))
+
+
+_GOT: Final = "client got "
+
+
 def fault_line(fault: Injected) -> str:
     """What became of a fault that was aimed at the stream."""
     if not fault.drawn:
         return f"fault {word(fault.spec)}: not drawn"
     if not fault.changes:
         return f"fault {word(fault.spec)}: drawn, and found nothing to act on"
-    return f"fault {word(fault.spec)}: {_counted(fault.changes, 'change')}"
+    return f"fault {word(fault.spec)}: {counted(fault.changes, 'change')}"
 
 
 def finding_line(finding: Finding, hide: Hide = str) -> Marked:
@@ -81,8 +88,11 @@ def finding_line(finding: Finding, hide: Hide = str) -> Marked:
 
 
 def help_with(finding: Finding) -> str:
-    """The option that mends it, nothing where no repair does."""
-    return f"--set toolstream_repair={finding.name}" if finding.repair is not None else ""
+    """The option that mends it, and whether that guesses; nothing where no repair does."""
+    if finding.repair is None:
+        return ""
+    guesses = " (unsafe)" if finding.repair == "unsafe" else ""
+    return f"--set toolstream_repair={finding.name}{guesses}"
 
 
 def _arguments(text: str, room: int) -> str:

@@ -22,6 +22,8 @@ _NUMBER = 11
 """Columns of `event 8` and what stands between it and the text."""
 _WITH_ITEM = 16
 """Columns of an id where the id of an item stands beside it."""
+_CALL_ID, _ITEM, _NAME, _PLACE = range(4)
+"""The columns that are aligned."""
 
 
 class Lines(Sink):
@@ -55,8 +57,8 @@ class Lines(Sink):
         self._headed = False
         self._changes: dict[tuple[str, tuple[str, ...]], str] = {}
         """What is written of changes, by their kind and rows."""
-        self._widths = [0, 0, 0]
-        """The widest id, item id and name so far: the columns that follow are aligned."""
+        self._widths = [0, 0, 0, 0]
+        """The widest id, item id, name and place so far: the columns that follow are aligned."""
         self._alike: tuple[object, ...] = ()
         self._head = ""
         """How the line of the last fragment began, and of what it was made: those of one call are alike."""
@@ -205,16 +207,16 @@ class Lines(Sink):
         fragment, call = one
         choice = f"choice {fragment.choice} " if fragment.choice else ""
         phase = "" if fragment.phase is Phase.MORE else f" {fragment.phase}"
-        where = f"{choice}call {call.position}{phase}"
+        where = self._aligned(_PLACE, f"{choice}call {call.position}{phase}")
         index = f"index={seen(fragment.index)}"
         if fragment.phase is Phase.CLOSE and fragment.arguments is ABSENT and fragment.name is ABSENT:
             return f"{where}  {index}"
         item, room = "", ID
         if fragment.item_id is not ABSENT:
             room = _WITH_ITEM
-            item = f"{self._aligned(1, f'item={self._id(fragment.item_id, room)}')}  "
-        identity = self._aligned(0, f"id={self._id(fragment.id, room)}")
-        name = self._aligned(2, f"name={seen(fragment.name, room)}")
+            item = f"{self._aligned(_ITEM, f'item={self._id(fragment.item_id, room)}')}  "
+        identity = self._aligned(_CALL_ID, f"id={self._id(fragment.id, room)}")
+        name = self._aligned(_NAME, f"name={seen(fragment.name, room)}")
         return f"{where}  {identity}  {item}{name}  {index}  args="
 
     def _id(self, value: Seen[str], room: int) -> str:

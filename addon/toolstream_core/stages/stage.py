@@ -59,6 +59,14 @@ class HoldsBesideText(ABC):
         """Whether events of text like the one taken last may matter, while it holds something."""
 
 
+class Counts(ABC):
+    """A stage that goes by the numbers of events, of those that say nothing too."""
+
+    @abstractmethod
+    def on_quiet(self, raw: bytes, end: int) -> None:
+        """Events that say nothing went by; the last one ends at `end` of `raw`, which may begin with others."""
+
+
 class Indifferent(ABC):  # noqa: B024 - a mark
     """A stage that nothing in the middle of a call concerns."""
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
-
-import certifi
 
 from toolstream_core.testing.environment import REMOVED, base_url, provider_variables, proxy_variables
 from toolstream_core.testing.exchanges import Exchange, exchange_of
+from toolstream_core.testing.passed import Passed, passed_of
 from toolstream_core.testing.setup import Setup
+from toolstream_core.testing.trust import authorities
 from toolstream_core.testing.worker import WorkerProcess
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolstream_core.testing.exchanges import SentCall, SentRequest
     from toolstream_core.testing.found import FoundDefect
+    from toolstream_core.testing.routes import Routes
 
 
 class ProxySession:
@@ -33,17 +35,24 @@ class ProxySession:
         port: int = 0,
         log: IO[Any] | int | None = subprocess.DEVNULL,
         keep: bool = True,
+        routes: Routes | None = None,
+        folder: str | None = None,
     ) -> None:
         """`port` 0 is any; `log` is what the proxy prints to (`None`: this process's standard error).
 
         Without `log`, what it prints is kept until it ends, for the error that says why it did.
 
-        With `keep`, requests and answers are kept, in memory, until the next `reset`.
+        With `keep`, requests and answers are kept, in memory, until the next `reset`; else they are counted.
+
+        With `routes`, base URLs name the proxy, which forwards. `folder` is the proxy's own while it runs, and it
+        removes it when it ends; one is made where none is given.
         """
         self._setup = setup or Setup()
         self._wanted_port = port
         self._log = log
         self._keep = keep
+        self._routes = routes
+        self._folder = folder
         self._worker: WorkerProcess | None = None
         self._lock = threading.Lock()
         self._port: int | None = None
@@ -51,13 +60,14 @@ class ProxySession:
     def launch(self) -> None:
         """Begin to start it; `start` waits until it is ready."""
         if self._worker is None:
-            self._worker = WorkerProcess(self._log)
+            self._worker = WorkerProcess(self._log, self._folder)
             self._worker.send(
                 port=self._wanted_port,
-                confdir=self._worker.folder.name,
+                confdir=str(self._worker.folder),
                 keep=self._keep,
                 network=self._setup.network,
-                set=self._setup.specs(),
+                routes={} if self._routes is None else dict(self._routes.origins),
+                set=self._specs(),
             )
 
     def start(self) -> Self:
@@ -77,6 +87,13 @@ class ProxySession:
         worker, self._worker, self._port = self._worker, None, None
         if worker is not None:
             worker.end()
+
+    def finish(self) -> Passed:
+        """Close all connections; what has passed since the start. Nothing passes any more.
+
+        For a session that keeps nothing: one that keeps requests and answers counts none.
+        """
+        return passed_of(self._order("finish"))
 
     def __enter__(self) -> Self:
         """Start it."""
@@ -123,7 +140,7 @@ class ProxySession:
         """The certificate authority, as PEM, that clients have to trust."""
         self.start()
         assert self._worker is not None
-        return Path(self._worker.folder.name) / "mitmproxy-ca-cert.pem"
+        return self._worker.folder / "mitmproxy-ca-cert.pem"
 
     def base_url(self, protocol: str) -> str:
         """The base URL for a client of this protocol. Raises `ValueError` for a protocol that there is not."""
@@ -132,7 +149,8 @@ class ProxySession:
     def environment(self) -> dict[str, str]:
         """The variables that lead clients here, with base URLs and keys where saved flows answer."""
         if self._setup.network == "all":
-            return proxy_variables(self.proxy_url, str(_bundle(self.ca_file)))
+            forwarded = {} if self._routes is None else self._routes.variables(self.proxy_url)
+            return {**proxy_variables(self.proxy_url, str(_bundle(self.ca_file))), **forwarded}
         return {**proxy_variables(self.proxy_url, str(self.ca_file)), **provider_variables(self.proxy_url)}
 
     def child_environment(self) -> dict[str, str]:
@@ -167,6 +185,21 @@ class ProxySession:
         """What was wrong with the answers."""
         return [finding for one in self.exchanges() for finding in one.findings]
 
+    def _specs(self) -> list[str]:
+        """The options that it starts with."""
+        assert self._worker is not None
+        more = {}
+        if self._setup.network == "all":
+            trusted = self._worker.folder / "upstream-ca.pem"
+            trusted.write_bytes(authorities(os.environ))
+            more["ssl_verify_upstream_trusted_ca"] = str(trusted)
+        if self._routes is not None:
+            more["connection_strategy"] = "lazy"  # clients may ask the proxy to connect to itself
+        return [
+            *self._setup.specs(),
+            *(f"{name}={value}" for name, value in more.items() if name not in self._setup.options),
+        ]
+
     def _order(self, what: str, **more: object) -> Any:
         self.start()
         assert self._worker is not None
@@ -180,8 +213,8 @@ class ProxySession:
 
 
 def _bundle(ca_file: Path) -> Path:
-    """The authority beside those that everybody trusts, for clients whose connections may go past the proxy."""
+    """The authority beside those that are trusted anyway, for clients whose connections may go past the proxy."""
     bundle = ca_file.with_name("ca-bundle.pem")
     if not bundle.exists():
-        bundle.write_bytes(Path(certifi.where()).read_bytes() + b"\n" + ca_file.read_bytes())
+        bundle.write_bytes(authorities(os.environ) + b"\n" + ca_file.read_bytes())
     return bundle

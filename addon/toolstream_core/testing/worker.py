@@ -28,10 +28,14 @@ class ProxySessionError(RuntimeError):
 class WorkerProcess:
     """One process, from its start to its end, and the folder that it may write to."""
 
-    def __init__(self, log: IO[Any] | int | None) -> None:
-        """Start it. `log` is what it prints to; with `DEVNULL`, that is kept for the error that says why it ended."""
-        self.folder = tempfile.TemporaryDirectory(prefix="toolstream-")
-        self._errors = Path(self.folder.name) / _ERRORS
+    def __init__(self, log: IO[Any] | int | None, folder: str | None = None) -> None:
+        """Start it, with a new folder where none is given; the process removes it when it ends.
+
+        `log` is what it prints to; with `DEVNULL`, that is kept for the error that says why it ended.
+        """
+        self._made = tempfile.TemporaryDirectory(prefix="toolstream-") if folder is None else None
+        self.folder = Path(self._made.name if self._made is not None else str(folder))
+        self._errors = self.folder / _ERRORS
         errors = self._errors.open("wb") if log == subprocess.DEVNULL else log
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", _MODULE],
@@ -39,6 +43,7 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=errors,
             env=_environment(),
+            start_new_session=True,  # what a terminal sends (Ctrl-C, Ctrl-Z, a hang-up) is for the command in front
         )
         if isinstance(errors, BufferedWriter):
             errors.close()
@@ -83,7 +88,8 @@ class WorkerProcess:
         _end(self._process)
         if self._process.stdout is not None:
             self._process.stdout.close()
-        self.folder.cleanup()
+        if self._made is not None:
+            self._made.cleanup()
 
     def _last_words(self) -> str:
         """The last line that the process printed, where that was kept."""

@@ -131,6 +131,8 @@ def _prefix(before: History, after: History) -> int:
     texts, calls, results = lengths
     if texts > len(after.texts) or calls > len(after.calls) or results > len(after.results):
         return 0
+    if texts and after.texts[texts - 1] != before.texts[-1]:
+        return 0  # as nearly all others
     # System prompts hold the time of day.
     if texts > 1 and after.texts[1:texts] != before.texts[1:]:
         return 0

@@ -29,7 +29,7 @@ class Kept:
     def __init__(self, path: Path, limit: int = 10**6) -> None:
         self.path = path
         self.errors: list[tuple[str, Exception]] = []
-        self.store = Store(Folder(path, limit), Redaction(), lambda *told: self.errors.append(told), lambda: None)
+        self.store = Store(Folder(path, limit), Redaction(), lambda *told: self.errors.append(told), lambda _: None)
 
     def draft(self, flow: http.HTTPFlow) -> Draft:
         return Draft(self.store, flow.id, flow.request)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from toolstream_core.engine.fast_path.skipper import Skipper, skipper_of_faults
 from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.stage_set import never
+from toolstream_core.model import Event
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import SseFramer, reread
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.engine.output import PassThrough
     from toolstream_core.engine.stage_set import StageSet
-    from toolstream_core.model import Event
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
@@ -53,17 +53,19 @@ class FastPath:
         output: PassThrough,
         *,
         coded: bool,
+        fast: bool = True,
     ) -> None:
         """`output` takes what passes; no text passes before `allow_quiet`.
 
-        `coded`: whether a coding was undone, so that the bytes do not come as they were sent.
+        `coded`: whether a coding was undone, so that the bytes do not come as they were sent. Without `fast`, every
+        event is parsed, and the stages are shown those that they are shown with it.
         """
         template_reader, healthy = TemplateReader(dialect.read), TemplateReader(dialect.read)
-        self.read = template_reader.read
+        self.read = template_reader.read if fast else dialect.read
         """Reads an event as `WireProtocol.read` does."""
-        self.read_healthy = healthy.read
+        self.read_healthy = healthy.read if fast else dialect.read
         """The same for events that faults are going to break."""
-        self.direct = not coded
+        self.direct = fast and not coded
         """Whether `feed` may be given the bytes as they come."""
         self._framer = framer
         self._dialect = dialect
@@ -74,13 +76,15 @@ class FastPath:
         self._observers = stages.observers
         self._chains = tuple(chain for chain in (stages.stages, stages.judge) if chain is not None)
         self._holders = tuple(holder for chain in self._chains for holder in chain.holders)
+        self._counters = tuple(counter for chain in self._chains for counter in chain.counters)
         self._quiet: Callable[[bytes, int], bool] = never
         self._holding = False
         """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
         self._bulk: SseFramer | None = None
         self._skipper: Skipper | None = None
         self._fault_skipper: Skipper | None = None
-        if isinstance(framer, SseFramer) and not coded:
+        self._parses_all = not fast
+        if isinstance(framer, SseFramer) and self.direct:
             self._bulk = None if stages.wants_each or any(one.each for one in self._observers) else framer
             if stages.resolver is not None and not stages.wants_each:
                 self._skipper = Skipper(framer, template_reader, stages, dialect.quiet)
@@ -138,6 +142,13 @@ class FastPath:
             return None
         if frame.trailing or self._holding or self._may_leak(raw):
             return None
+        for stage in self._counters:
+            stage.on_quiet(raw, len(raw))
+        if self._parses_all:
+            event = Event(frame, self.read)
+            for observer in self._observers:
+                observer(event)
+            return frame
         for observer in self._observers:
             observer.quiet(frame.number, 1, len(raw))
         if skipper is not None:
@@ -226,4 +237,6 @@ class FastPath:
         first = bulk.skip(frames)
         for observer in self._observers:
             observer.quiet(first, frames, len(chunk))
+        for stage in self._counters:
+            stage.on_quiet(chunk, len(chunk))
         return True

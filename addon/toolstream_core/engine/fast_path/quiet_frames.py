@@ -38,7 +38,7 @@ class Segment(NamedTuple):
 class QuietFrames:
     """What the next frames of text may look like, and how many of them went by and were not handed on."""
 
-    __slots__ = ("_loose", "_may_leak", "_misses", "_tail", "frames", "on", "segments", "size")
+    __slots__ = ("_loose", "_may_leak", "_misses", "_tail", "frames", "last", "on", "segments", "size")
 
     def __init__(self, may_leak: Callable[[bytes], bool]) -> None:
         """`may_leak`: as in `StageSet`."""
@@ -53,6 +53,8 @@ class QuietFrames:
         self.frames = 0
         self.size = 0
         """Bytes of these frames."""
+        self.last = b""
+        """The last one of them."""
 
     def stop(self, raw: bytes, at: int) -> int:
         """Where a frame that begins at `at` ends, if it may go by, else 0."""

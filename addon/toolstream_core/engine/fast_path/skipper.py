@@ -35,6 +35,7 @@ class Skipper:
         self._may_leak = plan.may_leak
         self._observers = plan.observers
         self._chains = tuple(chain for chain in (plan.judge, plan.stages) if chain is not None)
+        self._counters = tuple(counter for chain in self._chains for counter in chain.counters)
         self._brackets = plan.brackets
         self._resolver = plan.resolver
         self._watched = plan.watched
@@ -95,6 +96,7 @@ class Skipper:
             self.hand_on()
         quiet_frames.frames += 1
         quiet_frames.size += len(chunk)
+        quiet_frames.last = chunk
         return True
 
     def takes(self, frame: Frame) -> Frame | None:
@@ -144,7 +146,7 @@ class Skipper:
     def hand_on_quiet(self) -> None:
         """Let everybody know of the text that went by."""
         if self.quiet_frames.frames:
-            self._tell_quiet(*self.quiet_frames.gone())
+            self._tell_quiet(*self.quiet_frames.gone(), self.quiet_frames.last)
 
     def learn(self, event: Event, out: Sequence[Frame], *, holding: bool) -> None:
         """Find out whether the next event may go the way of this one: two in a row have to have gone it.
@@ -217,14 +219,16 @@ class Skipper:
             frames += 1
         if frames:
             self.hand_on()
-            self._tell_quiet(frames, at - begin)
+            self._tell_quiet(frames, at - begin, chunk, at)
             send(chunk, begin, at, None)
         return at
 
-    def _tell_quiet(self, frames: int, size: int) -> None:
+    def _tell_quiet(self, frames: int, size: int, raw: bytes, end: int | None = None) -> None:
         first = self._framer.skip(frames)
         for observer in self._observers:
             observer.quiet(first, frames, size)
+        for stage in self._counters:
+            stage.on_quiet(raw, len(raw) if end is None else end)
 
 
 def skipper_of_faults(framer: SseFramer, template_reader: TemplateReader, plan: StageSet) -> Skipper | None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.answers import arguments_value
 from toolstream_core.protocols.anthropic import whole_answer
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces_after_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
@@ -19,15 +19,10 @@ _BEFORE_PING = 2
 
 def streamed(answer: HealthyAnswer) -> Iterator[bytes]:
     """The events."""
-    for number, event in enumerate(whole_answer.streamed(whole(answer), answer.request, _cut)):
+    for number, event in enumerate(whole_answer.streamed(whole(answer), answer.request, pieces_after_empty)):
         if number == _BEFORE_PING:
             yield _PING
         yield event
-
-
-def _cut(text: str) -> Sequence[str]:
-    """The first delta of arguments is empty."""
-    return ["", *pieces(text)] if text.startswith("{") else pieces(text)
 
 
 def whole(answer: HealthyAnswer) -> dict[str, Any]:

@@ -29,6 +29,7 @@ class BedrockApi(Api):
     endpoint = "/converse"
     key_variables = ("AWS_BEARER_TOKEN_BEDROCK",)
     base_url_variables = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",)  # AWS's SDKs
+    signs_address = True
     offline = {  # noqa: RUF012 # declared so in the class above
         "AWS_ACCESS_KEY_ID": "toolstream-offline",
         "AWS_SECRET_ACCESS_KEY": "toolstream-offline",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.answers import arguments_value
 from toolstream_core.protocols.bedrock import whole_answer
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces_after_empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def streamed(answer: HealthyAnswer) -> Iterator[bytes]:
     """The messages."""
-    return whole_answer.streamed(whole(answer), answer.request, pieces)
+    return whole_answer.streamed(whole(answer), answer.request, pieces_after_empty)
 
 
 def whole(answer: HealthyAnswer) -> dict[str, Any]:

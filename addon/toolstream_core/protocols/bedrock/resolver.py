@@ -29,7 +29,7 @@ class ConverseCalls(StartedCalls):
 
     @override
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
-        newest = self._newest.get(fragment.index)
+        newest = self._newest.get(fragment.index) or self._only_open(fragment)
         if fragment.phase is Phase.CLOSE:
             self._ended_last = None if newest is None or newest.closed else newest
             return self._ended_last
@@ -40,6 +40,13 @@ class ConverseCalls(StartedCalls):
         if not self.overflowed:
             self._newest[fragment.index] = call
         return call
+
+    def _only_open(self, fragment: Fragment) -> OpenCall | None:
+        """The call that a delta or a stop without an index belongs to: the newest, where it alone is open."""
+        if isinstance(fragment.index, int) or fragment.phase not in {Phase.MORE, Phase.CLOSE}:
+            return None
+        still_open = [call for call in self._opened[-2:] if not call.closed]
+        return still_open[0] if len(still_open) == 1 else None
 
     def _lonely(self) -> OpenCall | None:
         """Where a delta of an index that was never started belongs: to the one open call that got none, a guess."""

@@ -90,5 +90,7 @@ class KeptBody:
         """The decoded bytes of `batch`, whose cuts are noted. Raises `CodingError`."""
         begun, decode = self._begun or 0.0, self._decode
         plain = batch if decode is None else [(when, decode(chunk)) for when, chunk in batch]
-        self._cuts.write(b"".join([pack_pair(round((when - begun) * 1000), len(data)) for when, data in plain if data]))
-        return b"".join([data for _, data in plain])
+        chunks = [data for _, data in plain if data]
+        times = [int((when - begun) * 1000 + 0.5) for when, data in plain if data]
+        self._cuts.write(b"".join(map(pack_pair, times, map(len, chunks))))
+        return b"".join(chunks)

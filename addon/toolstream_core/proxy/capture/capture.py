@@ -41,6 +41,8 @@ class Capture:
         self._when = When.ALL
         self._worker = Worker()
         self._full = self._failing = False
+        self.written: list[Path] = []
+        """The files that were written, in order."""
 
     @property
     def on(self) -> bool:
@@ -76,8 +78,9 @@ class Capture:
     def _keeps(self, ending: Ending) -> bool:
         return is_kept(ending, self._when)
 
-    def _wrote(self) -> None:
+    def _wrote(self, path: Path) -> None:
         self._failing = False
+        self.written.append(path)
 
     def _failed(self, flow_id: str, error: Exception) -> None:
         """One clear error; more of the same follow only after another flow could be written."""

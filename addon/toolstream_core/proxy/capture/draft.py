@@ -52,8 +52,8 @@ class Store:
     redaction: Redaction
     failed: Callable[[str, Exception], None]
     """Is told of a flow, by its id, that is not kept, and why."""
-    wrote: Callable[[], None]
-    """Is told of each that is."""
+    wrote: Callable[[Path], None]
+    """Is told of the file of each that is."""
 
 
 class SlowDiskError(Exception):
@@ -92,8 +92,7 @@ class Draft:
         """Write the flow."""
         try:
             if not self._failed:
-                self._write(ending)
-                self._store.wrote()
+                self._store.wrote(self._write(ending))
         except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
             self._fail(error)
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import shutil
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,10 @@ from mitmproxy.master import Master
 from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.proxy.gate import Gate
 from toolstream_core.proxy.options import OURS
+from toolstream_core.proxy.worker.forward import Forward
 from toolstream_core.proxy.worker.guard import Guard, Network
 from toolstream_core.proxy.worker.ledger import Ledger, LogKeeper
+from toolstream_core.proxy.worker.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 SETTLING = 0.5
 """Seconds that answers which are still on their way are waited for, before what there is is told."""
+EXPLAINING = 5.0
+"""Seconds that the explanations of verdicts are waited for at the end."""
 _TURN = 0.005
 
 
@@ -48,6 +53,8 @@ async def _serve(channel: Channel) -> None:
         return
     channel.reply({"port": port})
     await service.work(channel)
+    # Whoever started this may have been killed, and the folder holds a private key.
+    shutil.rmtree(first["confdir"], ignore_errors=True)
 
 
 class ServiceError(RuntimeError):
@@ -58,7 +65,11 @@ class Service:
     """A proxy, and what is asked of it."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        """`order`: `port`, `set` (as of `--set`), `network`, `keep` (whether requests and answers are to be told)."""
+        """`order` has what starts it.
+
+        `port`, `set` (as of `--set`), `network`, `keep` (whether requests and answers are to be told; else they are
+        counted), `routes` (as of `Forward`).
+        """
         self._keep = bool(order["keep"])
         self._network = Network(order["network"])
         self._wanted: list[str] = order["set"]
@@ -67,15 +78,19 @@ class Service:
         self._server = proxyserver.Proxyserver()
         self._ours: list[object] = []
         self._guard = Guard(self._network)
+        self._forward = Forward(order["routes"])
         self._port = 0
         self._ledger = Ledger()
+        self._tally = Tally()
         self._addon: ToolstreamAddon
         self._log = LogKeeper(self._ledger)
         self._orders: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
             "reset": self._reset,
             "configure": self._configure,
             "tell": self._tell,
+            "finish": self._finish,
         }
+        self._finished = False
 
     async def start(self) -> int:
         """Listen; the port. Raises `OptionsError` for a wrong option, `ServiceError` where the port is taken."""
@@ -88,6 +103,7 @@ class Service:
             upstream_auth.UpstreamAuth(),
         )
         logging.getLogger().addHandler(self._log)
+        self._master.addons.add(self._forward)
         self._add_ours()
         self._master.options.set(*self._wanted)
         if not await self._server.setup_servers():
@@ -97,7 +113,7 @@ class Service:
         self._master.addons.add(termlog.TermLog())
         self._master.options.update(termlog_verbosity="warn")
         await self._master.running()
-        self._port = self._guard.port = self._server.listen_addrs()[0][1]
+        self._port = self._guard.port = self._forward.port = self._server.listen_addrs()[0][1]
         return self._port
 
     async def work(self, channel: Channel) -> None:
@@ -111,7 +127,8 @@ class Service:
                 break
             channel.reply(await self._carry_out(order))
         stopped.cancel()
-        await self._master.done()
+        if not self._finished:
+            await self._master.done()
 
     async def _carry_out(self, order: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -145,11 +162,20 @@ class Service:
         ]
         return {"exchanges": exchanges, "log": self._ledger.log}
 
+    async def _finish(self, order: dict[str, Any]) -> dict[str, Any]:
+        """End what is still on its way, and tell what was counted. Nothing passes any more."""
+        del order
+        await self._close_clients()
+        await _settle(lambda: not self._addon.verdicts.unexplained, EXPLAINING)
+        self._finished = True
+        await self._master.done()
+        return {**self._tally.as_json(), "captured": [str(path) for path in self._addon.capture.written]}
+
     def _add_ours(self) -> None:
-        heard = (self._ledger.listeners, self._ledger.judged) if self._keep else (None, None)
-        addon = self._addon = ToolstreamAddon(*heard, gated=True)
+        told = self._ledger if self._keep else self._tally
+        addon = self._addon = ToolstreamAddon(told.listeners, told.judged, ids_kept=self._keep, gated=True)
         first: list[object] = [self._ledger] if self._keep else []
-        last: list[object] = [self._ledger.last] if self._keep else []
+        last: list[object] = [self._ledger.last if self._keep else self._tally]
         self._guard = Guard(self._network)
         self._guard.port = self._port
         self._ours = [*first, addon, self._guard, *last]
@@ -172,8 +198,8 @@ class Service:
         await ended.wait()
 
 
-async def _settle(done: Callable[[], bool]) -> None:
-    end = asyncio.get_running_loop().time() + SETTLING
+async def _settle(done: Callable[[], bool], seconds: float = SETTLING) -> None:
+    end = asyncio.get_running_loop().time() + seconds
     while not done() and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110 - mitmproxy has no event for it
         await asyncio.sleep(_TURN)
 

@@ -93,6 +93,16 @@ def _repeated_start(injector: CallInjector, event: WireEvent, call: OpenCall) ->
     return [start, event] if event.phase is Phase.MORE and start is not None else None
 
 
+def _missing_index(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edited:
+    del injector, call
+    return [event.with_body({key: value for key, value in event.body.items() if key != event.INDEX})]
+
+
+def _odd_index(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edited:
+    del injector, call
+    return [event.with_body({**event.body, event.INDEX: str(event.body.get(event.INDEX))})]
+
+
 EDITS: Final[dict[str, Edit]] = {
     "missing-id": _missing_id,
     "duplicate-id": _duplicate_id,
@@ -107,4 +117,6 @@ EDITS: Final[dict[str, Edit]] = {
     "doubled-call": _doubled,
 }
 """Each does the same to every delta."""
+EDITS_OF_INDEXES: Final[dict[str, Edit]] = {"missing-index": _missing_index, "odd-index": _odd_index}
+"""The same of protocols whose clients need no index to keep calls apart."""
 EDITS_OF_ONE_DELTA: Final[dict[str, Edit]] = {"repeated-start": _repeated_start}

@@ -98,6 +98,36 @@ class RepeatedFinish(FinishInjector):
         return [frame, self.made(frame, event)]
 
 
+class EarlyFinish(MessageInjector):
+    """The finish reason is said amid a call's arguments, or before the second call; not once more at the end."""
+
+    def __init__(self, context: Context, pick: Pick, read: Reader, finish: Callable[[WireEvent], WireEvent]) -> None:
+        """`finish` makes the event that says the finish reason, beside another event of its stream."""
+        super().__init__(context, pick, read)
+        self._finish = finish
+        self._said = False
+        self._begun: set[int] = set()
+        """Calls that have arguments, by `id(call)`; they live as long as the stream."""
+
+    @override
+    def changed(self, frame: Frame, event: WireEvent, call: OpenCall | None) -> Iterable[Frame]:
+        if event.finishes and self._said:
+            return []
+        if self._said or call is None or not self._is_amid(event, call):
+            return [frame]
+        self._said = True
+        return [self.made(frame, self._finish(event)), frame]
+
+    def _is_amid(self, event: WireEvent, call: OpenCall) -> bool:
+        """Whether calls have begun and are not over before this event."""
+        if event.phase is Phase.OPEN:
+            return len(self.calls) > 1
+        begun = id(call) in self._begun
+        if event.text:
+            self._begun.add(id(call))
+        return begun and bool(event.text)
+
+
 class RestartedStream(MessageInjector):
     """A second message begins behind the first call."""
 
@@ -187,6 +217,11 @@ class LeakedCalls(MissingCalls):
 def maker(injector: Callable[[Context, Pick, Reader], MessageInjector], read: Reader) -> InjectorMaker:
     """What makes the injector for a stream."""
     return lambda context, pick: injector(context, pick, read)
+
+
+def early_finish(read: Reader, finish: Callable[[WireEvent], WireEvent]) -> InjectorMaker:
+    """What makes an `EarlyFinish`."""
+    return lambda context, pick: EarlyFinish(context, pick, read, finish)
 
 
 def makers(read: Reader) -> dict[str, InjectorMaker]:

@@ -103,3 +103,78 @@ def test_odd_deltas_go_on_as_they_came(said: object) -> None:
     out, record = run(raw, REPAIRED)
     assert out == raw
     assert calls(record) == [("tooluse_0", "f", {"a": 1})]
+
+
+def indexes(raw: bytes) -> list[object]:
+    """The indexes of all events of blocks, each with its type."""
+    return [one.get("contentBlockIndex", "none") for kind, one in decoded(raw) if kind.startswith("contentBlock")]
+
+
+def at(index: object, *said: Said) -> list[Said]:
+    """Events at another index; without one where that is `...`."""
+    return [
+        (kind, {**one, "contentBlockIndex": index}) if index is not ... else (kind, _bare(one)) for kind, one in said
+    ]
+
+
+def _bare(said: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in said.items() if key != "contentBlockIndex"}
+
+
+@pytest.mark.parametrize(("index", "row"), [(..., "missing-index"), (None, "missing-index"), (1.5, "odd-index")])
+def test_calls_without_a_usable_index_get_the_next_ones(index: object, row: str) -> None:
+    """In every event; text keeps its own."""
+    one, two = [start(0), more(0, '{"a":1}'), stop(0)], [start(1), more(1, '{"b":2}'), stop(1)]
+    said = [*BEGIN, text(0, "Hm."), stop(0), *at(index, *one), *at(index, *two), *END]
+    out, record = run(body(said), REPAIRED)
+    assert told(record) == {row}
+    assert indexes(out) == [0, 0, 1, 1, 1, 2, 2, 2]
+    again = run(out)[1]
+    assert calls(again) == [("tooluse_0", "f", {"a": 1}), ("tooluse_1", "f", {"b": 2})]
+    assert again.findings == []
+
+
+def test_an_index_in_another_spelling_is_that_number() -> None:
+    """Unless another block has it."""
+    two = at("1", start(1), more(1, "{}"), stop(1))
+    out, record = run(body([*BEGIN, *ONE, *two, *END]), REPAIRED)
+    assert told(record) == {"odd-index"}
+    assert indexes(out) == [0, 0, 0, 1, 1, 1]
+    again = at("0", start(1), more(1, "{}"), stop(1))
+    assert indexes(run(body([*BEGIN, *ONE, *again, *END]), REPAIRED)[0]) == [0, 0, 0, 1, 1, 1]
+
+
+def test_one_negative_index_for_all_calls() -> None:
+    """Each gets one of its own."""
+    said = at(-1, *ONE, start(1), more(1, '{"b":2}'), stop(1))
+    out, record = run(body([*BEGIN, *said, *END]), REPAIRED)
+    assert told(record) == {"odd-index"}
+    assert indexes(out) == [0, 0, 0, 1, 1, 1]
+    assert len(calls(run(out)[1])) == 2
+
+
+@pytest.mark.parametrize("index", [..., "0"])
+def test_deltas_and_stops_without_a_usable_index_are_the_open_calls(index: object) -> None:
+    """Its start has one."""
+    said = [start(0), *at(index, more(0, '{"a":'), more(0, "1}"), stop(0)), *END]
+    out, record = run(body([*BEGIN, *said]), REPAIRED)
+    assert told(record) == {"missing-index" if index is ... else "odd-index"}
+    assert indexes(out) == [0, 0, 0, 0]
+    assert calls(run(out)[1]) == [("tooluse_0", "f", {"a": 1})]
+
+
+def test_a_delta_without_an_index_is_nobodys_where_two_calls_are_open() -> None:
+    """It is not joined to either."""
+    said = [start(0), start(1), *at(..., more(0, '{"a":1}')), stop(0), stop(1), *END]
+    _, record = run(body([*BEGIN, *said]), REPAIRED)
+    assert [one.arguments for one in record.calls][:2] == ["{}", "{}"]
+
+
+def test_null_input_becomes_the_empty_text() -> None:
+    """Wherever it stands among the deltas."""
+    said = [start(0), more(0, None), more(0, '{"a":1}'), more(0, None), stop(0), *END]
+    out, record = run(body([*BEGIN, *said]), REPAIRED)
+    assert told(record) == {"null-arguments"}
+    texts = [one["delta"]["toolUse"]["input"] for kind, one in decoded(out) if kind == "contentBlockDelta"]
+    assert texts == ["", '{"a":1}', ""]
+    assert run(out)[1].findings == []

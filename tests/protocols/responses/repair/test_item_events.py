@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -22,7 +23,9 @@ from tests.protocols.responses.events import (
 from toolstream_core.calls import arguments
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import meaning
+from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
+from toolstream_core.settings import SAFE, Settings
 
 EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
 
@@ -92,6 +95,21 @@ def test_numbers_rise_where_events_that_waited_are_given_back() -> None:
     numbers = [json.loads(block[6:])["sequence_number"] for block in out.split(b"\n\n")[:-1]]
     assert numbers == sorted(set(numbers))
     assert len(numbers) == 5
+
+
+@pytest.mark.parametrize("size", [0, 1, 400])
+@pytest.mark.parametrize("fast", [True, False])
+def test_numbers_rise_behind_text_that_passed_unseen(size: int, *, fast: bool) -> None:
+    """A call that only the response carries is put behind it."""
+    text = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 1, "content_index": 0}
+    words = [{**text, "delta": word} for word in ("It", " is", " two", " words")]
+    body = sse(*numbered(0, CREATED, *words), completed(item('{"a":1}')))
+    line = Session(EXCHANGE, Settings(SAFE), fast=fast)
+    pieces = [bytes(piece) for piece in itertools.batched(body, size)] if size else [body]
+    out = b"".join([*(sent for piece in pieces for sent in line.feed(piece)), *line.end()])
+    payloads = [json.loads(data[6:]) for data in out.split(b"\n") if data.startswith(b"data: ")]
+    numbers = [payload["sequence_number"] for payload in payloads if "sequence_number" in payload]
+    assert numbers == list(range(9))
 
 
 def test_a_call_costs_the_same_whatever_came_before_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.bedrock.repair.repairer import ConverseRepairer
+from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Repairer
 
-REPAIRS: Final[tuple[type[Repairer], ...]] = (ConverseRepairer,)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (EarlyFinishRepairer, ConverseRepairer)

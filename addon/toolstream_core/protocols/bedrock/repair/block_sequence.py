@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.framing import FOREIGN_DELTA
-from toolstream_core.defects.identity import REUSED_INDEX, UNKNOWN_BLOCK
+from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.bedrock.converse_event import (
     INDEX,
     ConverseEvent,
@@ -19,6 +19,8 @@ from toolstream_core.protocols.bedrock.repair.held import Unsure, Waited
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
     from toolstream_core.wire.frame import Frame
 
 MAX_WAITING: Final = 4096
@@ -33,13 +35,8 @@ class BlockRepairer(ClientBlocks):
     def _begin(self, one: Waited, event: ConverseEvent, *, again: bool) -> None:
         """Give the client a block that is a call."""
         assert one.call is not None
-        row = self._indexes.made_up_for(event.index)
-        if event.index is not None and event.index in self._by_index:
-            message = f"index {event.index} is that of an earlier block"
-            row = REUSED_INDEX if self.report(REUSED_INDEX, self.message.number, message, one.call) else None
-        elif row is not None:
-            self.because(row)
-        place = self._indexes.of_block(event, row)
+        used = event.index in self._by_index or event.index in self._others
+        place = self._indexes.of_block(event, self._why_moved(event, one.call), used=used)
         block = Block(self.message, event, one.call, place, again=again)
         self._current = self._by_call[id(one.call)] = self._by_index[event.index] = block
         self.pass_on(one.event.frame, event, block.header(event.body))
@@ -48,6 +45,21 @@ class BlockRepairer(ClientBlocks):
             if block.given_id:
                 self.by_id.setdefault(block.given_id, []).append(block)
                 self.message.given_ids.add(block.given_id)
+
+    def _why_moved(self, event: ConverseEvent, call: OpenCall) -> Row | None:
+        """The defect for which a block gets another index than the event that starts it has; `None` for no defect."""
+        given, row = event.body.get(INDEX), self._indexes.made_up_for(event.index)
+        if given is None:
+            row, message = MISSING_INDEX, "the block starts without an index"
+        elif type(given) is not int or given < 0:
+            row, message = ODD_INDEX, f"the index is {given!r}"
+        elif given in self._by_index:
+            row, message = REUSED_INDEX, f"index {given} is that of an earlier block"
+        else:
+            if row is not None:
+                self.because(row)
+            return row
+        return row if self.report(row, self.message.number, message, call) else None
 
     def _delta(self, one: Waited, event: ConverseEvent) -> None:
         block = self._by_call.get(id(one.call))
@@ -58,7 +70,7 @@ class BlockRepairer(ClientBlocks):
             self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.body.get(INDEX)} was started", one.call)
             self._astray = True
             self.pass_on(one.event.frame, event, event.body)
-        elif block.index != event.index:
+        elif event.index not in {None, block.index}:
             repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", one.call)
             if repair and one.call.guessed and block.open:
                 self._strays.append(one)
@@ -146,7 +158,7 @@ class BlockRepairer(ClientBlocks):
             self.pass_on(frame, event, self._beside_calls(event))
         elif block.open:
             self._close_arguments(block)
-            named = block.index == event.index
+            named = event.index in {None, block.index}
             moved = named or self.report(
                 UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", block.call
             )

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.defects.arguments import OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
+from toolstream_core.defects.arguments import NULL_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
+from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX
 from toolstream_core.model import ABSENT, Kind
-from toolstream_core.protocols.bedrock.converse_event import INDEX, index_of, with_input
+from toolstream_core.protocols.bedrock.converse_event import INDEX, with_input
 from toolstream_core.protocols.bedrock.repair.identity import Identity, identify
 from toolstream_core.stages.repair.streamed_call import StreamedCall
 from toolstream_core.wire.write import encoded
@@ -71,9 +72,16 @@ class Block(StreamedCall):
 
     def at_place(self, body: Payload) -> Payload:
         """An event of it under the index that the client knows."""
-        if body.get(INDEX) == self.place or (not self.moved and index_of(body) == self.index):
-            return body
-        return {**body, INDEX: self.place}
+        given = body.get(INDEX)
+        if type(given) is int:
+            known = given == self.place or (not self.moved and given == self.index)
+            return body if known else {**body, INDEX: self.place}
+        row, message = (
+            (MISSING_INDEX, "an event of the call has no index")
+            if given is None
+            else (ODD_INDEX, f"the index is {given!r}")
+        )
+        return {**body, INDEX: self.place} if self.judge(row, message) or self.moved else body
 
     def header(self, body: Payload) -> Payload:
         """The start as the client is to get it."""
@@ -100,9 +108,11 @@ class Block(StreamedCall):
         arguments = body["delta"]["toolUse"].get("input", ABSENT)
         if not self.is_call or arguments is ABSENT:
             return changed
+        if arguments is None:
+            return with_input(changed, "") if self.judge(NULL_ARGUMENTS, "input is null") else changed
         if not isinstance(arguments, str):
             message = f"input is not text, but {type(arguments).__name__}"
-            if arguments is None or not self.judge(OBJECT_ARGUMENTS, message) or not isinstance(arguments, dict):
+            if not self.judge(OBJECT_ARGUMENTS, message) or not isinstance(arguments, dict):
                 return changed
         text = self.take(arguments if isinstance(arguments, str) else encoded(arguments).decode())
         return changed if text == arguments else with_input(changed, text)

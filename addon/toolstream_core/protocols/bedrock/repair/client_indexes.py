@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.defects.identity import ODD_INDEX
 from toolstream_core.protocols.bedrock.converse_event import INDEX
 
 if TYPE_CHECKING:
@@ -38,10 +39,16 @@ class ClientIndexes:
         self._made_up[self._top], self._rows[self._top] = self._top, row
         return self._top
 
-    def of_block(self, event: ConverseEvent, row: Row | None) -> Json:
-        """The index of a block that `event` starts: a new one where `row` moves it."""
+    def of_block(self, event: ConverseEvent, row: Row | None, *, used: bool) -> Json:
+        """The index of a block that `event` starts: a new one where `row` moves it.
+
+        A number in another spelling is that number, unless it is `used`: another block's.
+        """
         self._seen(event)
-        return event.body.get(INDEX) if row is None else self.next(row)
+        if row is None:
+            return event.body.get(INDEX)
+        index = event.index
+        return index if row is ODD_INDEX and index is not None and index >= 0 and not used else self.next(row)
 
     def of_other(self, event: ConverseEvent) -> Payload:
         """An event of a block that is not a call, moved where a call has its index."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import InjectorMaker
 
 INJECTORS: Final[dict[str, InjectorMaker]] = {
-    **call_injector.makers(read_event, {**call_edits.EDITS, **call.EDITS}, steady=True),
+    **call_injector.makers(read_event, {**call_edits.EDITS, **call_edits.EDITS_OF_INDEXES, **call.EDITS}, steady=True),
     **call_injector.makers(
         read_event, {**call_edits.EDITS_OF_ONE_DELTA, **argument_edits.EDITS, **call.EDITS_OF_ONE_DELTA}
     ),
@@ -21,6 +21,8 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
     "missing-event-name": message_injector.maker(message.MissingEventName, read_event),
     "null-usage": message_injector.maker(message.NullUsage, read_event),
     "repeated-finish": message_injector.maker(message_injector.RepeatedFinish, read_event),
+    "missing-done": message_injector.maker(message.MissingDone, read_event),
+    "early-finish": message_injector.early_finish(read_event, message.early_end),
     "data-after-end": message.DataAfterEnd,
     **sse.INJECTORS,
 }

@@ -52,16 +52,6 @@ def _missing_type(injector: CallInjector, event: WireEvent, call: OpenCall) -> E
     return [event.with_body(without(event.body, "type"))] if event.phase is Phase.OPEN else None
 
 
-def _missing_index(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edited:
-    del injector, call
-    return [event.with_body({key: value for key, value in event.body.items() if key != event.INDEX})]
-
-
-def _odd_index(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edited:
-    del injector
-    return [event.with_body({**event.body, event.INDEX: str(call.position)})]
-
-
 def _offset_index(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edited:
     del injector
     return [event.at(call.position + 1)]
@@ -108,8 +98,6 @@ EDITS: Final[dict[str, Edit]] = {
     "changing-id": _changing_id,
     "repeated-name": _repeated_name,
     "missing-type": _missing_type,
-    "missing-index": _missing_index,
-    "odd-index": _odd_index,
     "offset-index": _offset_index,
     "changing-index": _changing_index,
     "tool-calls-object": _list,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.finish import (
     FOREIGN_FINISH,
     MISSING_CALLS,
+    MISSING_DONE,
     MISSING_FINISH,
     REPEATED_FINISH,
     WRONG_FINISH,
@@ -100,11 +101,22 @@ class FinishRepair:
     def at_end(self, *, clean: bool) -> None:
         """The body has ended: what it lacks is put."""
         repairer = self._repairer
-        if clean and not self.done and self.put("the stream ended without message-end"):
+        if clean and not self.done and self._lacks_done():
             repairer.put_done()
         for one in repairer.calls:
             if one.open:
                 repairer.flush(one)
+
+    def _lacks_done(self) -> bool:
+        """Whether `[DONE]` is to be put behind the message's end, which is put before it where it has not come.
+
+        Where events have no event lines, somebody wrote them from what a client had read: `[DONE]` is not in that.
+        """
+        repairer = self._repairer
+        if not self.over:
+            return self.put("the stream ended without message-end")
+        whole = repairer.runnable and repairer.has_event_lines and not self.failed
+        return whole and repairer.report(MISSING_DONE, repairer.number, "the stream ended without [DONE]")
 
 
 def _meant(reason: str) -> str | None:

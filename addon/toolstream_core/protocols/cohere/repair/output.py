@@ -47,6 +47,11 @@ class NamedEventRepairer(EventRepairer):
         """Whether the stream's events have event lines; decided by its first one."""
         self._begun = False
 
+    @property
+    def has_event_lines(self) -> bool:
+        """Whether the stream's events have event lines."""
+        return self._begun and self._named
+
     def put(self, payload: Payload) -> None:
         """Send a new event, named where the others are."""
         self._send(self.context.writer.make(payload, self.number, str(payload["type"]) if self._named else ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _TEXT_TYPES: Final = ("response.output_text.delta", "response.reasoning")
 """How the types of events begin that may pass without being shown to the repair."""
+_NUMBER_KEY: Final = b'"sequence_number"'
+_NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
 
 
 class Output:
@@ -37,11 +40,26 @@ class Output:
         self._last: int | None = None
         """The sequence number that was sent last; `None` in a stream without them."""
         self._last_received: int | None = None
+        self._quiet: tuple[bytes, int] | None = None
+        """The last text that went by without being shown, and where it ends."""
 
     @property
     def progress(self) -> Progress:
         """How far the stream has come."""
         return Progress(self.number, self.events, self.sends)
+
+    def begin(self, number: int) -> None:
+        """Collect what is sent for event `number`."""
+        self.frames, self.number = [], number
+        if self._quiet is not None:
+            raw, end = self._quiet
+            self._quiet = None
+            if found := _NUMBER.match(raw, raw.rfind(_NUMBER_KEY, 0, end)):
+                self._last = int(found[1])
+
+    def on_quiet(self, raw: bytes, end: int) -> None:
+        """As `Counts.on_quiet`; the number is read when it is needed."""
+        self._quiet = raw, end
 
     def put(self, payload: dict[str, Json]) -> None:
         """Send a new event."""
@@ -88,6 +106,7 @@ class Output:
 
     def skipped_to(self, number: int) -> None:
         """Events up to this sequence number were sent without being shown."""
+        self._quiet = None
         self._last = self._last_received = number
 
     def judge_number(self, payload: dict[str, Json], kind: str) -> None:

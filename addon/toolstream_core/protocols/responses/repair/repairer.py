@@ -23,7 +23,7 @@ from toolstream_core.protocols.responses.repair.opening import OpeningRepair
 from toolstream_core.protocols.responses.repair.repeats import Repeats
 from toolstream_core.protocols.responses.repair.state import Mode, RepairState
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import Holds, SkippableWhole
+from toolstream_core.stages.stage import Counts, Holds, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # state <- client_item <- client_items, kept_items <- custom_tools, repeats <- item_events, opening, finish <- repairer.
 
 
-class ResponsesRepairer(Repairer, Holds, SkippableWhole):
+class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
     """Judges and repairs one Responses stream."""
 
     def __init__(self, context: Context) -> None:
@@ -99,6 +99,10 @@ class ResponsesRepairer(Repairer, Holds, SkippableWhole):
         return not item.inside_value
 
     @override
+    def on_quiet(self, raw: bytes, end: int) -> None:
+        self._output.on_quiet(raw, end)
+
+    @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         item, output = self._items.find(call), self._output
         for number, piece in enumerate(passed.pieces, passed.first):
@@ -123,7 +127,7 @@ class ResponsesRepairer(Repairer, Holds, SkippableWhole):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         self._unsent = self._held()
         sent = [frame for waiting in self._repeats.ready(ended=True) for frame in self._one(*waiting)]
-        self._output.frames = []
+        self._output.begin(self._output.number)
         self._events.settle(())
         cut, self._cut = self._cut, None
         tail = Tail.NONE if cut is None else tail_of(cut)
@@ -161,7 +165,7 @@ class ResponsesRepairer(Repairer, Holds, SkippableWhole):
         if frame.data is None or self._state.mode is Mode.PASSED_ON:
             output.sends += 1
             return [frame]
-        output.frames, output.number = [], frame.number
+        output.begin(frame.number)
         output.events += 1
         kind = event_type(frame)
         if isinstance(payload, dict):

@@ -1,0 +1,127 @@
+"""The agents that are known, one row each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolstream_core.agents.agent import Agent, Upstream
+from toolstream_core.agents.codex import has_provider, override
+
+_SAME_HTTP: Final = "HTTPS_PROXY and NODE_EXTRA_CA_CERTS"
+
+AGENTS: Final = (
+    Agent(
+        name="codex",
+        commands=("codex",),
+        packages=("@openai/codex",),
+        arguments={
+            Upstream.SAVED: override(name="toolstream", base_url="{OPENAI_BASE_URL}", env_key="OPENAI_API_KEY"),
+            Upstream.PROXIED: override(name="OpenAI", requires_openai_auth=True),
+            Upstream.FORWARDED: override(name="OpenAI", base_url="{OPENAI_BASE_URL}", requires_openai_auth=True),
+        },
+        configured=has_provider,
+        headless=("exec", "e", "login", "logout", "mcp", "completion", "review", "--help", "--version"),
+        protocols="Responses",
+        reaches="HTTPS_PROXY and SSL_CERT_FILE; it ignores OPENAI_BASE_URL, and its built-in provider asks over a "
+        "WebSocket, which is not read: a provider of its own streams over HTTP",
+        tried="0.169.0",
+        sources=(
+            "https://github.com/openai/codex/blob/main/docs/config.md",
+            "https://github.com/openai/codex/issues/19821",
+        ),
+    ),
+    Agent(
+        name="claude",
+        commands=("claude",),
+        packages=("@anthropic-ai/claude-code",),
+        offline={
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        },
+        headless=("-p", "--print", "mcp", "config", "doctor", "update", "--help", "--version"),
+        protocols="Anthropic Messages",
+        reaches=f"{_SAME_HTTP}, or ANTHROPIC_BASE_URL",
+        tried="2.1.197",
+        sources=("https://code.claude.com/docs/en/network-config", "https://code.claude.com/docs/en/env-vars"),
+    ),
+    Agent(
+        name="opencode",
+        commands=("opencode",),
+        packages=("opencode-ai",),
+        variables={"NO_PROXY": "localhost,127.0.0.1", "no_proxy": "localhost,127.0.0.1"},
+        offline={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+        headless=("run", "serve", "models", "auth", "mcp", "export", "--help", "--version"),
+        protocols="Chat Completions, Responses, Anthropic Messages, Gemini, by its provider",
+        reaches=f"{_SAME_HTTP}; its own server on this machine must not be asked through a proxy",
+        tried="1.18.33",
+        sources=("https://opencode.ai/docs/network/", "https://opencode.ai/docs/config/"),
+    ),
+    Agent(
+        name="qwen",
+        commands=("qwen", "qwen-code"),
+        packages=("@qwen-code/qwen-code",),
+        defaults={"OPENAI_MODEL": "qwen3-coder-plus"},
+        headless=("-p", "--prompt", "mcp", "--help", "--version"),
+        protocols="Chat Completions",
+        reaches=f"{_SAME_HTTP}, or OPENAI_BASE_URL",
+        tried="0.15.10",
+        sources=("https://qwenlm.github.io/qwen-code-docs/en/cli/authentication",),
+    ),
+    Agent(
+        name="pi",
+        commands=("pi",),
+        packages=("@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"),
+        offline={"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"},
+        headless=("-p", "--print", "--mode", "--help", "--version"),
+        protocols="Chat Completions, Responses, Anthropic Messages, Gemini, by its provider",
+        reaches=f"{_SAME_HTTP}; it ignores base-URL variables",
+        tried="0.74.2",
+        sources=("https://github.com/earendil-works/pi/tree/main/packages/coding-agent",),
+    ),
+    Agent(
+        name="gemini",
+        commands=("gemini",),
+        packages=("@google/gemini-cli",),
+        offline={"GEMINI_TELEMETRY_ENABLED": "false", "GOOGLE_GENAI_USE_GCA": "false"},
+        removed=("GOOGLE_GEMINI_BASE_URL",),
+        headless=("-p", "--prompt", "mcp", "extensions", "--help", "--version"),
+        protocols="Gemini",
+        reaches=f"{_SAME_HTTP}; with GOOGLE_GEMINI_BASE_URL it wants a gateway's login, and headless it does not start",
+        tried="0.61.0",
+        sources=("https://geminicli.com/docs/get-started/authentication/",),
+    ),
+    Agent(
+        name="aichat",
+        commands=("aichat",),
+        defaults={"AICHAT_PLATFORM": "openai"},
+        protocols="Chat Completions, Anthropic Messages, Gemini, by its configuration",
+        reaches="HTTPS_PROXY and SSL_CERT_FILE, or OPENAI_API_BASE; `api_base` in its configuration stands above it",
+        tried="0.30.0",
+        sources=("https://github.com/sigoden/aichat/wiki/Environment-Variables",),
+    ),
+    Agent(
+        name="goose",
+        commands=("goose",),
+        variables={"GOOSE_CA_CERT_PATH": "{SSL_CERT_FILE}"},
+        addresses={"OPENAI_HOST": "{OPENAI_BASE_URL}", "OPENAI_BASE_PATH": "chat/completions"},
+        offline={"GOOSE_DISABLE_KEYRING": "1"},
+        defaults={"GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "gpt-4.1-mini"},
+        headless=("run", "configure", "info", "mcp", "--help", "--version"),
+        protocols="Chat Completions, Anthropic Messages, Gemini, Ollama, by its provider",
+        reaches="HTTPS_PROXY and GOOSE_CA_CERT_PATH, or OPENAI_HOST, ANTHROPIC_HOST, OLLAMA_HOST",
+        sources=(
+            "https://block.github.io/goose/docs/guides/environment-variables",
+            "https://github.com/block/goose/blob/main/crates/goose/src/providers/api_client.rs",
+        ),
+    ),
+    Agent(
+        name="aider",
+        commands=("aider",),
+        packages=("aider-chat",),
+        offline={"AIDER_ANALYTICS": "false", "AIDER_CHECK_UPDATE": "false"},
+        headless=("-m", "--message", "--msg", "-f", "--message-file", "--help", "--version"),
+        protocols="Chat Completions and, by its model, every other protocol of LiteLLM",
+        reaches="HTTPS_PROXY and SSL_CERT_FILE, or OPENAI_API_BASE",
+        sources=("https://aider.chat/docs/config/options.html", "https://aider.chat/docs/llms/openai-compat.html"),
+    ),
+)

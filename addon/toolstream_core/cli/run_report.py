@@ -1,0 +1,46 @@
+"""The bug report on what passed in `toolstream run`, and the flows that reproduce it beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.cli.serving import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def checked(report: Path) -> None:
+    """Raise `UsageError` where no report can be written to."""
+    if report.is_dir() or not report.parent.is_dir():
+        raise UsageError(f"--report: {report} cannot be written; give a file in a folder that is there")
+    if report.suffix == ".flow":
+        raise UsageError(f"--report: {report} is a report, as Markdown; its flows go beside it, into a .flow file")
+
+
+def write_report(report: Path, captured: Sequence[Path]) -> list[str]:
+    """Write it on the flows with findings, or on all where none has any; what there is to say of it.
+
+    Raises `OSError`.
+    """
+    from toolstream_core.cli.main import version
+    from toolstream_core.cli.report import reported
+    from toolstream_core.fixtures import FixtureError
+    from toolstream_core.fixtures.atomic import write_atomic
+    from toolstream_core.report.markdown import bug_report
+    from toolstream_core.sources.saved import UnreadableError
+
+    try:
+        answers = {path: reported(path) for path in captured}
+    except (FixtureError, UnreadableError) as error:
+        return [f"no report: {error}"]
+    shown = [path for path, of in answers.items() if any(answer.record.findings for answer in of)]
+    shown = shown or [path for path, of in answers.items() if of]
+    if not shown:
+        return ["no answer of an LLM passed, so there is no report"]
+    flows = report.with_suffix(".flow")
+    write_atomic(flows, b"".join(path.read_bytes() for path in shown))
+    text = bug_report([answer for path in shown for answer in answers[path]], flows.name, version())
+    write_atomic(report, text.encode())
+    return [f"report: {report}, with {flows}"]

@@ -1,0 +1,84 @@
+"""Counts what passes in one run of the proxy, in memory that does not grow. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.engine.sink import Sink
+from toolstream_core.protocols.registry import claiming
+from toolstream_core.proxy.resend import RESENT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.model import Record
+    from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.proxy.watch import Watch
+
+
+_COUNTED: Final = ("requests", "others", "refused", "websockets", "answers", "calls")
+
+
+class Tally(Sink):
+    """The addon behind all others: what it counts is `docs/cli.md`'s summary of `toolstream run`."""
+
+    name = "toolstream-tally"
+
+    def __init__(self) -> None:
+        """Nothing has passed."""
+        self._counts: Counter[str] = Counter()
+        self._findings: Counter[str] = Counter()
+        self._changes: Counter[str] = Counter()
+        self._verdicts: Counter[str] = Counter()
+        self._advice: dict[str, str] = {}
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """A request came."""
+        if RESENT in flow.metadata:
+            return
+        self._counts["requests" if claiming(flow.request.path) is not None else "others"] += 1
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """An answer begins."""
+        assert flow.response is not None
+        if RESENT not in flow.metadata and claiming(flow.request.path) is not None:
+            self._counts["refused" if flow.response.status_code >= 400 else "accepted"] += 1  # noqa: PLR2004
+
+    def websocket_start(self, flow: http.HTTPFlow) -> None:
+        """A WebSocket to an LLM, which nobody here reads."""
+        if claiming(flow.request.path) is not None:
+            self._counts["websockets"] += 1
+
+    def listeners(self, watch: Watch) -> Sequence[Sink]:
+        """What reads each answer."""
+        del watch
+        return (self,)
+
+    @override
+    def ended(self, record: Record) -> None:
+        self._counts["answers"] += 1
+        self._counts["calls"] += len(record.calls)
+        self._findings.update(finding.name for finding in record.findings)
+        self._changes.update(record.changes)
+
+    def judged(self, told: ToldVerdict) -> None:
+        """Count a verdict, and keep the first advice for each."""
+        outcome = told.verdict.outcome.value
+        self._verdicts[outcome] += 1
+        if told.explained.advice:
+            self._advice.setdefault(outcome, told.explained.advice[0])
+
+    def as_json(self) -> dict[str, Any]:
+        """For the reply."""
+        return {
+            **{
+                name: self._counts[name] for name in ("requests", "others", "refused", "websockets", "answers", "calls")
+            },
+            "findings": dict(self._findings),
+            "changes": dict(self._changes),
+            "verdicts": dict(self._verdicts),
+            "advice": self._advice,
+        }

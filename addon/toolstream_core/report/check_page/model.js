@@ -1,0 +1,247 @@
+// What the page shows, worked out from the report. Nothing here touches the document.
+
+// The worst first.
+const GRADES = ["failed", "harness-failure", "not-strict", "skipped", "info", "ok"];
+const MARKS = { failed: "✗", "harness-failure": "!", "not-strict": "~", skipped: "–", info: "i", ok: "✓" };
+const MEANINGS = {
+  failed: "The client did something wrong.",
+  "harness-failure": "The case could not be run: no client, no request, or nothing was changed in the answer.",
+  "not-strict": "Right in the end, in a weaker way, such as after one retry.",
+  skipped: "Not run, because a case that it needs failed.",
+  info: "No behaviour is required here; what happened is shown.",
+  ok: "The client did the right thing.",
+};
+// The worst first. A reason that is not here ranks behind them.
+const REASONS = [
+  "ran a half call",
+  "ran a call twice",
+  "ran a call that was not made",
+  "lost arguments",
+  "wrong arguments",
+  "lost a call",
+  "split a call",
+  "merged calls",
+  "wrong id",
+  "wrong name",
+  "asked again and again",
+  "gave up",
+  "crashed",
+];
+const KINDS = ["healthy", "fault", "shape", "transit", "preset"];
+const KIND_TITLES = {
+  healthy: "Healthy answers",
+  fault: "Faults",
+  shape: "Lawful shapes",
+  transit: "Time and connection",
+  preset: "Presets",
+};
+const CHANGES = ["worse", "better", "changed", "new", "gone"];
+const CHANGE_MARKS = { worse: "▼", better: "▲", changed: "◆", new: "+", gone: "−" };
+// Grades that can be compared; the others say nothing of the client.
+const BADNESS = { ok: 0, "not-strict": 1, failed: 2 };
+
+const placeIn = (list, value) => (list.includes(value) ? list.indexOf(value) : list.length);
+const list = (value) => (Array.isArray(value) ? value : []);
+const caseKey = (one) => `${one.kind}/${one.name}`;
+
+// One column for each client: `client`, and `earlier`, the same client in the earlier run, or null.
+function columnsOf(report, other) {
+  const clients = list(report.clients);
+  const others = other ? list(other.clients) : [];
+  const alone = clients.length === 1 && others.length === 1;
+  return clients.map((client) => ({ client, earlier: earlierClient(client, others) ?? (alone ? others[0] : null) }));
+}
+
+function earlierClient(client, others) {
+  const same = (one, keys) => keys.every((key) => JSON.stringify(one[key]) === JSON.stringify(client[key]));
+  for (const keys of [["name", "protocol", "repair"], ["name", "protocol"], ["name"]]) {
+    const found = others.find((one) => same(one, keys));
+    if (found) return found;
+  }
+  return null;
+}
+
+// One row for each case, in the order of the kinds, then as they were run. `cells` has one element for each column:
+// null, or the case now (`one`), the case in the earlier run (`before`; either may be null), and the `change`.
+function rowsOf(columns) {
+  const key = rowKey(columns);
+  const rows = new Map();
+  columns.forEach(({ client, earlier }, at) => {
+    for (const one of list(client.cases)) cellOf(rows, key(one), one, columns.length, at).one = one;
+    for (const one of list(earlier?.cases)) cellOf(rows, key(one), one, columns.length, at).before = one;
+    for (const row of rows.values()) {
+      if (row.cells[at]) row.cells[at].change = earlier ? changeOf(row.cells[at].one, row.cells[at].before) : null;
+    }
+  });
+  return [...rows.values()].sort((a, b) => placeIn(KINDS, a.kind) - placeIn(KINDS, b.kind));
+}
+
+// Clients of several protocols share rows, as long as no client has two cases of one name.
+function rowKey(columns) {
+  const lists = columns.flatMap(({ client, earlier }) => [list(client.cases), list(earlier?.cases)]);
+  const unique = lists.every((cases) => new Set(cases.map(caseKey)).size === cases.length);
+  return unique ? caseKey : (one) => one.id;
+}
+
+function cellOf(rows, key, one, width, at) {
+  if (!rows.has(key)) {
+    const { kind, name, code, title, spec } = one;
+    rows.set(key, { key, kind, name, code, title, spec, cells: Array(width).fill(null) });
+  }
+  const row = rows.get(key);
+  row.cells[at] ??= { one: null, before: null, change: null };
+  return row.cells[at];
+}
+
+// What became of a case since the earlier run: one of `CHANGES`, or "same".
+function changeOf(now, before) {
+  if (!before) return "new";
+  if (!now) return "gone";
+  const difference = (BADNESS[now.grade] ?? NaN) - (BADNESS[before.grade] ?? NaN);
+  if (now.grade !== before.grade) return difference < 0 ? "better" : difference > 0 ? "worse" : "changed";
+  if ((now.reason ?? null) === (before.reason ?? null)) return "same";
+  const step = placeIn(REASONS, now.reason) - placeIn(REASONS, before.reason);
+  return step > 0 ? "better" : step < 0 ? "worse" : "changed";
+}
+
+// Rows in groups with titles; `order` is "kind" or "worst".
+function groupsOf(rows, order) {
+  if (order === "worst") return [{ title: "", rows: [...rows].sort((a, b) => badness(a) - badness(b)) }];
+  const kinds = [...new Set(rows.map((row) => row.kind))];
+  return kinds.map((kind) => ({
+    title: KIND_TITLES[kind] ?? String(kind),
+    rows: rows.filter((row) => row.kind === kind),
+  }));
+}
+
+// Small is bad: required failures first, then by grade, then by reason.
+function badness(row) {
+  const worth = ({ grade, reason, required }) =>
+    placeIn(GRADES, grade) * 1000 + (required ? 0 : 500) + placeIn(REASONS, reason);
+  const cases = row.cells.flatMap((cell) => (cell?.one ? [worth(cell.one)] : []));
+  return Math.min(GRADES.length * 1000 + 999, ...cases);
+}
+
+const NO_FILTER = { text: "", grades: [], kind: "", need: "", change: "" };
+
+// Whether a cell is what the filter asks for. The words of its text may stand anywhere in the row.
+function cellMatches(row, cell, filter, name) {
+  const one = cell?.one ?? cell?.before;
+  if (!one) return false;
+  if (filter.grades.length && !(cell.one && filter.grades.includes(one.grade))) return false;
+  if (filter.need && filter.need !== (one.required ? "required" : "optional")) return false;
+  if (filter.change && (filter.change === "any" ? !CHANGES.includes(cell.change) : cell.change !== filter.change)) {
+    return false;
+  }
+  const text = [row.name, row.code, row.title, row.spec, one.id, one.grade, one.reason, one.message, name];
+  const hay = text.filter((part) => typeof part === "string").join("\n").toLowerCase();
+  return filter.text.toLowerCase().split(/\s+/).every((word) => hay.includes(word));
+}
+
+function rowMatches(row, filter, names) {
+  if (filter.kind && row.kind !== filter.kind) return false;
+  return row.cells.some((cell, at) => cellMatches(row, cell, filter, names[at]));
+}
+
+// How many of each: [[value, count], …] in the order of `order`, without those that do not occur.
+function tally(values, order) {
+  const counts = new Map();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort(([a], [b]) => placeIn(order, a) - placeIn(order, b));
+}
+
+function summaryOf(client) {
+  const cases = list(client.cases);
+  const failed = cases.filter((one) => one.grade === "failed");
+  return {
+    total: cases.length,
+    failedRequired: failed.filter((one) => one.required).length,
+    harness: cases.filter((one) => one.grade === "harness-failure").length,
+    grades: tally(cases.map((one) => one.grade), GRADES),
+    reasons: tally(failed.map((one) => one.reason).filter(Boolean), REASONS),
+  };
+}
+
+function columnName(client) {
+  const repair = list(client.repair);
+  return repair.length ? `${client.name} + repair ${repair.join(", ")}` : String(client.name);
+}
+
+// The events of a turn with what belongs beside each; findings on events that are not shown come under `rest`.
+function eventsOf(turn) {
+  const verdict = turn.verdict ?? {};
+  const lines = list(turn.events).map((text, number) => ({ number, text, calls: [], findings: [], parts: false }));
+  list(turn.calls).forEach((call, at) => {
+    for (const number of list(call.events)) lines[number]?.calls.push(at);
+  });
+  const rest = [];
+  for (const finding of list(turn.findings)) (lines[finding.event]?.findings ?? rest).push(finding);
+  if (verdict.understood === false && lines[verdict.event]) lines[verdict.event].parts = true;
+  return { lines, rest };
+}
+
+// Calls that were sent beside those that came back: equal ids first, then equal names, then places. `differs` names
+// what is not the same; a call that the provider runs, or that never came whole, rightly does not come back.
+function pairsOf(sent, back) {
+  const left = [...list(back)];
+  const take = (fits) => {
+    const at = left.findIndex(fits);
+    return at < 0 ? null : left.splice(at, 1)[0];
+  };
+  const pairs = list(sent).map((call) => ({ sent: call, back: take((one) => call.id && one.id === call.id) }));
+  const open = pairs.filter((pair) => !pair.back && isDue(pair.sent));
+  for (const pair of open) pair.back = take((one) => one.name === pair.sent.name);
+  for (const pair of open) pair.back ??= take(() => true);
+  return [...pairs, ...left.map((one) => ({ sent: null, back: one }))].map((pair) => ({
+    ...pair,
+    differs: differences(pair),
+  }));
+}
+
+const isDue = (call) => call.kind !== "server" && call.complete !== false;
+
+function differences({ sent, back }) {
+  if (!back) return isDue(sent) ? ["call"] : [];
+  if (!sent || !isDue(sent)) return ["call"];
+  return [
+    ...(typeof back.id === "string" && back.id !== sent.id ? ["id"] : []),
+    ...(back.name === sent.name ? [] : ["name"]),
+    ...(canonical(sent.arguments) === canonical(back.arguments) ? [] : ["arguments"]),
+  ];
+}
+
+// Arguments in a form in which equal JSON values are equal texts. No arguments are {}. A number that this language
+// cannot hold stays text.
+function canonical(text) {
+  if (text === null || text === undefined || text === "") return "{}";
+  if (/\d{16}/.test(text)) return String(text).replace(/\s/g, "");
+  const sorted = (_, value) =>
+    value && typeof value === "object" && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  try {
+    return JSON.stringify(JSON.parse(text), sorted);
+  } catch {
+    return String(text);
+  }
+}
+
+// Text with its invisible characters spelled out, so that none of them can hide or turn what stands there.
+function visible(text) {
+  const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]/gu;
+  return String(text).replace(hidden, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, "0")}`);
+}
+
+// The report in a file's text. Throws an Error with one plain line where it is none.
+function parseReport(text) {
+  let report;
+  try {
+    report = JSON.parse(text);
+  } catch {
+    throw new Error("This file is not JSON.");
+  }
+  if (report?.version !== 1 || !Array.isArray(report.clients)) {
+    throw new Error("This file is not the JSON of toolstream check (version 1).");
+  }
+  return report;
+}

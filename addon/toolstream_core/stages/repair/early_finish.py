@@ -1,0 +1,86 @@
+"""Finish reasons that come before the answer is over, in protocols whose answers are one message with one finish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, override
+
+from toolstream_core.defects.finish import EARLY_FINISH
+from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, Indifferent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+PATIENCE: Final = 8
+"""Comments that wait behind a finish: where more come the stream is slow."""
+
+
+class EarlyFinishRepairer(Repairer, Holds, Indifferent):
+    """Reports a finish that more of the calls follows. Stands before the protocol's repairer.
+
+    Where that is to be repaired, each finish waits for the next event, and an early one for the first event behind
+    the calls.
+    """
+
+    @override
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._waits = self.on(EARLY_FINISH)
+        self._finish: tuple[int, str] | None = None
+        """The number of the event that said the last finish, and its reason."""
+        self._held: list[Frame] = []
+        """The event that said the finish, and comments behind it."""
+        self._early = False
+        """Whether more of the calls has come since the finish that is held."""
+
+    @property
+    @override
+    def holding(self) -> bool:
+        return bool(self._held)
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frame, reason = event.frame, next((one.reason for one in event.content.finishes if one.reason), "")
+        if resolved and self._finish is not None:
+            number, said = self._finish
+            self.report(EARLY_FINISH, number, f"more of the answer follows finish reason {said}")
+        if reason:
+            self._finish = frame.number, reason
+        if not (self._held or (reason and self._waits)):
+            return (frame,)
+        out = self._beside_held(frame, says_finish=bool(reason), says_call=bool(resolved))
+        self.went(frame, out, waits=bool(self._held))
+        return out
+
+    def _beside_held(self, frame: Frame, *, says_finish: bool, says_call: bool) -> list[Frame]:
+        """What goes on where a finish waits, or begins to wait. Nothing goes behind a last event without its end."""
+        if frame.trailing:
+            return [*self.release(), frame]
+        if says_finish:
+            out = self._held[1:] if self._early else self._held
+            self._held, self._early = [frame], False
+            return out
+        if says_call:
+            out, self._held, self._early = [*self._held[1:], frame], self._held[:1], True
+            self.because(EARLY_FINISH)
+            return out
+        if frame.data is None and (self._early or len(self._held) <= PATIENCE):
+            self._held += [] if self._early else [frame]
+            return [frame] if self._early else []
+        return [*self.release(), frame]
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        out = self.release()
+        self.went(None, out)
+        return out
+
+    @override
+    def release(self) -> list[Frame]:
+        held, self._held, self._early = self._held, [], False
+        return held

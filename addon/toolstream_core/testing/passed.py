@@ -1,0 +1,78 @@
+"""What passed in one run of the proxy, counted; and the lines that tell it at one glance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """What passed."""
+
+    requests: int
+    """To LLMs."""
+    others: int
+    """Requests to anything else."""
+    refused: int
+    """Requests to LLMs that were answered with an HTTP error."""
+    websockets: int
+    """Connections to LLMs as WebSockets, which are not read."""
+    answers: int
+    """Of LLMs, also those that were not whole."""
+    calls: int
+    findings: Mapping[str, int]
+    """By the defect's name."""
+    changes: Mapping[str, int]
+    """Answers that were rewritten, by the name of the repair or shape."""
+    verdicts: Mapping[str, int]
+    advice: Mapping[str, str]
+    """For verdicts, an option under which the client would have understood."""
+    captured: Sequence[Path]
+
+    def lines(self) -> Iterator[str]:
+        """What is told of it at the end of a run."""
+        yield ", ".join(self._counts())
+        if self.websockets:
+            yield f"{_counted(self.websockets, 'WebSocket')} to an LLM, which toolstream does not read"
+        if not self.requests and not self.websockets:
+            yield "no request of an LLM came; --base-url is for clients that ignore proxy variables"
+        if self.findings:
+            yield f"findings: {_listed(self.findings)}"
+        if self.changes:
+            yield f"answers changed: {_listed(self.changes)}"
+        if self.verdicts:
+            yield f"verdicts: {_listed(self.verdicts, self.advice)}"
+        if self.captured:
+            folders = dict.fromkeys(str(path.parent) for path in self.captured)
+            yield f"captured: {_counted(len(self.captured), 'flow')} in {', '.join(folders)}"
+
+    def _counts(self) -> Iterator[str]:
+        yield _counted(self.requests, "request")
+        if self.refused:
+            yield f"{self.refused} answered with an HTTP error"
+        yield _counted(self.answers, "answer")
+        yield f"{_counted(self.calls, 'call')} sent"
+        if self.others:
+            yield f"{_counted(self.others, 'request')} to others"
+
+
+def passed_of(told: Mapping[str, Any]) -> Passed:
+    """Read what the proxy tells at its end."""
+    chosen = {one.name: told[one.name] for one in fields(Passed)}
+    return Passed(**{**chosen, "captured": [Path(path) for path in told["captured"]]})
+
+
+def _listed(counts: Mapping[str, int], advice: Mapping[str, str] | None = None) -> str:
+    """Names and numbers, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    helped = {name: f" → {option}" for name, option in (advice or {}).items()}
+    return ", ".join(f"{name} {count}{helped.get(name, '')}" for name, count in ordered)
+
+
+def _counted(number: int, name: str) -> str:
+    return f"1 {name}" if number == 1 else f"{number} {name}s"

@@ -1,0 +1,144 @@
+"""Commands as they are started: their environment and the arguments that are added."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from toolstream_core.agents import AGENTS, Agent, Upstream, launch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolstream_core.agents import Launch
+
+PROXY = "http://127.0.0.1:4711"
+ALL = {
+    "HTTPS_PROXY": PROXY,
+    "NO_PROXY": "",
+    "OPENAI_BASE_URL": f"{PROXY}/v1",
+    "GOOGLE_GEMINI_BASE_URL": PROXY,
+    "OPENAI_API_KEY": "k",
+    "SSL_CERT_FILE": "/ca.pem",
+}
+"""What leads all clients to the proxy where saved flows answer."""
+
+
+def started(command: str, upstream: Upstream = Upstream.SAVED, **own: str) -> Launch:
+    """A command behind the proxy; `own` is the user's environment."""
+    shared = {"HTTPS_PROXY": PROXY, "NO_PROXY": ""} if upstream is Upstream.PROXIED else ALL
+    return launch(command.split(), {**own, **shared}, own=own, proxy=PROXY, upstream=upstream)
+
+
+@pytest.mark.parametrize("upstream", Upstream)
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+def test_what_a_row_says_stands_right_behind_the_program(agent: Agent, upstream: Upstream) -> None:
+    """Arguments come before the user's, nothing names a variable any more, and all that was set is told."""
+    found = started(f"{agent.commands[0]} say hi", upstream, HOME="/nowhere")
+    own = {"HOME": "/nowhere", **ALL}
+    assert found.agent is agent
+    assert found.command == (agent.commands[0], *found.arguments, "say", "hi")
+    assert len(found.arguments) == len(agent.arguments.get(upstream, ()))
+    changed = {name for name, value in found.environment.items() if own.get(name) != value}
+    assert changed == {*found.variables}
+    texts = [*found.command, *(found.environment[name] for name in found.variables)]
+    assert [text for text in texts if any(f"{{{name}}}" in text for name in (*ALL, "PROXY"))] == []
+    assert not any(name in found.environment for name in found.removed)
+    assert "PROXY" not in found.environment
+
+
+def test_a_command_that_is_no_agent_is_left_alone() -> None:
+    """It gets what all get."""
+    found = started("python agent.py", A="b")
+    assert found.command == ("python", "agent.py")
+    assert found.environment == {**ALL, "A": "b"}
+    assert (found.agent, found.variables, found.arguments, found.takes_terminal) == (None, (), (), False)
+
+
+def test_codex_streams_over_http_from_saved_flows() -> None:
+    """A provider of its own, whose key is the stand-in."""
+    _, _, choice, _, settings = started("codex exec hi").command[:5]
+    assert tomllib.loads(choice) == {"model_provider": "toolstream"}
+    assert tomllib.loads(settings)["model_providers"]["toolstream"] == {
+        "name": "toolstream",
+        "base_url": f"{PROXY}/v1",
+        "env_key": "OPENAI_API_KEY",
+        "wire_api": "responses",
+        "supports_websockets": False,
+    }
+
+
+def test_codex_keeps_its_login_with_the_real_provider() -> None:
+    """No base URL and no key: both come from the user's login."""
+    settings = started("codex exec hi", Upstream.PROXIED, HOME="/nowhere").command[4]
+    assert tomllib.loads(settings)["model_providers"]["toolstream"] == {
+        "name": "OpenAI",
+        "requires_openai_auth": True,
+        "wire_api": "responses",
+        "supports_websockets": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "config"),
+    [
+        ("codex exec -c model_provider=mine hi", ""),
+        ("codex --oss exec hi", ""),
+        ("codex exec hi", 'model_provider = "openrouter"'),
+        ("codex exec hi", '[profiles.work]\nmodel_provider = "azure"'),
+    ],
+)
+def test_a_provider_of_the_users_own_stays(command: str, config: str, tmp_path: Path) -> None:
+    """On the command line or in the configuration; saved flows answer all the same."""
+    (tmp_path / "config.toml").write_text(config)
+    own = {"CODEX_HOME": str(tmp_path)}
+    assert started(command, Upstream.PROXIED, **own).arguments == ()
+    assert started(command, Upstream.FORWARDED, **own).arguments == ()
+    assert started(command, Upstream.SAVED, **own).arguments != ()
+
+
+@pytest.mark.parametrize("config", ["", "model = 'x'", 'model_provider = "openai"', "no toml", 'profiles = "x"'])
+def test_a_configuration_without_another_provider(config: str, tmp_path: Path) -> None:
+    """The built-in one has to be told to stream over HTTP."""
+    (tmp_path / "config.toml").write_text(config)
+    assert started("codex", Upstream.PROXIED, CODEX_HOME=str(tmp_path)).arguments != ()
+
+
+def test_the_users_model_and_provider_stay() -> None:
+    """A default is for who has set nothing."""
+    assert started("goose run").environment["GOOSE_PROVIDER"] == "openai"
+    assert started("goose run", GOOSE_PROVIDER="anthropic").environment["GOOSE_PROVIDER"] == "anthropic"
+
+
+def test_a_base_url_that_keeps_an_agent_from_starting_is_left_out() -> None:
+    """Not where the user has set it."""
+    found = started("gemini -p hi")
+    assert found.removed == ("GOOGLE_GEMINI_BASE_URL",)
+    assert "GOOGLE_GEMINI_BASE_URL" not in found.environment
+    mine = started("gemini -p hi", GOOGLE_GEMINI_BASE_URL="http://gateway.example")
+    assert (mine.removed, mine.environment["GOOGLE_GEMINI_BASE_URL"]) == ((), PROXY)
+
+
+def test_arguments_behind_npm() -> None:
+    """Npm hands on what stands behind `--`."""
+    assert started("npm exec @openai/codex").command[3:5] == ("--", "-c")
+    assert started("npm exec -- @openai/codex exec").command[:5] == ("npm", "exec", "--", "@openai/codex", "-c")
+
+
+@pytest.mark.parametrize(
+    ("command", "takes"),
+    [
+        ("claude", True),
+        ("claude -p hi", False),
+        ("codex", True),
+        ("codex exec hi", False),
+        ("qwen --prompt=hi", False),
+        ("aichat hi", False),
+        ("python agent.py", False),
+    ],
+)
+def test_who_draws_on_the_whole_terminal(command: str, takes: bool) -> None:
+    """An agent, unless its arguments say otherwise."""
+    assert started(command).takes_terminal is takes

@@ -1,0 +1,84 @@
+"""Which agent a command line starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolstream_core.agents import AGENTS, Agent, recognise
+
+SPELLINGS = [
+    ("{command} x", 1),
+    ("/usr/local/bin/{command} x", 1),
+    (r"C:\Users\you\AppData\npm\{command}.cmd x", 1),
+    ("{command}.exe x", 1),
+    ("env A=b -u C {command} x", 5),
+    ("node /opt/lib/{command}.js x", 2),
+]
+PACKAGED = [
+    ("npx {package} x", 2),
+    ("npx -y {package}@1.2.3 x", 3),
+    ("npx --package {package} -- {command} x", 5),
+    ("npm exec -y -- {package} x", 5),
+    ("pnpm dlx {package}@latest x", 3),
+    ("bunx {package} x", 2),
+    ("node ./node_modules/{package}/cli.js x", 2),
+]
+
+
+def agents(*, packaged: bool = False) -> list[object]:
+    """The rows, named."""
+    return [pytest.param(agent, id=agent.name) for agent in AGENTS if agent.packages or not packaged]
+
+
+@pytest.mark.parametrize("agent", agents())
+def test_each_agent_by_its_command(agent: Agent) -> None:
+    """Plain, with a path, with a suffix of Windows, behind `env` and `node`."""
+    for command in agent.commands:
+        for spelling, at in SPELLINGS:
+            words = spelling.format(command=command).split()
+            found = recognise(words)
+            assert found is not None, words
+            assert (found.agent, found.at, words[found.at :]) == (agent, at, ["x"])
+
+
+@pytest.mark.parametrize("agent", agents(packaged=True))
+def test_each_agent_by_its_package(agent: Agent) -> None:
+    """As `npx` and its like run it, with a version or without."""
+    for package in agent.packages:
+        for spelling, at in PACKAGED:
+            words = spelling.format(package=package, command=agent.commands[0]).split()
+            found = recognise(words)
+            assert found is not None, words
+            assert (found.agent, found.at) == (agent, at)
+            assert not found.separator
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["python", "codex_notes.py"],
+        ["echo", "codex"],
+        ["npx", "-y"],
+        ["env", "A=b"],
+        ["my-codex"],
+        ["npx", "@other/codex"],
+        ["node", "agent.js", "claude"],
+    ],
+)
+def test_what_is_no_agent(words: list[str]) -> None:
+    """A name that stands elsewhere, or is a part of another one."""
+    assert recognise(words) is None
+
+
+def test_npm_exec_without_separator_gets_one() -> None:
+    """It would take the agent's options for its own."""
+    found = recognise(["npm", "exec", "@openai/codex"])
+    assert found is not None
+    assert (found.at, found.separator) == (3, True)
+
+
+def test_no_two_agents_share_a_name() -> None:
+    """Each command and package is one agent's."""
+    names = [name for agent in AGENTS for name in (*agent.commands, *agent.packages)]
+    assert len({*names}) == len(names)

@@ -1,0 +1,41 @@
+"""A report with a case of every grade, hostile texts in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolstream_core.checking.case import Case, Kind
+from toolstream_core.checking.document import case_object, client_object, document
+from toolstream_core.checking.grading import Grade, Reason, Result
+from toolstream_core.checking.run import Client, Run
+
+HOSTILE = "]]> </failure> <b>|`x`|</b> 100% a:b,c \x00\ud800 \n::error::x"
+CLIENT = Client(name="agent|<b>", command=("python", "agent.py"))
+RESULTS = {
+    "a-healthy": Result(Grade.OK),
+    "b-half": Result(Grade.FAILED, Reason.HALF, HOSTILE),
+    "c-optional": Result(Grade.FAILED, Reason.GAVE_UP, "it did not run the call"),
+    "d-untried": Result(Grade.HARNESS_FAILURE, None, "nothing was planted"),
+    "e-weak": Result(Grade.NOT_STRICT, None, "it asked again"),
+    "f-skipped": Result(Grade.SKIPPED, None, "openai-chat/healthy is not right"),
+    "g-shown": Result(Grade.INFO, Reason.WRONG_ARGUMENTS, "m"),
+}
+
+
+def case(name: str) -> Case:
+    """The case of one of the results."""
+    return Case(
+        protocol="openai-chat", kind=Kind.FAULT, name=name, title="a <title>", spec=name, required="opt" not in name
+    )
+
+
+def report(repair: tuple[str, ...] = (), **changed: Result) -> dict[str, Any]:
+    """The report; `changed` are other results, by name with `_` for `-`."""
+    results = {**RESULTS, **{name.replace("_", "-"): result for name, result in changed.items()}}
+    run = Run(exit_code=1, seconds=0.25, output=f"last words {HOSTILE}")
+    cases = [
+        case_object(case(name), result, f"toolstream check --only {name}", runs=[run, run], run=run)
+        for name, result in results.items()
+    ]
+    client = client_object(CLIENT, protocol="openai-chat", repair=repair, cases=cases)
+    return document([client], started="2026-01-02T03:04:05Z", seconds=1.25, seed=0)

@@ -1,0 +1,179 @@
+"""What a client is graded, for every verdict and every way to end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from toolstream_core.checking.case import Case, Kind
+from toolstream_core.checking.cases import healthy
+from toolstream_core.checking.grading import REASONS, Grade, Reason, Result, graded, rank
+from toolstream_core.checking.run import Run
+from toolstream_core.testing.exchanges import Exchange, exchange_of
+from toolstream_core.verdict import Outcome
+
+CALL = {
+    "choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": "{}", "complete": True,
+    "events": [1],
+}  # fmt: skip
+HALF = {**CALL, "arguments": '{"p"', "complete": False}
+PLANTED = [{"spec": "x", "drawn": 1, "changes": 2}]
+PLAIN = Case(protocol="openai-chat", kind=Kind.FAULT, name="empty-id", title="t", spec="empty-id")
+LOSSY = Case(protocol="openai-chat", kind=Kind.FAULT, name="cut-off-call", title="t", spec="cut-off-call", lossy=True)
+REFUSING = Case(protocol="openai-chat", kind=Kind.FAULT, name="x", title="t", spec="x", may_refuse=True)
+SHOWN = Case(protocol="openai-chat", kind=Kind.TRANSIT, name="x", title="t", spec="x", lossy=True, informational=True)
+
+
+def verdict(outcome: str, problem: str | None = None, request: int | None = 1) -> dict[str, Any]:
+    """What the proxy tells of an answer."""
+    problems = [] if problem is None else [{"verdict": problem, "call": 0, "message": "m"}]
+    return {
+        "verdict": outcome, "understood": not problems, "call": None, "event": None, "explained": [], "advice": [],
+        "problems": problems, "sent": [], "results": [], "count": 0, "request": request,
+    }  # fmt: skip
+
+
+def exchange(number: int, judged: dict[str, Any] | None = None, **more: Any) -> Exchange:
+    """One request and its answer; `messages` and `call` are what they say."""
+    body = {"model": "m", "messages": more.pop("messages", [{"role": "user", "content": "x"}])}
+    call = more.pop("call", CALL if judged is not None else None)
+    record = {"calls": [call] if call else [], "faults": more.pop("faults", PLANTED if number == 0 else [])}
+    request = {
+        "number": number, "method": more.pop("method", "POST"), "url": "https://h.example/v1/chat/completions",
+        "path": "/v1/chat/completions", "headers": [], "body": json.dumps(body),
+    }  # fmt: skip
+    return exchange_of({"request": request, "over": True, "status": 200, "record": record, "verdict": judged, **more})
+
+
+def run_of(*exchanges: Exchange, exit_code: int | None = 0, **more: Any) -> Run:
+    """A run that ended so."""
+    return Run(exchanges=exchanges, exit_code=exit_code, timeout=60, **more)
+
+
+THROUGH = (exchange(0, verdict("ok")), exchange(1))
+AGAIN = exchange(0, verdict("retried", "retried"))
+
+
+def test_every_verdict_has_its_words() -> None:
+    """Or is right."""
+    assert REASONS.keys() == set(Outcome)
+    assert {reason for reason in REASONS.values() if reason} == set(Reason) - {Reason.CRASHED}
+
+
+@pytest.mark.parametrize("outcome", [one for one in Outcome if REASONS[one] not in {None, *list(Reason)[-3:]}])
+def test_what_was_run_wrongly_fails(outcome: Outcome) -> None:
+    """However the rest went, and where nothing had to be run too, but for a call that is rightly not run."""
+    wrong = (exchange(0, verdict(outcome, outcome)), exchange(1))
+    assert graded(PLAIN, run_of(*wrong))[:2] == (Grade.FAILED, REASONS[outcome])
+    expected = Grade.OK if outcome is Outcome.LOST_CALL else Grade.FAILED
+    assert graded(LOSSY, run_of(*wrong)).grade is expected
+
+
+def test_the_worst_reason_is_told() -> None:
+    """Of all problems of all answers, with why the client read so."""
+    first = verdict("wrong-id", "wrong-id")
+    second = {**verdict("duplicate-call", "duplicate-call"), "explanation": "runs it twice"}
+    result = graded(PLAIN, run_of(exchange(0, first), exchange(1, second)))
+    assert result == (Grade.FAILED, Reason.TWICE, "call 0 ls: m (runs it twice)")
+
+
+@pytest.mark.parametrize(
+    ("case", "run", "grade", "reason"),
+    [
+        (PLAIN, run_of(*THROUGH), Grade.OK, None),
+        (PLAIN, run_of(exchange(0, verdict("results-only")), exchange(1)), Grade.OK, None),
+        (PLAIN, run_of(*THROUGH, exit_code=1), Grade.FAILED, Reason.CRASHED),
+        (PLAIN, run_of(*THROUGH, exit_code=-11), Grade.FAILED, Reason.CRASHED),
+        (PLAIN, run_of(*THROUGH, exit_code=None, timed_out=True), Grade.FAILED, Reason.GAVE_UP),
+        (PLAIN, run_of(AGAIN, *THROUGH), Grade.NOT_STRICT, None),
+        (PLAIN, run_of(*[AGAIN] * 4, *THROUGH), Grade.FAILED, Reason.AGAIN),
+        (PLAIN, run_of(*[AGAIN] * 4), Grade.FAILED, Reason.AGAIN),
+        (PLAIN, run_of(exchange(0, verdict("silent", "silent", None))), Grade.FAILED, Reason.GAVE_UP),
+        (PLAIN, run_of(exchange(0, verdict("silent", "silent", None)), exit_code=1), Grade.FAILED, Reason.CRASHED),
+        (PLAIN, run_of(exchange(0, verdict("aborted", "aborted", None))), Grade.FAILED, Reason.GAVE_UP),
+        (REFUSING, run_of(exchange(0, verdict("silent", "silent", None)), exit_code=1), Grade.NOT_STRICT, None),
+        (REFUSING, run_of(exchange(0, verdict("silent", "silent", None))), Grade.FAILED, Reason.GAVE_UP),
+        (LOSSY, run_of(exchange(0, verdict("silent", None, None))), Grade.OK, None),
+        (LOSSY, run_of(exchange(0, verdict("silent", None, None)), exit_code=1), Grade.OK, None),
+        (
+            LOSSY,
+            run_of(exchange(0, verdict("retried")), exchange(1, verdict("ok", None, 2)), exchange(2)),
+            Grade.OK,
+            None,
+        ),
+        (LOSSY, run_of(*[exchange(0, verdict("retried"))] * 4), Grade.FAILED, Reason.AGAIN),
+        (
+            LOSSY,
+            run_of(exchange(0, verdict("silent", None, None)), exit_code=None, timed_out=True),
+            Grade.FAILED,
+            Reason.GAVE_UP,
+        ),
+        (LOSSY, run_of(exchange(0, verdict("silent", None, None)), exit_code=-6), Grade.FAILED, Reason.CRASHED),
+        (LOSSY, run_of(exchange(0)), Grade.OK, None),
+        (SHOWN, run_of(exchange(0, verdict("wrong-arguments", "wrong-arguments"))), Grade.INFO, Reason.WRONG_ARGUMENTS),
+        (SHOWN, run_of(exchange(0, verdict("retried"))), Grade.OK, None),
+    ],
+)
+def test_how_it_ended(case: Case, run: Run, grade: Grade, reason: Reason | None) -> None:
+    """What a right client does depends on whether the call could be run at all."""
+    assert graded(case, run)[:2] == (grade, reason)
+
+
+def test_half_a_call_may_come_back_late() -> None:
+    """Behind a request that asked again; one that came whole under its id meanwhile is another matter."""
+    echo = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": "{}"}}]}
+    late = exchange(2, messages=[echo, {"role": "tool", "tool_call_id": "c1", "content": "r"}])
+    broken = exchange(0, verdict("retried"), call=HALF)
+    result = graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late))
+    assert result[:2] == (Grade.FAILED, Reason.HALF)
+    assert graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2)), late)).grade is Grade.OK
+
+
+@pytest.mark.parametrize(
+    ("case", "run", "why"),
+    [
+        (PLAIN, Run(failure="x cannot be run: no"), "cannot be run"),
+        (PLAIN, run_of(), "no request to an LLM came before the command ended with 0"),
+        (PLAIN, run_of(exchange(0, method="GET")), "it asked for https://h.example"),
+        (PLAIN, run_of(exchange(0, verdict("ok"), faults=[])), "nothing was planted"),
+        (healthy("openai-chat"), run_of(exchange(0)), "no request offered a tool"),
+    ],
+)
+def test_what_could_not_be_tried_says_nothing_of_the_client(case: Case, run: Run, why: str) -> None:
+    """It is told why."""
+    result = graded(case, run)
+    assert (result.grade, result.reason) == (Grade.HARNESS_FAILURE, None)
+    assert why in str(result.message)
+
+
+def test_an_http_error_is_planted_by_its_status() -> None:
+    """There is no stream then."""
+    refused = exchange(0, faults=[], comment="answered by fault http-error", status=500)
+    assert graded(LOSSY, run_of(refused, exit_code=1)).grade is Grade.OK
+
+
+def test_the_healthy_case() -> None:
+    """Nothing has to be planted."""
+    right = (exchange(0, verdict("ok"), faults=[]), exchange(1))
+    assert graded(healthy("openai-chat"), run_of(*right)).grade is Grade.OK
+    assert graded(healthy("openai-chat"), run_of(*right, exit_code=3))[:2] == (Grade.FAILED, Reason.CRASHED)
+
+
+def test_the_worst_comes_first() -> None:
+    """Failures by their reasons, then what could not be tried."""
+    results = [
+        Result(Grade.OK),
+        Result(Grade.FAILED, Reason.CRASHED),
+        Result(Grade.HARNESS_FAILURE),
+        Result(Grade.FAILED, Reason.HALF),
+        Result(Grade.NOT_STRICT),
+    ]
+    assert [one.reason or one.grade for one in sorted(results, key=rank)] == [
+        Reason.HALF,
+        Reason.CRASHED,
+        Grade.HARNESS_FAILURE,
+        Grade.NOT_STRICT,
+        Grade.OK,
+    ]

@@ -1,0 +1,49 @@
+"""Several clients in one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from toolstream_core.checking.matrix import MatrixError, clients_of
+from toolstream_core.checking.run import Client
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+USUAL = Client(name="", command=(), prompt="Go.", timeout=9)
+
+
+def test_clients_are_read(tmp_path: Path) -> None:
+    """In their order; what they do not say is as for all."""
+    path = tmp_path / "clients.toml"
+    path.write_text(
+        '[clients.b]\ncommand = ["b", "{prompt}"]\nprotocol = "gemini"\nenv = {X = "1"}\n'
+        '[clients.a]\ncommand = ["a"]\nprompt = "Stop."\ntimeout = 3\n'
+    )
+    assert clients_of(path, USUAL) == [
+        Client(name="b", command=("b", "{prompt}"), protocol="gemini", environment={"X": "1"}, prompt="Go.", timeout=9),
+        Client(name="a", command=("a",), prompt="Stop.", timeout=3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("[clients", "not valid TOML"),
+        ("", "has no clients; right would be"),
+        ("[clients]\na = 1", "clients.a has no command"),
+        ("[clients.a]\ncommand = 'a b'", "clients.a has no command"),
+        ("[clients.a]\ncommand = ['a']\nenv = {X = 1}", "env is a table of texts"),
+        ("[clients.a]\ncommand = ['a']\nprotocol = 'x'", "there is no protocol 'x'; known are openai-chat"),
+        ("[clients.a]\ncommand = ['a']\ntimeout = 'x'", "timeout is a number"),
+        ("[clients.a]\ncommand = ['a']\nprompts = 'x'", "clients.a has 'prompts'; known are command"),
+    ],
+)
+def test_a_wrong_file_is_told_with_what_is_right(tmp_path: Path, text: str, right: str) -> None:
+    """Before anything is run."""
+    path = tmp_path / "clients.toml"
+    path.write_text(text)
+    with pytest.raises(MatrixError, match=right):
+        clients_of(path, USUAL)

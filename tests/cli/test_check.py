@@ -1,0 +1,276 @@
+"""`toolstream check`: a right client and wrong ones, what it writes, how it goes on, what it refuses."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from toolstream_core.checking.matrix import clients_of
+from toolstream_core.checking.run import Client
+from toolstream_core.cli.check import add_parser
+from toolstream_core.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).resolve().parents[2]
+AGENT = ROOT / "tests" / "checking" / "agent.py"
+PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+SCHEMA = json.loads((ROOT / "docs" / "check.schema.json").read_text(encoding="utf-8"))
+CASES = "empty-id,cut-off-call"
+RIGHT = dict.fromkeys(["healthy", *CASES.split(",")], "ok")
+SKIPPED = dict.fromkeys(RIGHT, "skipped")
+GRADES = {
+    "right": RIGHT,
+    "by-id": {"healthy": "ok", "empty-id": "lost arguments", "cut-off-call": "ran a half call"},
+    "half": {**RIGHT, "cut-off-call": "ran a half call"},
+    "twice": {**SKIPPED, "healthy": "ran a call twice"},
+    "endless": {**SKIPPED, "healthy": "asked again and again"},
+    "missing": {"healthy": "harness-failure"},
+    "idle": {"healthy": "harness-failure"},
+}
+
+
+def check(*words: str | Path) -> int:
+    """The command, with no progress."""
+    return main(["check", "--quiet", *map(str, words)])
+
+
+def agent(way: str) -> list[str]:
+    """The client that reads so."""
+    return [sys.executable, str(AGENT), way]
+
+
+def matrix(path: Path, runs: Path) -> Path:
+    """A file with clients that read right, wrong in four ways, and not at all."""
+    ways = ("right", "by-id", "half", "twice", "endless")
+    commands = {way: agent(way) for way in ways}
+    commands |= {"missing": ["no-such-command"], "idle": [sys.executable, "-c", "print('hello')"]}
+    tables = [
+        f"[clients.{name}]\ncommand = {json.dumps(command)}\nenv = {{ RUNS = {json.dumps(str(runs))} }}\n"
+        for name, command in commands.items()
+    ]
+    path.write_text("\n".join(tables))
+    return path
+
+
+def graded(report: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """The reason, or the grade, of each case, by client and name."""
+    return {
+        client["name"]: {case["name"]: case["reason"] or case["grade"] for case in client["cases"]}
+        for client in report["clients"]
+    }
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client reads with the toolstream of this tree."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "addon"))
+
+
+def test_clients_are_graded_by_what_they_made_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clients that are right, wrong in four ways, and none; all reports of it; then behind repair, and once more."""
+    runs, found, state, summary = (tmp_path / name for name in ("runs", "r.json", "state", "summary.md"))
+    clients = matrix(tmp_path / "clients.toml", runs)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    words: list[str | Path] = ["--matrix", clients, "--faults", CASES]
+    assert (
+        check(
+            *words,
+            "--resume",
+            state,
+            "--json",
+            found,
+            "--junit",
+            tmp_path / "r.xml",
+            "--html",
+            tmp_path / "r.html",
+            "--github",
+        )
+        == 1
+    )
+    report = json.loads(found.read_text())
+    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)] == []
+    grades = graded(report)
+    assert grades == GRADES
+    check_texts(capsys.readouterr().out)
+    assert summary.read_text().startswith("### right (openai-chat)\n")
+    assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "5"  # noqa: S314 - our own
+    assert "openai-chat/fault/cut-off-call" in (tmp_path / "r.html").read_text()
+    check_turns(report)
+    before = len(runs.read_text())
+    assert check(*words, "--resume", state, "--json", "-") == 1
+    assert graded(json.loads(capsys.readouterr().out)) == grades
+    assert len(runs.read_text()) == before + 5  # the healthy case, once for each client
+    assert check(*words, "--client", "by-id", "--only", "*/empty-id", "--repair", "safe", "--compare", found) == 0
+    told = capsys.readouterr().out
+    assert "by-id (openai-chat, behind repair safe): 2 cases: 2 ok" in told
+    assert "repair saves 1 of 1 case that failed without it" in told
+
+
+def check_texts(told: str) -> None:
+    """What a person reads."""
+    assert "right (openai-chat): 3 cases: 3 ok\n" in told
+    assert "\n    ran get_weather, get_weather\n" in told
+    assert "  skipped         2 cases: openai-chat/healthy is not right: ran a call twice\n" in told
+    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran a half call" in told
+    assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
+    assert "no request to an LLM came before the command ended with 0" in told
+    assert "\n    hello\n" in told
+
+
+def check_turns(report: dict[str, Any]) -> None:
+    """A cell shows what was sent, what came back, why, and how to run it again."""
+    case = next(case for case in report["clients"][1]["cases"] if case["name"] == "empty-id")
+    assert (case["id"], case["code"], case["spec"]) == ("openai-chat/fault/empty-id", "TS102", "empty-id:turn=0")
+    first, second = case["turns"]
+    assert '"id":""' in first["events"][first["findings"][0]["event"]]
+    assert first["calls"][0]["name"] == "get_weather"
+    assert first["request"]["calls"][0]["arguments"] == ""
+    assert first["request"]["results"][0]["text"] == "mild"
+    assert first["verdict"]["explained"] == ["by-present-id"]
+    assert "--set toolstream_shape=whole-calls" in first["verdict"]["advice"]
+    assert (second["request"], second["verdict"]) == (None, None)
+    assert shlex.split(case["rerun"])[-2:] == ["--only", case["id"]]
+
+
+def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> None:
+    """By the words of its command; secrets that it prints do not reach the report."""
+    script = tmp_path / "ask.py"
+    script.write_text(
+        "import json, sys, urllib.request\n"
+        "body = {'model': sys.argv[3], 'input': sys.argv[2], 'tools': [{'type': 'function', 'name': 'ls'}]}\n"
+        "print('sk-proj-0123456789abcdefghij0123456789abcdefghij')\n"
+        "for _ in range(2):\n"
+        "    data = json.dumps(body).encode()\n"
+        "    asked = urllib.request.Request(sys.argv[1] + '/responses', data, {'content-type': 'application/json'})\n"
+        "    answer = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked))\n"
+        "    print(json.dumps(answer['output']))\n"
+        "    results = [{'type': 'function_call_output', 'call_id': one['call_id'], 'output': 'x'}\n"
+        "               for one in answer['output'] if one['type'] == 'function_call']\n"
+        "    body['input'] = [*answer['output'], *results]\n"
+    )
+    found = tmp_path / "r.json"
+    command = [sys.executable, str(script), "{base_url}", "{prompt}", "{model}"]
+    words: list[str | Path] = [
+        "--protocol",
+        "openai-responses",
+        "--call",
+        'ls {"at":"/etc"}',
+        "--prompt",
+        "Look",
+        "--json",
+        found,
+    ]
+    assert check(*words, "--faults", "http-500", "--repeat", "2", "--", *command) == 0
+    first, second = json.loads(found.read_text())["clients"][0]["cases"]
+    assert "/etc" in first["output"]
+    assert "sk-proj-0123" not in first["output"]
+    assert first["turns"][0]["calls"][0]["arguments"] == '{"at":"/etc"}'
+    assert (second["name"], second["grade"], second["runs"], second["exit_code"]) == ("http-500", "ok", 2, 1)
+    assert "--prompt Look " in first["rerun"]
+
+
+def test_an_interrupted_check_reports_what_it_has_and_leaves_nothing(tmp_path: Path) -> None:
+    """Ctrl-C ends the clients; the state file holds what is over, and the same command goes on."""
+    found, state = tmp_path / "r.json", tmp_path / "state"
+    pid = tmp_path / "pid"
+    script = tmp_path / "slow.py"
+    script.write_text(
+        "import os, runpy, sys, time, pathlib\n"
+        f"pid = pathlib.Path({str(pid)!r})\n"
+        "if pid.exists():\n"
+        "    pid.write_text(str(os.getpid()))\n"
+        "    time.sleep(60)\n"
+        "pid.write_text('0')\n"
+        f"sys.argv = ['agent.py', 'half']\n"
+        f"runpy.run_path({str(AGENT)!r}, run_name='__main__')\n"
+    )
+    command = [sys.executable, "-m", "toolstream_core.cli.main", "check", "--faults", "empty-id", "--json", found]
+    words = [*map(str, command), "--resume", str(state), "--", sys.executable, str(script)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: pid.exists() and pid.read_text() not in {"", "0"})
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in error
+    cases = json.loads(found.read_text())["clients"][0]["cases"]
+    assert [(case["name"], case["grade"]) for case in cases] == [("healthy", "ok"), ("empty-id", "skipped")]
+    assert '"grade": "ok"' in state.read_text()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    """Wait for it, for half a minute."""
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_the_page_has_every_option_and_its_commands_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the command's section; the file with clients is one."""
+    assert main(["check", "--help"]) == 0
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help", "--"}
+    found = re.search(r"^## `toolstream check`$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    rows = "".join(re.findall(r"^\| (`--.*?) \|", found[1], re.MULTILINE))
+    assert options == set(re.findall(r"--[a-z-]+", rows))
+    commands = [line.partition("  #")[0] for line in re.findall(r"^toolstream check .*$", found[1], re.MULTILINE)]
+    assert len(commands) == 4
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers())
+    for command in commands:
+        mine, _, client = command.partition(" -- ")
+        given = shlex.split(mine)[1:]
+        assert parser.parse_args(given)
+        assert client or "--matrix" in given
+
+
+def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
+    """It is read as it stands."""
+    block = re.findall(r"^```toml\n(\[clients.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
+    (tmp_path / "clients.toml").write_text(block)
+    first, second = clients_of(tmp_path / "clients.toml", Client(name="", command=()))
+    assert first.command == ("python", "agent.py", "{prompt}")
+    assert (second.protocol, second.environment, second.timeout) == ("anthropic", {"MODEL": "small"}, 90)
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        ([], "give the client behind --"),
+        (["--faults", "emty-id", "--", "x"], "'emty-id' names no case"),
+        (["--call", "ls {", "--", "x"], "not valid JSON"),
+        (["--repair", "saef", "--", "x"], "did you mean safe"),
+        (["--flow", "no-such.flow", "--", "x"], "there is no no-such.flow"),
+        (["--flow", "flows", "--upstream", "--", "x"], "either saved flows answer"),
+        (["--flow", "flows", "--call", "ls", "--", "x"], "calls are made only where"),
+        (["--client", "a", "--", "x"], "--client names one of the clients of --matrix"),
+        (["--upstream", "--", "x", "{base_url}"], "with --upstream the client asks its provider"),
+        (["--json", "no-such-folder/r.json", "--", "x"], "there is no folder"),
+        (["--compare", "no-such.json", "--", "x"], "--compare: no-such.json cannot be read"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told(words: list[str], right: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With exit code 2, before anything is run."""
+    assert check(*words) == 2
+    assert right in capsys.readouterr().err

@@ -1,0 +1,56 @@
+"""`toolstream serve`, as a user starts it."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from tests.cli.started import FLOW, environment, toolstream
+from toolstream_core.cli.main import main
+from toolstream_core.fixtures import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.e2e
+
+
+def test_serve_answers_until_ctrl_c(tmp_path: Path) -> None:
+    """It prints where, answers from the flows, prints what it told, and ends with 0."""
+    command = toolstream("serve", FLOW, "--speed", "0", "--fault", "empty-id")
+    with (tmp_path / "out").open("w+b") as out:
+        served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=out, env=environment())
+        assert served.stdout is not None
+        lines = iter(served.stdout.readline, b"Ctrl-C ends.\n")
+        head = b"".join(lines).decode()
+        found = re.search(r"export OPENAI_BASE_URL=(\S+)", head)
+        assert found is not None
+        assert re.search(r"anthropic +http://127", head)
+        with httpx2.Client(trust_env=False) as client:
+            answer = client.post(f"{found[1]}/chat/completions", json=load(FLOW)[0].request)
+        assert b"get_weather" in answer.content
+        served.send_signal(signal.SIGINT)
+        told, _ = served.communicate(timeout=60)
+        assert served.returncode == 0
+        assert b"call 0 get_weather" in told
+        assert b"empty-id" in told
+        out.seek(0)
+        assert out.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "right"),
+    [
+        (["serve", "no-such.flow"], 2, "there is no no-such.flow"),
+        (["serve", str(FLOW), "--speed", "-1"], 2, "--speed"),
+    ],
+)
+def test_what_is_asked_wrongly(words: list[str], code: int, right: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One clear line that says what would be right."""
+    assert main(words) == code
+    assert right in capsys.readouterr().err

@@ -1,0 +1,101 @@
+"""The five reports, in process: each client fails, is explained, is advised, and works with what is advised."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.clients.streams import echoed
+from tests.e2e.clients.conversation import DONE, CrashError, events, tools
+from tests.e2e.clients.reports import REPORTS, Reported
+from tests.e2e.clients.streams import saved
+from toolstream_core.clients.explanation import Explainer
+from toolstream_core.clients.model import STANDARD
+from toolstream_core.clients.reading import reads
+from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.registry import claiming
+from toolstream_core.report.explaining import Explaining
+from toolstream_core.report.summary import help_with
+from toolstream_core.settings import Words, settings
+
+READ = [report for report in REPORTS if report.model is not None]
+
+
+def answer(report: Reported) -> Answer:
+    """The stream, as it was saved."""
+    first = saved(report.flow)[0]
+    return Answer(Exchange(path=first.path, content_type="text/event-stream", request=first.request), first.body)
+
+
+def runs(report: Reported, body: bytes) -> bool:
+    """Whether the client runs the calls that were meant, with all that they need."""
+    wanted = [(call.name, json.loads(call.arguments)) for call in saved_calls(report)]
+    offered = tools(saved(report.flow)[0].request)
+    try:
+        calls = report.client.assemble(events(body))
+        results = [report.client.run(call, offered) for call in calls]
+    except CrashError:
+        return False
+    made = [(call.name, json.loads(call.arguments or "{}")) for call in calls if call.name]
+    return made == wanted and {*results} == {DONE}
+
+
+def saved_calls(report: Reported) -> list[object]:
+    """The calls that the provider meant: of the stream, or of the same answer without one."""
+    return [call for one in saved(report.flow) for call in one.record.calls]
+
+
+def helped(report: Reported) -> Answer:
+    """The stream with what is advised; asking without a stream gives the saved whole answer."""
+    name, value = report.words
+    if report.model is None:
+        first, whole = saved(report.flow)[:2]
+        protocol = claiming(first.path)
+        assert protocol is not None
+        return Answer(Exchange(), b"".join(protocol.streamed(json.loads(whole.body), first.request)))
+    made = rewritten(answer(report), settings(Words(**{name: [value]})))
+    assert made is not None
+    return made
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.key)
+def test_the_client_fails_and_works_with_what_is_advised(report: Reported) -> None:
+    """It does not run what was meant; with the option it does."""
+    assert not runs(report, answer(report).body)
+    assert runs(report, helped(report).body)
+
+
+@pytest.mark.parametrize("report", READ, ids=lambda report: report.key)
+def test_the_model_says_why_and_what_helps(report: Reported) -> None:
+    """What a client of the model sends back is explained by it, or by one that reads the stream just so."""
+    assert report.model is not None
+    got = Received(answer(report))
+    assert got.protocol is not None
+    read = reads(report.model, got.protocol.call_form, got.events)
+    echo = echoed(*read)
+    found = Explainer().explain_answer(answer(report), echo)
+    assert found is not None
+    assert report.model in (found.model, *found.others)
+    assert STANDARD not in (found.model, *found.others)
+    assert Explaining()(answer(report), echo).advice[0] == report.advice
+
+
+def test_calls_that_never_came_are_a_finding_with_its_own_advice() -> None:
+    """No model says why: the stream has no call."""
+    [report] = [one for one in REPORTS if one.model is None]
+    [finding] = Received(answer(report)).record.findings  # type: ignore[union-attr]  # it was read
+    assert (finding.name, help_with(finding)) == ("missing-calls", report.advice)
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.key)
+def test_the_pattern_can_be_caused_in_any_stream(report: Reported) -> None:
+    """In a healthy stream of the same protocol, at which the client then fails in the same way."""
+    path = saved(report.flow)[0].path
+    flow = "openai-responses-single" if path.endswith("/responses") else "openai-chat-single"
+    healthy = report._replace(flow=flow)
+    broken = rewritten(answer(healthy), settings(Words(fault=[report.fault])))
+    assert broken is not None
+    assert broken.body != answer(healthy).body
+    assert not runs(healthy, broken.body)

@@ -1,0 +1,49 @@
+"""What passed in a run, at one glance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolstream_core.testing.passed import passed_of
+
+NOTHING = {
+    **dict.fromkeys(("requests", "others", "refused", "websockets", "answers", "calls"), 0),
+    **{name: {} for name in ("findings", "changes", "verdicts", "advice")},
+    "captured": [],
+}
+
+
+def test_all_of_it() -> None:
+    """The most frequent name first, a verdict with what helps, the folder of captures."""
+    told = passed_of(
+        {
+            **NOTHING,
+            "requests": 3,
+            "refused": 1,
+            "answers": 2,
+            "calls": 1,
+            "others": 4,
+            "websockets": 1,
+            "findings": {"empty-name": 1, "empty-id": 4, "absent-id": 1},
+            "changes": {"empty-id": 2},
+            "verdicts": {"ok": 1, "lost-arguments": 1},
+            "advice": {"lost-arguments": "--set toolstream_repair=empty-id"},
+            "captured": ["kept/a.flow", "kept/b.flow"],
+        }
+    )
+    assert [*told.lines()] == [
+        "3 requests, 1 answered with an HTTP error, 2 answers, 1 call sent, 4 requests to others",
+        "1 WebSocket to an LLM, which toolstream does not read",
+        "findings: empty-id 4, absent-id 1, empty-name 1",
+        "answers changed: empty-id 2",
+        "verdicts: lost-arguments 1 → --set toolstream_repair=empty-id, ok 1",
+        f"captured: 2 flows in {Path('kept')}",
+    ]
+
+
+def test_where_nothing_came() -> None:
+    """What may be the reason."""
+    assert [*passed_of(NOTHING).lines()] == [
+        "0 requests, 0 answers, 0 calls sent",
+        "no request of an LLM came; --base-url is for clients that ignore proxy variables",
+    ]

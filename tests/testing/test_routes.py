@@ -1,0 +1,60 @@
+"""Base URLs that name the proxy, and where each leads on."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.testing.routes import RouteError, routes
+
+PROXY = "http://127.0.0.1:4711"
+
+
+def test_each_variable_leads_to_the_provider_of_its_protocol() -> None:
+    """The path is the provider's, behind the name of the route."""
+    found = routes({})
+    variables = found.variables(PROXY)
+    assert variables["OPENAI_BASE_URL"] == f"{PROXY}/openai-base-url/v1"
+    assert found.origins["openai-base-url"] == "https://api.openai.com"
+    assert variables["ANTHROPIC_BASE_URL"] == f"{PROXY}/anthropic-base-url"
+    assert found.origins["anthropic-base-url"] == "https://api.anthropic.com"
+    assert found.origins["ollama-host"] == "http://localhost:11434"
+    assert {one.name for one in PROTOCOLS if not one.api.signs_address} <= {*found.origins}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "origin", "url"),
+    [
+        ("OPENAI_BASE_URL", "https://openrouter.ai/api/v1/", "https://openrouter.ai", "/openai-base-url/api/v1"),
+        ("OPENAI_API_BASE", "http://localhost:8000/v1", "http://localhost:8000", "/openai-api-base/v1"),
+        ("OLLAMA_HOST", "0.0.0.0", "http://127.0.0.1:11434", "/ollama-host"),  # noqa: S104 - read, not bound
+        ("OLLAMA_HOST", "box:1234", "http://box:1234", "/ollama-host"),
+        ("ANTHROPIC_BASE_URL", "http://[::1]:9/a", "http://[::1]:9", "/anthropic-base-url/a"),
+    ],
+)
+def test_where_the_user_led_it(variable: str, value: str, origin: str, url: str) -> None:
+    """What was set before is the upstream."""
+    found = routes({variable: value})
+    assert found.origins[variable.lower().replace("_", "-")] == origin
+    assert found.variables(PROXY)[variable] == PROXY + url
+
+
+def test_one_address_for_all() -> None:
+    """It stands above what the user had set; a login in it stays the client's."""
+    found = routes({"OPENAI_BASE_URL": "https://a.example/v1"}, "https://me:secret@b.example/x")
+    assert {found.origins[name] for name in found.origins if "-" in name} >= {"https://b.example"}
+    assert found.origins["openai-base-url"] == "https://b.example"
+    assert found.variables(PROXY)["ANTHROPIC_BASE_URL"] == "http://me:secret@127.0.0.1:4711/anthropic-base-url/x"
+
+
+@pytest.mark.parametrize("value", ["ftp://secret.example", "https://", "http://a:secret", "https://a:99999999"])
+def test_what_is_no_address(value: str) -> None:
+    """The variable is named, its value is not."""
+    with pytest.raises(RouteError, match=r"^OPENAI_BASE_URL is no http or https URL") as caught:
+        routes({"OPENAI_BASE_URL": value})
+    assert "secret" not in str(caught.value)
+
+
+def test_signed_requests_are_not_forwarded() -> None:
+    """Their signature holds for the host that they name."""
+    assert "AWS_ENDPOINT_URL_BEDROCK_RUNTIME" not in routes({}).variables(PROXY)
