@@ -13,9 +13,7 @@ tools: list[Any] = [
 ]
 messages: list[Any] = [{"role": "user", "content": PROMPT}]
 for _ in range(TURNS):
-    with client.messages.stream(
-        model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools
-    ) as stream:
+    with client.messages.stream(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools) as stream:
         message = stream.get_final_message()
     calls = [block for block in message.content if block.type == "tool_use"]
     if not calls:

@@ -19,9 +19,7 @@ async def main() -> None:
     session = await runner.session_service.create_session(app_name="driver", user_id="user")
     asked = types.Content(role="user", parts=[types.Part(text=PROMPT)])
     config = RunConfig(streaming_mode=StreamingMode.SSE, max_llm_calls=TURNS)
-    async for _event in runner.run_async(
-        user_id="user", session_id=session.id, new_message=asked, run_config=config
-    ):
+    async for _event in runner.run_async(user_id="user", session_id=session.id, new_message=asked, run_config=config):
         pass
 
 

@@ -22,8 +22,7 @@ for _ in range(TURNS):
     if not calls:
         break
     items += [
-        {"type": "function_call", "call_id": one.call_id, "name": one.name, "arguments": one.arguments}
-        for one in calls
+        {"type": "function_call", "call_id": one.call_id, "name": one.name, "arguments": one.arguments} for one in calls
     ]
     items += [
         {"type": "function_call_output", "call_id": one.call_id, "output": run_tool(one.name, one.arguments)}
