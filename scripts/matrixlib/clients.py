@@ -23,8 +23,6 @@ class Group:
     """Requirements, as pip reads them."""
     npm: tuple[str, ...] = ()
     """Packages, as npm reads them."""
-    program: str | None = None
-    """A program that has to be there already."""
 
     @property
     def lock(self) -> Path:
@@ -75,5 +73,4 @@ def _group(name: str, table: dict[str, Any]) -> Group:
         name=name,
         python=tuple(table.get("python", ())),
         npm=tuple(table.get("npm", ())),
-        program=table.get("program"),
     )

@@ -38,8 +38,6 @@ def cache_folder() -> Path:
 
 def installed(group: Group, cache: Path) -> Path:
     """The folder of a group's environment. Raises `InstallError`."""
-    if group.program is not None:
-        raise InstallError(f"no driver leads {group.program} here")
     if not group.lock.exists():
         raise InstallError("nothing pins it: scripts/matrix --lock does")
     folder = cache / "envs" / group.name
@@ -75,8 +73,6 @@ def _with_npm(group: Group, folder: Path, cache: Path) -> None:
 
 def lock(group: Group, cache: Path) -> None:
     """Pin the newest of a group anew. Raises `InstallError`."""
-    if group.program is not None:
-        return
     group.lock.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
