@@ -52,8 +52,10 @@ def installed(group: Group, cache: Path) -> Path:
 
 
 def command_of(client: MatrixClient, folder: Path) -> list[str]:
-    """What `toolstream check` runs."""
+    """What `toolstream check` runs: a driver with the prompt in front of its arguments, or a program of the group."""
     driver, *arguments = client.command
+    if not driver.endswith((".py", ".mjs")):
+        return [str(folder / "node_modules" / ".bin" / driver), *arguments]
     interpreter = "node" if client.group.npm else str(folder / "bin" / "python")
     return [interpreter, str(folder / "drivers" / driver), "{prompt}", *arguments]
 

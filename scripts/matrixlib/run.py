@@ -86,15 +86,20 @@ def commit() -> str:
 
 
 def _check(client: MatrixClient, environment: Path, folder: Path, how: str, options: Options) -> None:
-    """One run of all cases. Raises `InstallError` where nothing could be found out."""
+    """One run of all cases, in a home folder that has nothing of the user's. Raises `InstallError` without a report."""
     listed = folder / "clients.toml"
     command = command_of(client, environment)
-    listed.write_text(f"[clients.{json.dumps(client.name)}]\ncommand = {json.dumps(command)}\n")
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    listed.write_text(
+        f"[clients.{json.dumps(client.name)}]\ncommand = {json.dumps(command)}\n"
+        f"env = {{ HOME = {json.dumps(str(home))} }}\n"
+    )
     target = folder / f"{how}.json"
     told = [str(Path(sys.executable).with_name("toolstream")), "check", "--matrix", str(listed), "--quiet"]
     told += ["--json", str(target), "--resume", str(folder / f"{how}.state"), *HOW[how]]
     told += ["--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"]
     told += [] if options.faults is None else ["--faults", options.faults]
-    done = subprocess.run(told, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    done = subprocess.run(told, cwd=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode >= _USAGE or not target.exists():
         raise InstallError(f"toolstream check: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")

@@ -9,7 +9,7 @@ import pytest
 
 import matrix
 from matrixlib.clients import DRIVERS, MatrixClient, clients
-from matrixlib.install import InstallError, installed
+from matrixlib.install import InstallError, command_of, installed
 from matrixlib.page import Measured, combined, markdown
 from matrixlib.run import HOW, kept, results_of
 
@@ -60,8 +60,23 @@ def section(text: str, title: str) -> list[str]:
 def test_each_client_has_its_driver_and_a_pinned_version(client: MatrixClient) -> None:
     """A row of the table can be run as it stands."""
     language = "javascript" if client.group.npm else "python"
-    assert (DRIVERS / language / client.command[0]).is_file()
+    driver = client.command[0]
+    assert (DRIVERS / language / driver).is_file() or (client.group.npm and "{prompt}" in client.command)
     assert client.version
+
+
+def test_a_driver_gets_the_prompt_and_a_program_is_run_as_it_stands(tmp_path: Path) -> None:
+    """Both from the environment of their group."""
+    assert command_of(CLIENTS["pi-ai"], tmp_path)[1:] == [
+        str(tmp_path / "drivers" / "pi_ai.mjs"),
+        "{prompt}",
+        "openai-completions",
+    ]
+    assert command_of(CLIENTS["claude"], tmp_path) == [
+        str(tmp_path / "node_modules" / ".bin" / "claude"),
+        "-p",
+        "{prompt}",
+    ]
 
 
 def test_locks_for_npm_name_no_registry_and_hold_every_package_by_hash() -> None:
