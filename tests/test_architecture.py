@@ -99,6 +99,7 @@ UNMIRRORED = {
     "cli/probe_kept.py": "tests/cli/test_probe.py",
     "checking/run.py": "tests/cli/test_check.py",
     "checking/runner.py": "tests/cli/test_check.py",
+    "checking/plan.py": "tests/cli/test_check.py",
     "checking/document.py": "tests/cli/test_check.py",
     "cli/check_plan.py": "tests/cli/test_check.py",
     "cli/check_reports.py": "tests/cli/test_check.py",

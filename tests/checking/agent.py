@@ -1,7 +1,8 @@
 """A client of Chat Completions with one tool, on the standard library: `agent.py WAY`, where WAY is how it reads.
 
-`right` reads as toolstream does and asks again when an answer broke; `by-id` takes every id that is there for a new
-call; `half` runs whatever arguments came; `twice` runs each call two times; `endless` never believes an answer.
+`right` joins the fragments of an index and asks again when an answer is not whole; `by-id` takes every id that is there
+for a new call; `half` runs whatever arguments came; `twice` runs each call two times; `endless` never believes an
+answer.
 """
 
 from __future__ import annotations
@@ -54,24 +55,19 @@ def ask(messages: list[dict[str, Any]]) -> tuple[bytes, dict[str, Any], str]:
 
 
 def read_right(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
-    """The calls that are whole; nothing of an answer that lost something."""
-    from toolstream_core.defects.table import ROWS
-    from toolstream_core.engine.session import read_body
-    from toolstream_core.model import Exchange
-
-    lossy = {row.code for row in ROWS if row.lossy}
-    exchange = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request=request)
-    record = read_body([data], exchange, broken=broken or None)
-    if record is None or broken or record.error or not record.ended:
+    """The calls of an answer that is whole."""
+    calls = read_simply(data, request, broken)
+    if broken or b'"finish_reason":"' not in data or not all(is_whole(call) for call in calls):
         raise BrokenAnswerError(broken)
-    if any(one.code in lossy for one in record.findings):
-        raise BrokenAnswerError
-    calls = [call for call in record.calls if call.complete]
-    if not calls and "tool_calls" in record.finish:
-        raise BrokenAnswerError
-    ids = [call.id for call in calls]
-    own = len(set(ids)) < len(ids) or "" in ids
-    return [entry(f"made_{at}" if own else call.id, call.name, call.arguments) for at, call in enumerate(calls)]
+    return calls
+
+
+def is_whole(call: dict[str, Any]) -> bool:
+    """Whether the arguments are an object."""
+    try:
+        return isinstance(json.loads(call["function"]["arguments"] or "{}"), dict)
+    except ValueError:
+        return False
 
 
 def entries(data: bytes) -> list[dict[str, Any]]:

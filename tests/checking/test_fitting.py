@@ -105,6 +105,16 @@ def test_what_loses_the_call_is_planted_once() -> None:
     assert fitted(later, "empty-id")["empty-id"].spec == "empty-id:turn=1"
 
 
+def test_answers_that_are_not_made_are_broken_where_their_calls_are() -> None:
+    """Whatever calls they hold."""
+    cases = [case for case in cases_of(PROTOCOLS[0]) if case.name in ("empty-id", "cut")]
+    found = Fitting(request_of(PROTOCOLS[0])).aimed(cases)
+    assert [(case.calls, case.spec) for case in found] == [
+        ((), "empty-id:turn=0"),
+        ((), "cut:how=close,turn=0,times=1"),
+    ]
+
+
 def replace_body(request: AskedRequest, body: Any) -> AskedRequest:
     """The request with another body."""
     return request._replace(body=json.dumps(body).encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,6 +20,9 @@ from toolstream_core.protocols.registry import claiming
 from toolstream_core.report.explaining import Explaining
 from toolstream_core.report.summary import help_with
 from toolstream_core.settings import Words, settings
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Call
 
 READ = [report for report in REPORTS if report.model is not None]
 
@@ -42,7 +46,7 @@ def runs(report: Reported, body: bytes) -> bool:
     return made == wanted and {*results} == {DONE}
 
 
-def saved_calls(report: Reported) -> list[object]:
+def saved_calls(report: Reported) -> list[Call]:
     """The calls that the provider meant: of the stream, or of the same answer without one."""
     return [call for one in saved(report.flow) for call in one.record.calls]
 
@@ -55,7 +59,8 @@ def helped(report: Reported) -> Answer:
         protocol = claiming(first.path)
         assert protocol is not None
         return Answer(Exchange(), b"".join(protocol.streamed(json.loads(whole.body), first.request)))
-    made = rewritten(answer(report), settings(Words(**{name: [value]})))
+    words = Words(repair=[value]) if name == "repair" else Words(shape=[value])
+    made = rewritten(answer(report), settings(words))
     assert made is not None
     return made
 
@@ -86,7 +91,7 @@ def test_calls_that_never_came_are_a_finding_with_its_own_advice() -> None:
     """No model says why: the stream has no call."""
     [report] = [one for one in REPORTS if one.model is None]
     [finding] = Received(answer(report)).record.findings  # type: ignore[union-attr]  # it was read
-    assert (finding.name, help_with(finding)) == ("missing-calls", report.advice)
+    assert (finding.name, help_with(finding)) == ("missing-calls", f"{report.advice} (unsafe)")
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.key)

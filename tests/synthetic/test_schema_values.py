@@ -116,7 +116,7 @@ def test_few_optional_properties_are_there() -> None:
     assert 1 < len(made) < 6
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=4),

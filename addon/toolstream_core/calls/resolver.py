@@ -62,31 +62,31 @@ class Calls:
         self._fill(call, fragment)
         return call
 
-    def resolve(self, said: EventContent, event: int) -> list[ResolvedFragment]:
+    def resolve(self, content: EventContent, event: int) -> list[ResolvedFragment]:
         """All fragments of an event, each with the call that it was put into; then what it says to be over is over."""
         resolved: list[ResolvedFragment] = []
         if self._at_end:
             return resolved
-        for fragment in said.fragments:
+        for fragment in content.fragments:
             call = self.take(fragment, event)
             if call is not None:
                 resolved.append(ResolvedFragment(fragment, call))
-        if said.finishes or said.end or said.error is not None:
-            self.conclude(said)
+        if content.finishes or content.end or content.error is not None:
+            self.conclude(content)
         return resolved
 
-    def conclude(self, said: EventContent) -> None:
+    def conclude(self, content: EventContent) -> None:
         """Take what an event says of the turn: a finish ends its choice's calls, the stream's end those of all.
 
         Where it says that the turn was cut off, or an error came, it does not.
         """
-        self._failed = self._failed or said.error is not None
-        for finish in said.finishes:
+        self._failed = self._failed or content.error is not None
+        for finish in content.finishes:
             if is_cut(finish.reason):
                 self._cut.add(finish.choice)
             elif finish.reason and finish.choice not in self._cut and not self._failed:
                 self._end(finish.choice)
-        if said.end and not self._failed:
+        if content.end and not self._failed:
             for choice in [choice for choice in self._not_over if choice not in self._cut]:
                 self._end(choice)
 
@@ -138,10 +138,10 @@ class Calls:
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
-            said = fragment.arguments
-            if isinstance(said, str) and said and (not call.arguments.size or _says_more(call, said)):
+            arguments = fragment.arguments
+            if isinstance(arguments, str) and arguments and (not call.arguments.size or _says_more(call, arguments)):
                 call.arguments = ArgumentText() if call.arguments.size else call.arguments
-                call.arguments.add(said)
+                call.arguments.add(arguments)
             call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
             self._said_over(call, fragment)
         elif isinstance(fragment.arguments, str):
@@ -165,16 +165,16 @@ class Calls:
         )
 
 
-def _says_more(call: OpenCall, said: str) -> bool:
+def _says_more(call: OpenCall, arguments: str) -> bool:
     """Whether arguments that are said once more count: those that came are not whole, and these are no mere part."""
     if call.kind is Kind.CUSTOM:
         return True
     if call.arguments.whole:
         return False
     whole = ArgumentText()
-    whole.add(said)
-    closed = whole.ended and said.lstrip().startswith(("{", "[", '"'))
-    return call.arguments.empty or closed or said.startswith(call.arguments.text())
+    whole.add(arguments)
+    closed = whole.ended and arguments.lstrip().startswith(("{", "[", '"'))
+    return call.arguments.empty or closed or arguments.startswith(call.arguments.text())
 
 
 def same_arguments(one: str, other: str) -> bool:

@@ -26,11 +26,11 @@ class StartedCalls(Calls):
         """The call that was ended last, where nothing else was ended behind it."""
 
     @override
-    def conclude(self, said: EventContent) -> None:
+    def conclude(self, content: EventContent) -> None:
         """The call that a limit cuts is ended too, and is no less cut for that."""
-        super().conclude(said)
+        super().conclude(content)
         last = self._ended_last
-        if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in said.finishes):
+        if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in content.finishes):
             self._cut_short(last)
 
     def _cut_short(self, call: OpenCall) -> None:

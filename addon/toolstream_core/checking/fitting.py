@@ -73,6 +73,10 @@ class Fitting:
         resting = [replace(case, needs=first.id) if len(parse_calls(case.calls)) > 1 else case for case in found]
         return [first, *resting] if resting != found or wants(first) else found
 
+    def aimed(self, cases: Iterable[Case]) -> list[Case]:
+        """The cases for answers that are not made here: each acts in the answer with the calls alone."""
+        return [replace(case, spec=self._aimed(case.spec, once=case.lossy)) for case in cases]
+
     @property
     def streams(self) -> bool:
         """Whether the client asks for a stream; only there most cases can be planted."""

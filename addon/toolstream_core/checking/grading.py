@@ -69,6 +69,7 @@ REASONS: Final = {
 """What each verdict means as a reason. `as-text` is a problem only where the text says that half a call was run."""
 _NOT_RUN: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 """Verdicts on a client that did not run the call."""
+NOTHING_PLANTED: Final = "nothing was planted: no answer could be broken so"
 _LOOP: Final = 4
 """Requests for the same from which on a client asks again and again."""
 
@@ -111,7 +112,7 @@ def _untried(case: Case, run: Run, asked: Sequence[Exchange]) -> str | None:
             return "no answer made a call: no request offered a tool that may be called"
         return None
     if not any(_is_planted(one) for one in asked):
-        return "nothing was planted: no answer could be broken so"
+        return NOTHING_PLANTED
     return None
 
 

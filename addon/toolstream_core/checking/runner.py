@@ -5,66 +5,24 @@ from __future__ import annotations
 import contextlib
 import queue
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from toolstream_core.checking.cases import cases_of, healthy
 from toolstream_core.checking.document import case_object, client_object, result_of
 from toolstream_core.checking.fitting import AskedRequest, Fitting
-from toolstream_core.checking.grading import Grade, Result, graded, rank
+from toolstream_core.checking.grading import NOTHING_PLANTED, Grade, Result, graded, rank
 from toolstream_core.checking.run import Client, Run, Seat
 from toolstream_core.protocols.registry import named
-from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
-    from toolstream_core.checking.case import Case, Selection
+    from toolstream_core.checking.case import Case
+    from toolstream_core.checking.plan import Plan
     from toolstream_core.checking.state import CheckState
     from toolstream_core.testing.exchanges import Exchange
 
-_OFFERING: Final = """~bq '"tools" *: *[[{][^]}]'"""
-"""Requests that offer tools: others, for a title for example, are neither broken nor judged."""
 _PASSED: Final = (Grade.OK, Grade.NOT_STRICT)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What is done with each client."""
-
-    selections: tuple[Selection, ...] = ()
-    """Each has to take a case."""
-    calls: tuple[str, ...] = ()
-    """The calls to make, `TOOL {JSON}` each; without any they are made of the tools on offer."""
-    flows: tuple[Path, ...] = ()
-    """Saved flows that answer instead."""
-    upstream: bool = False
-    """Whether the client's own provider answers."""
-    repair: tuple[str, ...] = ()
-    seed: int = 0
-    repeat: int = 1
-
-    def wants(self, case: Case) -> bool:
-        """Whether a case is to be run."""
-        return all(one.takes(case) for one in self.selections)
-
-    @property
-    def makes_calls(self) -> bool:
-        """Whether the answers are made here."""
-        return not self.flows and not self.upstream
-
-    def setup(self, case: Case) -> Setup:
-        """What the proxy does in a case."""
-        return Setup(
-            flows=self.flows,
-            calls=(case.calls or self.calls) if self.makes_calls else None,
-            repair=self.repair,
-            fault=(case.spec,) if case.spec else (),
-            seed=self.seed,
-            network="all" if self.upstream else "loopback",
-            options={"toolstream_filter": _OFFERING},
-        )
 
 
 class _Tried(NamedTuple):
@@ -163,10 +121,10 @@ class ClientCheck:
         if self.protocol is None:
             return []
         wanted = [case for case in cases_of(named(self.protocol)) if self._plan.wants(case)]
-        if request is None or not self._plan.makes_calls:
+        if request is None:
             return wanted
         fitting = Fitting(request, calls=self._plan.calls, seed=self._plan.seed)
-        return fitting.fitted(wanted, wants=self._plan.wants)
+        return fitting.fitted(wanted, wants=self._plan.wants) if self._plan.makes_calls else fitting.aimed(wanted)
 
     def _run_all(self, cases: Sequence[Case]) -> None:
         waiting: list[Case] = []
@@ -201,9 +159,16 @@ class ClientCheck:
         for _ in range(self._plan.repeat):
             with self._seats.taken() as seat:
                 run = seat.run(self._client, self._plan.setup(case))
-            found.append((run, graded(case, run)))
+            found.append((run, self._graded(case, run)))
         worst, result = min(found, key=lambda pair: rank(pair[1]))
         return _Tried([run for run, _ in found], worst, result)
+
+    def _graded(self, case: Case, run: Run) -> Result:
+        """The grade of one run; answers that were not made for the case may hold nothing that can be broken so."""
+        result = graded(case, run)
+        if result.message == NOTHING_PLANTED and not self._plan.makes_calls:
+            return result._replace(grade=Grade.SKIPPED)
+        return result
 
     def _missing(self, case: Case) -> str | None:
         """Why a case says nothing: what it rests on was not right."""

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
+    from toolstream_core.checking.plan import Plan
     from toolstream_core.checking.run import Client
-    from toolstream_core.checking.runner import Plan
 
 DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.checking.case import Selection
 from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.matrix import clients_of
+from toolstream_core.checking.plan import Plan
 from toolstream_core.checking.run import Client
-from toolstream_core.checking.runner import Plan
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.call_specs import parse_calls, spec_text
 

@@ -29,8 +29,8 @@ class Overwritten(NamedTuple):
     """In bytes."""
     kind: str
 
-    def told(self) -> str:
-        """For people: never the secret itself."""
+    def message(self) -> str:
+        """The finding for people, without the secret itself."""
         if not self.size:
             return f"cannot be looked through: {self.kind}"
         return f"{self.kind}: {self.begin.decode('ascii', 'replace')}… ({self.size} bytes)"

@@ -86,6 +86,7 @@ class Browser:
         self._session = self.ask("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log", "DOM"):
             self.ask(f"{domain}.enable")
+        self.ask("Performance.enable", timeDomain="threadTicks")
 
     def __exit__(self, *raised: object) -> None:
         """End the process."""
@@ -133,6 +134,11 @@ class Browser:
         reply = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in reply, reply["exceptionDetails"]
         return reply["result"].get("value")
+
+    def work(self) -> float:
+        """Seconds of processor time that the page has taken since it was opened; others' load does not count."""
+        metrics = self.ask("Performance.getMetrics")["metrics"]
+        return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
 
     def texts(self, selector: str) -> list[str]:
         """The text of each element that can be seen, its white space made single spaces."""

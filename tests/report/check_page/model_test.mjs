@@ -107,9 +107,11 @@ test("a client's summary counts what its cases say", () => {
 test("findings, calls and the verdict's place stand beside their events", () => {
   const finding = (event) => ({ event, name: "empty-id" });
   const { lines, rest } = model.eventsOf({ events: ["a", "b"], calls: [{ events: [0, 1, 7] }, { events: [1] }], findings: [finding(1), finding(9)], verdict: { understood: false, event: 1 } });
-  assert.deepEqual(lines.map((line) => [line.number, line.calls, line.findings.length, line.parts]), [[0, [0], 0, false], [1, [0, 1], 1, true]]);
+  assert.deepEqual(lines.map((line) => [line.number, line.calls, line.findings.length, line.parts]), [[0, [0], 0, ""], [1, [0, 1], 1, "Here the call begins that it got wrong."]]);
   assert.deepEqual(rest, [finding(9)]);
-  assert.equal(model.eventsOf({ events: ["a"], verdict: { understood: true, event: 0 } }).lines[0].parts, false);
+  assert.equal(model.eventsOf({ events: ["a"], verdict: { understood: true, event: 0 } }).lines[0].parts, "");
+  const explained = { understood: false, event: 0, explained: ["by-present-id"] };
+  assert.equal(model.eventsOf({ events: ["a"], verdict: explained }).lines[0].parts, "Here the client reads it otherwise.");
   assert.deepEqual(model.eventsOf({}), { lines: [], rest: [] });
 });
 

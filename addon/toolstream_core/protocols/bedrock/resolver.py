@@ -19,9 +19,9 @@ class ConverseCalls(StartedCalls):
     """Whether the message has stopped: what starts then is new."""
 
     @override
-    def conclude(self, said: EventContent) -> None:
-        super().conclude(said)
-        self._stopped = self._stopped or said.end
+    def conclude(self, content: EventContent) -> None:
+        super().conclude(content)
+        self._stopped = self._stopped or content.end
 
     @override
     def _started_again(self, fragment: Fragment) -> OpenCall | None:

@@ -25,8 +25,8 @@ class ChoiceCalls:
         "by_index",
         "in_messages",
         "last",
-        "told_again",
-        "told_at",
+        "message_calls",
+        "message_event",
     )
 
     def __init__(self) -> None:
@@ -36,9 +36,11 @@ class ChoiceCalls:
         self.by_id: dict[str, OpenCall] = {}
         self.last: OpenCall | None = None
         self.in_messages: set[int] = set()
-        """Calls that an entry of `message` began."""
-        self.told_at = -1
-        self.told_again: set[int] = set()
+        """Calls that were opened by an entry of `message`; by `id`."""
+        self.message_event = -1
+        """The last event that had entries of `message`."""
+        self.message_calls: set[int] = set()
+        """The calls that its entries belong to so far; by `id`."""
         self._home: dict[int, int] = {}
         """By `id`, the index under which a call is found."""
         self._open: dict[int, OpenCall] = {}
@@ -89,10 +91,10 @@ def announces_next(newest: OpenCall, fragment: Fragment) -> bool:
 
 def _says_another(call: OpenCall, fragment: Fragment) -> bool:
     """Whether an entry of one whole message is another call than an earlier entry of the same id."""
-    name, said = nonblank(fragment.name), fragment.arguments
-    if not call.arguments.whole or not isinstance(said, str):
+    name, arguments = nonblank(fragment.name), fragment.arguments
+    if not call.arguments.whole or not isinstance(arguments, str):
         return False
-    return name not in {"", call.name} or not same_arguments(call.arguments.reading()[0], said)
+    return name not in {"", call.name} or not same_arguments(call.arguments.reading()[0], arguments)
 
 
 def names_another(call: OpenCall, fragment: Fragment) -> bool:
@@ -101,7 +103,7 @@ def names_another(call: OpenCall, fragment: Fragment) -> bool:
     return bool(name and call.name) and call.arguments.whole and not name.startswith(call.name)
 
 
-def id_churned(newest: OpenCall, fragment: Fragment) -> bool:
+def id_changed(newest: OpenCall, fragment: Fragment) -> bool:
     """Another id on a known index that still means the newest call there."""
     name = "" if fragment.name is ABSENT else nonblank(fragment.name)
     if newest.arguments.whole:
@@ -111,7 +113,7 @@ def id_churned(newest: OpenCall, fragment: Fragment) -> bool:
     return name == newest.name and not newest.arguments.empty and not newest.arguments.restarted_by(fragment.arguments)
 
 
-def index_churned(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
+def index_changed(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
     """An id seen under another index, without a name, while its call is unfinished: only the index moved."""
     owner = state.by_id.get(nonblank(fragment.id)) if fragment.id else None
     if owner is None or nonblank(fragment.name) or owner.arguments.whole:
@@ -131,18 +133,18 @@ def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall |
     return call
 
 
-def told_again(state: ChoiceCalls, fragment: Fragment, event: int) -> OpenCall | None:
+def repeated_in_message(state: ChoiceCalls, fragment: Fragment, event: int) -> OpenCall | None:
     """The streamed call that an entry of `message.tool_calls` repeats."""
-    if state.told_at != event:
-        state.told_at, state.told_again = event, set()
+    if state.message_event != event:
+        state.message_event, state.message_calls = event, set()
     owner = state.by_id.get(nonblank(fragment.id))
-    if owner is not None and not (id(owner) in state.told_again and _says_another(owner, fragment)):
+    if owner is not None and not (id(owner) in state.message_calls and _says_another(owner, fragment)):
         return owner
     key, name = nonblank(fragment.id), nonblank(fragment.name)
     if not (key or name) and isinstance(fragment.index, int) and fragment.index in state.by_index:
         return state.by_index[fragment.index][-1]
     for call in state.all:
-        if id(call) not in state.told_again and (not name or call.name in {"", name}):
+        if id(call) not in state.message_calls and (not name or call.name in {"", name}):
             another = key and call.id and id(call) in state.in_messages
             return None if another else call
     return None

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions and every server that speaks it: `choices[].delta.tool_calls[]`.
+"""Reads OpenAI Chat Completions, from any server that implements it: `choices[].delta.tool_calls[]`.
 
 https://platform.openai.com/docs/api-reference/chat-streaming/streaming
 """
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _DONE = b"[DONE]"
 _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
 _ERROR = re.compile(rb'"error"|^(?:event: ?)?error(?::|\r?$)', re.MULTILINE)
-"""An error as a key, as a field of its own, or as the name of an event."""
+"""`error` as a JSON key, as an SSE field, or as the SSE event's name."""
 
 
 def quiet(raw: bytes, frames: int) -> bool:
-    r"""Surely only text: no key that concerns calls, a delta in every choice, and every finish reason null.
+    r"""Whether `frames` frames carry text alone: no key of calls, a delta in every choice, all finish reasons null.
 
-    `\u00` may hide an ASCII letter of a key, so a frame that has it is parsed. What has no `choices`, such as
-    `[DONE]`, is parsed too.
+    False if that is not certain. A frame with `\u00` is parsed because that may escape an ASCII letter of a key, and
+    so is a frame without `choices`, such as `[DONE]`.
     """
     find = raw.find
     if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"message"') >= 0:
@@ -43,7 +43,7 @@ def quiet(raw: bytes, frames: int) -> bool:
 
 
 def read(frame: Frame) -> EventContent:
-    """What a frame says, as `WireProtocol.read`."""
+    """The content of one SSE event, as `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
         return EventContent(end=True) if frame.data is not None and frame.data.strip() == _DONE else _unread(frame)
@@ -74,10 +74,10 @@ def read(frame: Frame) -> EventContent:
 
 
 def _thought(delta: dict[str, Json]) -> str:
-    """The first of the fields for reasoning that is text."""
+    """The reasoning text: the first of its two usual fields that is a string."""
     for key in ("reasoning_content", "reasoning"):
-        if isinstance(said := delta.get(key), str):
-            return said
+        if isinstance(text := delta.get(key), str):
+            return text
     return ""
 
 
@@ -86,9 +86,9 @@ def _unread(frame: Frame) -> EventContent:
 
 
 def _gather(fragments: list[Fragment], message: Json, number: int, phase: Phase) -> bool:
-    """Add the tool-call entries of a delta or message; whether there are any.
+    """Append the tool-call entries of a delta or message to `fragments`; return whether there were any.
 
-    The legacy `function_call` counts only where there are no `tool_calls`.
+    The legacy `function_call` is read only if there are no `tool_calls`.
     """
     if not isinstance(message, dict):
         return False
@@ -111,10 +111,10 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     if not isinstance(function, dict):
         function = entry if "name" in entry or "arguments" in entry else {}
         well_formed = False
-    said = function.get("arguments", ABSENT)
-    if not isinstance(said, str):
-        other = function.get("parameters", ABSENT) if said is ABSENT else ABSENT
-        said, was_text = json_access.argument_piece(said if other is ABSENT else other)
+    arguments = function.get("arguments", ABSENT)
+    if not isinstance(arguments, str):
+        other = function.get("parameters", ABSENT) if arguments is ABSENT else ABSENT
+        arguments, was_text = json_access.argument_piece(arguments if other is ABSENT else other)
         well_formed = well_formed and was_text and other is ABSENT
     index = entry.get("index", ABSENT)
     if type(index) is not int and index is not ABSENT and index is not None:
@@ -126,7 +126,7 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
         identity if type(identity) in json_access.SIMPLE else json_access.text(identity),
         ABSENT,
         name if type(name) in json_access.SIMPLE else json_access.text(name),
-        said,
+        arguments,
         type_ if type(type_) in json_access.SIMPLE else json_access.text(type_),
         phase,
         Kind.FUNCTION,
@@ -145,7 +145,7 @@ def _model(payload: Json) -> str | None:
 
 
 def answer(payload: Json) -> EventContent:
-    """What a whole answer says, as `WireProtocol.answer`."""
+    """The content of an answer that was not streamed, as `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
     texts: list[str] = []
@@ -164,7 +164,7 @@ def answer(payload: Json) -> EventContent:
 
 
 def recognise(name: str, payload: Json) -> bool:
-    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
+    """Whether a payload is certainly of this protocol, as `WireProtocol.recognise`."""
     del name
     if not isinstance(payload, dict):
         return False

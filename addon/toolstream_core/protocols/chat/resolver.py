@@ -1,4 +1,4 @@
-"""Which call a Chat Completions fragment belongs to. Also serves Ollama, whose calls are said alike."""
+"""Decides which call a Chat Completions fragment belongs to. Also used for Ollama, whose calls have the same form."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from toolstream_core.model import ABSENT, Call, Fragment, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
-    id_churned,
+    id_changed,
     index_came,
-    index_churned,
+    index_changed,
     names_another,
-    told_again,
+    repeated_in_message,
 )
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import EventContent
 
-# `index`, `id` and `name` are each wrong for some provider, so they are weighed together, per choice:
+# Each of `index`, `id` and `name` is wrong for some provider, so they are considered together, for each choice:
 #
 #   index   id                       and                                          -> call
 #   new     not seen                                                              -> a new one
 #   new     of another index         a name comes, or that call is whole          -> a new one for now; dropped
-#                                                                                    in the end if it only says
-#                                                                                    the same call again
-#   new     of another index         no name, that call unfinished                -> that call (index churns)
+#                                                                                    in the end if it repeats
+#                                                                                    the same call
+#   new     of another index         no name, that call unfinished                -> that call (its index changes)
 #   new     nothing                  no name, and an unfinished call opened       -> that call: the one of that place,
 #                                    without an index                                else the last
 #   known   nothing                                                               -> the newest of that index
@@ -40,42 +40,43 @@ if TYPE_CHECKING:
 #   known   of a call of that index  another name comes after whole arguments     -> a new one
 #   known   other                    a name comes, or fresh arguments after       -> a new one
 #                                    whole ones
-#   known   other                    the open call's name again amid its          -> the same (id churns)
+#   known   other                    the open call's name again amid its          -> the same (its id changes)
 #                                    arguments, which do not begin anew; or no
 #                                    name, arguments unfinished
 #   none    known                                                                 -> that call, or a new one as above
 #   none    new                      a name comes, or nothing is open             -> a new one
-#   none    new                      no name, arguments unfinished                -> the last (id churns)
+#   none    new                      no name, arguments unfinished                -> the last (its id changes)
 #   none    nothing                  a name                                       -> a new one, unless it repeats
 #                                                                                    the open call's, unfinished
 #   none    nothing                  no name                                      -> the last touched; a guess
 #                                                                                    where several are open
 #
-# Reports behind the rows: index reused (dynamo#4723), index absent (openai-python#2806), id churning
+# Sources: index reused (dynamo#4723), index absent (openai-python#2806), id changing
 # (poolsideai/pool#9), id repeated (spring-ai#5974), id empty (opencode#40969), name repeated (llama.cpp#13774).
 
 
 class ChatCalls(Calls):
-    """The calls of a Chat Completions answer, streamed or whole."""
+    """Resolves the calls of a Chat Completions answer, streamed or whole."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._choices: dict[int, ChoiceCalls] = {}
         self._waiting: dict[int, list[OpenCall]] = {}
-        """By choice, the calls that a finish found while one of them was half."""
+        """By choice, the open calls at a finish reason that came while one of them had incomplete arguments."""
 
     @override
-    def conclude(self, said: EventContent) -> None:
-        super().conclude(said)
-        self._at_end = said.end  # Nothing behind `[DONE]` is a part of any call.
+    def conclude(self, content: EventContent) -> None:
+        super().conclude(content)
+        self._at_end = content.end  # Nothing after `[DONE]` belongs to a call.
 
+    @override
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
-        """As `Calls.take`, with a short way for nearly every fragment: bare arguments for the only call of an index."""
+        # Nearly every fragment takes this short path: arguments alone, for the only call at its index.
         state = self._choices.get(fragment.choice)
         if state is None or fragment.id or fragment.name or fragment.phase is not Phase.MORE:
             return super().take(fragment, event)
-        here = state.by_index.get(fragment.index)  # type: ignore[arg-type] # absent and null are no key
+        here = state.by_index.get(fragment.index)  # type: ignore[arg-type] # ABSENT and None are never keys
         if here is None or len(here) > 1:
             return super().take(fragment, event)
         call = here[0]
@@ -88,12 +89,13 @@ class ChatCalls(Calls):
             call.arguments.add(fragment.arguments)
         return call
 
+    @override
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         state = self._choices.get(fragment.choice)
         if state is None:
             state = self._choices[fragment.choice] = ChoiceCalls()
         if fragment.phase is Phase.WHOLE:
-            call = told_again(state, fragment, event)
+            call = repeated_in_message(state, fragment, event)
         elif isinstance(fragment.index, int):
             call = self._by_index(state, fragment, fragment.index)
         else:
@@ -106,16 +108,18 @@ class ChatCalls(Calls):
             self._remember(state, fragment, call)
         return call
 
+    @override
     def _end(self, choice: int) -> None:
-        """As `Calls._end`; where one call is half, a finish says that others do without arguments if its rest comes."""
+        # If one call is incomplete, the finish reason may be early: calls without arguments are complete only if the
+        # rest of that one still comes, which `resolved` finds out.
         calls = self._not_over.get(choice, {})
         if any(call.half for call in calls.values()):
             self._waiting[choice] = list(calls.values())
         else:
             super()._end(choice)
 
+    @override
     def resolved(self) -> list[Call]:
-        """As `Calls.resolved`."""
         for calls in self._waiting.values():
             if not any(call.half for call in calls):
                 for call in calls:
@@ -137,29 +141,30 @@ class ChatCalls(Calls):
         if fragment.id and not self.overflowed and (key := nonblank(fragment.id)):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
-            state.told_again.add(id(call))
+            state.message_calls.add(id(call))
 
+    @override
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
-        """Some servers stream a call in fragments of `message`: each is the next piece (Writer)."""
-        said = fragment.arguments
-        if isinstance(said, str) and said and self._is_piece(call, said):
-            call.arguments.add(said)
+        # Some servers stream the arguments of a call piece by piece in entries of `message` (Writer).
+        arguments = fragment.arguments
+        if isinstance(arguments, str) and arguments and self._is_piece(call, arguments):
+            call.arguments.add(arguments)
         else:
             super()._fill_phase(call, fragment)
 
-    def _is_piece(self, call: OpenCall, said: str) -> bool:
-        """Whether an entry of `message` says the next piece of arguments, not all of them."""
+    def _is_piece(self, call: OpenCall, text: str) -> bool:
+        """Whether an entry of `message` carries the next piece of the arguments, not all of them."""
         if id(call) not in self._choices[call.choice].in_messages:
             return False
-        if not is_object(said):
+        if not is_object(text):
             return not call.arguments.whole
         before = call.arguments
-        return before.inside_value and not before.restarted_by(said) and not said.startswith(before.text())
+        return before.inside_value and not before.restarted_by(text) and not text.startswith(before.text())
 
     def _by_index(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
         here = state.by_index.get(index)
         if here is None:
-            return index_churned(state, fragment) or index_came(state, fragment, index)
+            return index_changed(state, fragment) or index_came(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
         if not key:
@@ -170,7 +175,7 @@ class ChatCalls(Calls):
         owner = state.by_id.get(key)
         if owner is not None and owner in here:
             return None if names_another(owner, fragment) else owner
-        return newest if not newest.id or id_churned(newest, fragment) else None
+        return newest if not newest.id or id_changed(newest, fragment) else None
 
     def _by_id(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
         key, name, last = nonblank(fragment.id), nonblank(fragment.name), state.last
@@ -195,14 +200,14 @@ class ChatCalls(Calls):
 
 
 class OllamaCalls(ChatCalls):
-    """The calls of Ollama's own chat, each of which is whole in its line."""
+    """Resolves the calls of Ollama's own chat API, where each call is complete in one line."""
 
+    @override
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
-        """As `Calls.take`."""
         call = super().take(fragment, event)
         if call is not None:
             call.over = True
         return call
 
     conclude = Calls.conclude
-    """Clients read every line, whatever an earlier one said."""
+    """Clients read every line, also after a `done_reason`."""

@@ -34,7 +34,7 @@ class GeminiCalls(Calls):
         self._partial: dict[int, Any] = {}
         self._last: dict[int, OpenCall] = {}
 
-    def conclude(self, said: EventContent) -> None:
+    def conclude(self, content: EventContent) -> None:
         """A part says itself whether it is whole; a finish says nothing of it."""
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:

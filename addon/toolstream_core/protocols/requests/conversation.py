@@ -1,4 +1,7 @@
-"""What a request says back of earlier answers, in any protocol: the assistant's calls and the tools' results."""
+"""The tool calls and results that a request repeats from earlier turns, in any protocol.
+
+The message shapes of OpenAI Chat Completions and Responses, Anthropic, Gemini and Ollama are told apart by their keys.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CallFields(NamedTuple):
-    """A call's fields as the request has them: text, an object, null, or `ABSENT`."""
+    """A call's fields exactly as they stand in the request: a string, an object, null, or `ABSENT`."""
 
     id: Json = ABSENT
     name: Json = ABSENT
@@ -25,75 +28,77 @@ class CallFields(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EchoedCall:
-    """A call as the client says it back to the provider."""
+    """A tool call that the client sends back to the provider as part of the conversation."""
 
     id: str | None
-    """`None` where there is no place for it (Gemini, Ollama), `""` where that is empty."""
+    """`None` if the protocol has no field for it (Gemini, Ollama), `""` if the field is empty."""
     name: str
     arguments: str
-    """Argument text; an object is its JSON text. `""` where there is nothing."""
+    """The arguments as text; an object as compact JSON. `""` if there are none."""
+
     written: CallFields = field(default=CallFields(), compare=False)
+    """The fields as they stand in the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the client says that a tool gave."""
+    """The result of a tool, as the client sends it."""
 
     id: str
-    """Of the call; `""` where there is none."""
+    """The id of the call that it answers; `""` if there is none."""
     name: str
-    """Of the tool, where the protocol says it (Gemini, Ollama)."""
+    """The tool's name, in protocols that send it (Gemini, Ollama)."""
     text: str
-    """The result as text; other content is its JSON text."""
+    """The result as text; content of any other type as JSON."""
     written_id: Json = field(default=ABSENT, compare=False)
-    """The id as the request has it."""
+    """The id exactly as it stands in the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All of a request's conversation that concerns tools."""
+    """The parts of a request's conversation that concern tools."""
 
     calls: tuple[EchoedCall, ...]
     results: tuple[ToolResult, ...]
     texts: tuple[str, ...]
-    """All other text, message by message."""
+    """The text of all other messages, in order."""
     continues: bool
-    """Whether the server keeps the conversation: `previous_response_id`, `conversation`, `item_reference`, or Responses
-    items that are results without their calls."""
+    """Whether the server stores the conversation: the request has `previous_response_id`, `conversation` or an
+    `item_reference`, or has results of calls that it does not contain."""
     previous: str = ""
-    """The id of the response that the request follows (`previous_response_id`), where it names one."""
+    """The value of `previous_response_id`; `""` if there is none."""
 
 
 _FUNCTION_ITEMS: Final = ("function_call", "custom_tool_call")
 _OTHER_ITEMS: Final = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call")
-"""Responses items of calls that the client runs; what they do stands in `action` or `operation`."""
+"""Other Responses items for calls that the client runs; their arguments are under `action` or `operation`."""
 _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
 
 def conversation(request: Json) -> Conversation:
-    """Read a request's body. The shapes of OpenAI, Anthropic, Gemini and Ollama are known by themselves."""
+    """Read the conversation from a request's body. Values of an unexpected type are ignored."""
     entries = [entry for key in ("messages", "input", "contents") for entry in _entries(json_access.get(request, key))]
-    kept = any(json_access.get(request, key) for key in ("previous_response_id", "conversation"))
+    stored = any(json_access.get(request, key) for key in ("previous_response_id", "conversation"))
     calls = tuple(call for entry in entries for call in _calls(entry))
-    kept = kept or any(json_access.get(entry, "type") == "item_reference" for entry in entries)
+    stored = stored or any(json_access.get(entry, "type") == "item_reference" for entry in entries)
     return Conversation(
         calls,
         tuple(result for entry in entries for result in _results(entry)),
         tuple(text for entry in entries if (text := _text(entry))),
-        kept or _answers_alone(json_access.items(json_access.get(request, "input")), calls),
+        stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
         _str(json_access.get(request, "previous_response_id")),
     )
 
 
-def _answers_alone(items: list[Json], calls: tuple[EchoedCall, ...]) -> bool:
-    """Whether a result among Responses items has no call there."""
+def _has_lone_result(items: list[Json], calls: tuple[EchoedCall, ...]) -> bool:
+    """Whether a result among Responses items belongs to a call that is not among them."""
     ids = {call.id for call in calls}
     return any(result.id not in ids for item in items for result in _results(item) if json_access.get(item, "type"))
 
 
-def _entries(said: Json) -> list[Json]:
-    """Gemini lets a single content stand for the list."""
-    return [said] if isinstance(said, dict | str) else list(json_access.items(said))
+def _entries(value: Json) -> list[Json]:
+    """The list of messages; Gemini also accepts a single content in its place."""
+    return [value] if isinstance(value, dict | str) else list(json_access.items(value))
 
 
 def _parts(entry: Json) -> Iterator[Json]:
@@ -112,8 +117,8 @@ def _calls(entry: Json) -> Iterator[EchoedCall]:
     for part in _parts(entry):
         if json_access.get(part, "type") == "tool_use":
             yield _call(part, part, "id")
-        elif said := _first(part, "functionCall", "function_call"):
-            yield _call(said, said, "id")
+        elif function_call := _first(part, "functionCall", "function_call"):
+            yield _call(function_call, function_call, "id")
 
 
 def runs_on_client(item: dict[str, Json]) -> bool:
@@ -127,13 +132,13 @@ def runs_on_client(item: dict[str, Json]) -> bool:
     return kind in _OTHER_ITEMS and not (isinstance(where, str) and where.startswith("container"))
 
 
-def _call(owner: Json, said: Json, key: str) -> EchoedCall:
-    given = next((said[name] for name in _ARGUMENTS if name in said), ABSENT)
-    its_id, name = json_access.get(owner, key), json_access.get(said, "name")
-    if name is ABSENT and json_access.get(said, "type") in _OTHER_ITEMS:
-        name = str(json_access.get(said, "type")).removesuffix("_call")
-    written = CallFields(its_id, name, given)
-    return EchoedCall(None if its_id is ABSENT else _str(its_id), _str(name), _as_text(given), written)
+def _call(owner: Json, fields: Json, key: str) -> EchoedCall:
+    arguments = next((fields[name] for name in _ARGUMENTS if name in fields), ABSENT)
+    identity, name = json_access.get(owner, key), json_access.get(fields, "name")
+    if name is ABSENT and json_access.get(fields, "type") in _OTHER_ITEMS:
+        name = str(json_access.get(fields, "type")).removesuffix("_call")
+    written = CallFields(identity, name, arguments)
+    return EchoedCall(None if identity is ABSENT else _str(identity), _str(name), _as_text(arguments), written)
 
 
 def _results(entry: Json) -> Iterator[ToolResult]:
@@ -146,8 +151,10 @@ def _results(entry: Json) -> Iterator[ToolResult]:
     for part in _parts(entry):
         if json_access.get(part, "type") == "tool_result":
             yield _result(json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
-    for said in _responses(entry):
-        yield _result(json_access.get(said, "id"), json_access.get(said, "response"), json_access.get(said, "name"))
+    for response in _responses(entry):
+        yield _result(
+            json_access.get(response, "id"), json_access.get(response, "response"), json_access.get(response, "name")
+        )
 
 
 def _result(identity: Json, content: Json, name: Json = "") -> ToolResult:
@@ -156,8 +163,8 @@ def _result(identity: Json, content: Json, name: Json = "") -> ToolResult:
 
 def _responses(entry: Json) -> Iterator[dict[str, Json]]:
     for part in _parts(entry):
-        if said := _first(part, "functionResponse", "function_response"):
-            yield said
+        if response := _first(part, "functionResponse", "function_response"):
+            yield response
 
 
 def _text(entry: Json) -> str:
@@ -171,22 +178,22 @@ def _text(entry: Json) -> str:
     return "".join(text for part in _parts(entry) if isinstance(text := json_access.get(part, "text"), str))
 
 
-def _content(said: Json) -> str:
-    texts = [json_access.get(part, "text") for part in json_access.items(said)]
+def _content(value: Json) -> str:
+    texts = [json_access.get(part, "text") for part in json_access.items(value)]
     if texts and all(isinstance(text, str) for text in texts):
         return "".join(map(str, texts))
-    return _as_text(said)
+    return _as_text(value)
 
 
-def _as_text(said: Json) -> str:
-    if isinstance(said, str):
-        return said
-    return "" if said is None or said is ABSENT else json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+def _as_text(value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None or value is ABSENT else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _first(owner: Json, *keys: str) -> dict[str, Json] | None:
-    return next((said for key in keys if isinstance(said := json_access.get(owner, key), dict)), None)
+    return next((value for key in keys if isinstance(value := json_access.get(owner, key), dict)), None)
 
 
-def _str(said: Json) -> str:
-    return said if isinstance(said, str) else ""
+def _str(value: Json) -> str:
+    return value if isinstance(value, str) else ""

@@ -85,8 +85,8 @@ async function copyText(text, copy) {
 
 function turnBlock(turn, at) {
   const verdict = turn.verdict?.verdict;
-  return el("section", { class: "turn", "aria-label": `Turn ${turn.number ?? at + 1}` },
-    el("h3", {}, `Turn ${turn.number ?? at + 1}`,
+  return el("section", { class: "turn", "aria-label": `Turn ${at + 1}` },
+    el("h3", {}, `Turn ${at + 1}`,
       el("span", { class: "quiet" }, [turn.status && ` status ${turn.status}`, plural(list(turn.events).length, "event"), turn.broken && `broke: ${turn.broken}`].filter(Boolean).join(" · ")),
       verdict && el("span", { class: "verdict", "data-good": String(turn.verdict.understood !== false) }, verdict)),
     turn.verdict && explanation(turn.verdict),
@@ -120,13 +120,13 @@ function streamPane(turn) {
 }
 
 function eventLine({ number, text, calls, findings, parts }) {
-  return el("li", { "data-event": number, tabindex: -1, class: parts ? "parts" : null },
+  return el("li", { "data-event": number, tabindex: -1, class: parts && "parts" },
     el("span", { class: "number" }, number),
     el("div", {},
       calls.map((call) => el("span", { class: "call", "data-call": call % 6 }, `call ${call}`)),
       el("pre", {}, String(text).replace(/\s+$/, "")),
       findings.length > 0 && el("ul", {}, findings.map(findingLine)),
-      parts && el("p", { class: "parts-note" }, "Here the client's reading goes another way.")));
+      parts && el("p", { class: "parts-note" }, parts)));
 }
 
 const findingLine = (one) =>

@@ -170,13 +170,16 @@ function columnName(client) {
 // The events of a turn with what belongs beside each; findings on events that are not shown come under `rest`.
 function eventsOf(turn) {
   const verdict = turn.verdict ?? {};
-  const lines = list(turn.events).map((text, number) => ({ number, text, calls: [], findings: [], parts: false }));
+  const lines = list(turn.events).map((text, number) => ({ number, text, calls: [], findings: [], parts: "" }));
   list(turn.calls).forEach((call, at) => {
     for (const number of list(call.events)) lines[number]?.calls.push(at);
   });
   const rest = [];
   for (const finding of list(turn.findings)) (lines[finding.event]?.findings ?? rest).push(finding);
-  if (verdict.understood === false && lines[verdict.event]) lines[verdict.event].parts = true;
+  if (verdict.understood === false && lines[verdict.event]) {
+    const known = list(verdict.explained).length > 0;
+    lines[verdict.event].parts = known ? "Here the client reads it otherwise." : "Here the call begins that it got wrong.";
+  }
   return { lines, rest };
 }
 

@@ -89,12 +89,15 @@ function showChanges(other) {
   const counts = tally(all, CHANGES);
   fill(
     byId("changes"),
-    el("b", {}, "Since the earlier run"),
+    el("b", {}, showsRepair() ? "What repair saves, against the run without it" : "Since the earlier run"),
     ` (${other.started ?? "date unknown"}, toolstream ${other.toolstream ?? "unknown"}): `,
     gone.length > 0 && `${gone.map(columnName).join(", ")} not run now; `,
     counts.length ? counts.map(([change, count]) => [changeMark(change), `${count} ${change}  `]) : "nothing changed",
   );
 }
+
+const showsRepair = () =>
+  state.columns.some(({ client, earlier }) => earlier && list(client.repair).length > 0 && !list(earlier.repair).length);
 
 const changeMark = (change) =>
   el("span", { class: "change", "data-change": change, title: change }, CHANGE_MARKS[change], el("span", { class: "unseen" }, change));
@@ -164,9 +167,15 @@ function caseRow(row, single) {
       !row.cells.some((cell) => (cell?.one ?? cell?.before)?.required) && el("span", { class: "tag" }, "optional"),
       el("span", { class: "quiet" }, row.title)),
     row.cells.map((cell, at) => el("td", {}, cell && cellButton(row, at, single))),
-    single && [el("td", { class: "what" }, now?.reason && el("b", {}, now.reason), now?.reason && now?.message && ": ", now?.message), el("td", { class: "time" }, seconds(now?.seconds))]);
+    single && [el("td", { class: "what" }, now?.reason && el("b", {}, now.reason), now?.reason && now?.message && ": ", now?.message, single && earlierWords(row.cells[0])), el("td", { class: "time" }, seconds(now?.seconds))]);
   row.line = line;
   return line;
+}
+
+// What a case that changed was before, for the list of one client.
+function earlierWords({ one, before, change }) {
+  if (!one || !before || !CHANGES.includes(change)) return null;
+  return el("span", { class: "quiet before" }, `before: ${before.reason ?? before.grade}`);
 }
 
 function cellButton(row, at, single) {

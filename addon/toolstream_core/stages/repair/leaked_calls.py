@@ -1,4 +1,4 @@
-"""Calls that are text, in any protocol: told, and made where that was asked for by name."""
+"""Tool calls that a model wrote as text, in any protocol: reported, and turned into calls if their repair is on."""
 
 from __future__ import annotations
 
@@ -19,35 +19,37 @@ if TYPE_CHECKING:
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
-# A call is made of text only where the answer's finish comes: until then it may still be made properly, and would be
-# run twice. Only a tool that the request offers is called, and the text stays where it is.
+# Text becomes a call only at the answer's finish reason: until then the same call may still come as a proper tool call,
+# and would run twice. Only tools that the request offers are called, and the text itself is not removed.
 
 _PLACES: Final = frozenset({"index", "output_index", "contentBlockIndex"})
-"""Keys of the place of a content block or output item."""
+"""Keys for the position of a content block or output item."""
 
 
 class LeakedCallRepairer(Repairer, Holds, Indifferent):
-    """Watches the text and the thoughts of one stream. Stands before the protocol's own mender."""
+    """Scans the text and the reasoning of one stream. Runs before the protocol's own repairer."""
 
     holding = False
-    """Whether text may go on with a markup."""
+    """Whether the text ends with the beginning of what may be a call's markup."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`."""
         super().__init__(context)
         self._text = Scanner(context.schemas)
         self._thought = Scanner(context.schemas)
         self._found: list[Leaked] = []
         self._made: set[str] = set()
+        """Names of the tools that proper calls were made of."""
         self._calls: set[int] = set()
+        """Those calls, by `id`."""
         self._top = -1
-        """The highest place that anything has, or may get where places are mended."""
+        """The highest position in use, or that a repair of positions may assign."""
         self._over = False
         self.holding = self._text.open
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        frame, said = event.frame, event.content
+        frame, content = event.frame, event.content
         if frame.data is None:
             return (frame,)
         for fragment, call in resolved:
@@ -63,9 +65,9 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
                     at = json_access.integer(at)
                 if isinstance(at, int) and at > self._top:
                     self._top = at
-        if said.text or said.thought:
+        if content.text or content.thought:
             self._look_at(event)
-        if said.end or (said.finishes and any(finish.reason for finish in said.finishes)):
+        if content.end or (content.finishes and any(finish.reason for finish in content.finishes)):
             return self._finished(event)
         return (frame,)
 
@@ -75,16 +77,16 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
         return ()
 
     def _look_at(self, event: Event) -> None:
-        """Look at the text and the thoughts of an event."""
-        said = event.content
-        if said.text and not said.end:
-            self._report_all(self._text.add(said.text), event)
-        if said.thought:
-            self._report_all(self._thought.add(said.thought), event)
+        """Scan the text and the reasoning of an event."""
+        content = event.content
+        if content.text and not content.end:
+            self._report_all(self._text.add(content.text), event)
+        if content.thought:
+            self._report_all(self._thought.add(content.thought), event)
         self.holding = self._text.open or self._thought.pending
 
     def _finished(self, event: Event) -> Iterable[Frame]:
-        """The answer is over: what the whole text is, and calls to be made of it."""
+        """At the end of the answer: report what the whole text contains, and turn it into calls where that is on."""
         if self._over:
             return (event.frame,)
         self._over = True

@@ -1,4 +1,4 @@
-"""Event streams of any protocol, judged and mended: keep-alives sent as data, and a last event without its end."""
+"""Checks and repairs the framing of event streams: keep-alives sent as data, and a last event without a blank line."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, EventContent
     from toolstream_core.stages.context import Context
 
-# A keep-alive as data is no JSON, on which the clients that parse every event's data stop. As a comment it still
-# keeps the connection alive, and no reader dispatches it. An event whose name alone says something (`event: error`
-# with empty data) is none. Google's own Gemini client stops at each line that does not begin with `data: `, at
-# comments too, but passes over blank lines (google-genai 3.4.0, `HttpResponse._iter_response_stream`).
+# A keep-alive sent as data is not valid JSON, so clients that parse the data of every event stop at it. As a comment it
+# keeps the connection alive just the same, and readers ignore it. An event with empty data and a meaningful name
+# (`event: error`) is not a keep-alive. Google's own Gemini client stops at every line that does not begin with
+# `data: `, comments included, but skips blank lines (google-genai 3.4.0, `HttpResponse._iter_response_stream`).
 
 
 _FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
-"""What a line of an event begins with; comments with nothing."""
+"""The field names of an event's lines; that of a comment is empty."""
 
 
 class SseRepairer(Repairer, Indifferent):
-    """Judges and mends the blocks of one event stream. Stands before the protocol's own mender."""
+    """Checks and repairs the blocks of one event stream. Runs before the protocol's own repairer."""
 
+    @override
     def __init__(self, context: Context) -> None:
-        """As `Repairer`; does nothing where the stream is framed otherwise (Gemini's JSON arrays)."""
         super().__init__(context)
         self._sse = isinstance(context.writer, SseWriter)
+        """False for other framings (JSON arrays), which pass unchanged."""
         self._last: Frame | None = None
-        """The last event, which lacks its end: whether it gets one is known when the body ends."""
+        """An event without a blank line behind it; whether it gets one is decided at the end of the body."""
         self._spoils = False
-        """Whether that puts something behind the whole arguments of a call, which clients have without it."""
+        """Whether that event adds garbage to complete arguments, so that clients are better off without it."""
         self._latest = b"\n"
-        """The latest block of which one can see how lines end."""
+        """The last block that shows which line ending the stream uses."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -57,8 +58,9 @@ class SseRepairer(Repairer, Indifferent):
             return [*self.release(), self._commented(frame)]
         return (frame,) if self._last is None else [*self.release(), frame]
 
+    @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """As `Stage.end`: the last event gets its blank line; half an event stays half."""
+        # A complete last event gets its blank line; an incomplete one is passed on as it is.
         last, self._last = self._last, None
         if last is None:
             return ()
@@ -78,7 +80,7 @@ class SseRepairer(Repairer, Indifferent):
         return [] if last is None else [last]
 
     def _commented(self, frame: Frame) -> Frame:
-        """The block as a comment, in Gemini as a blank line; id and retry lines stay, for reconnecting goes by them."""
+        """The block as a comment, for Gemini as a blank line; `id` and `retry` lines stay: reconnecting needs them."""
         if (frame.data or b"").strip():
             repair = self.report(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
         else:
@@ -94,23 +96,24 @@ class SseRepairer(Repairer, Indifferent):
 
 
 def _whole(frame: Frame) -> bool:
-    """Whether a block lacks nothing but its blank line: its data is an event's, and no other event begins in it."""
-    said = (frame.data or b"").strip() == b"[DONE]" or isinstance(frame.json, dict)
+    """Whether a block lacks only its blank line: its data is complete, and no second event begins in it."""
+    complete = (frame.data or b"").strip() == b"[DONE]" or isinstance(frame.json, dict)
     fields = [line.partition(b":")[0] for line in frame.raw.removeprefix(BOM).splitlines() if line]
-    return said and fields.count(b"event") < 2 and _FIELDS.issuperset(fields)  # noqa: PLR2004
+    return complete and fields.count(b"event") < 2 and _FIELDS.issuperset(fields)  # noqa: PLR2004
 
 
-def _silent(said: EventContent) -> bool:
-    return not (said.fragments or said.finishes or said.error or said.end)
+def _silent(content: EventContent) -> bool:
+    """Whether an event has no meaning to clients besides its text."""
+    return not (content.fragments or content.finishes or content.error or content.end)
 
 
 def _newline(raw: bytes) -> bytes:
-    """How the lines of a block end."""
+    """The line ending of a block."""
     return b"\r\n" if raw.endswith(b"\r\n") else raw[-1:]
 
 
 def _comment(line: bytes) -> bytes:
-    """A line of a block that is to be nothing but a comment."""
+    """A line of a block, turned into a comment unless it is an `id` or `retry` line."""
     field, _, value = line.partition(b":")
     if field not in {b"data", b"event"}:
         return line

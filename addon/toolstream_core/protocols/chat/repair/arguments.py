@@ -38,26 +38,26 @@ class Arguments:
             emitted = self._in_message(fragment, choice, client_call)
         else:
             client_call.streamed = True
-            said = fragment.arguments
-            emitted = self.bare(said, choice, client_call) if isinstance(said, str) and said else Emitted("")
+            given = fragment.arguments
+            emitted = self.bare(given, choice, client_call) if isinstance(given, str) and given else Emitted("")
         if choice.placeholders:
             placeholders.resolved(fragment, choice, client_call, waited=waited)
-        elif not client_call.told or client_call.may_wait:
+        elif not client_call.has_header or client_call.may_wait:
             placeholders.waits(choice, client_call)
-        if client_call.told:
+        if client_call.has_header:
             return emitted
         client_call.resolved(fragment)
         if self._may_be_twins and client_call.call.id and not client_call.doubled:
             choice.twins.compare(client_call)
         return emitted
 
-    def bare(self, said: str, choice: Choice, client_call: ClientCall) -> Emitted:
+    def bare(self, given: str, choice: Choice, client_call: ClientCall) -> Emitted:
         """What bare argument text becomes."""
         may_wait = self._may_wait and not (client_call.settled or client_call.takes_none())
-        emitted = client_call.spelling.take(said, client_call.judge, may_wait=may_wait)
-        if said.strip() == "null" and client_call.says_null:
+        emitted = client_call.spelling.take(given, client_call.judge, may_wait=may_wait)
+        if given.strip() == "null" and client_call.says_null:
             self._null(emitted, client_call)
-        if emitted.text != said:
+        if emitted.text != given:
             choice.keeping[id(client_call)] = client_call
         return emitted
 
@@ -68,16 +68,16 @@ class Arguments:
             client_call.spelling.on_skipped(passed.text, passed.last)
         for number, piece in enumerate(passed.pieces, passed.first):
             client_call.event = number
-            client_call.said = bool(self.bare(piece, choice, client_call).text) or client_call.said
+            client_call.has_arguments = bool(self.bare(piece, choice, client_call).text) or client_call.has_arguments
 
     def _in_message(self, fragment: Fragment, choice: Choice, client_call: ClientCall) -> Emitted:
         """What an entry of `message` adds to what those before it said; nothing where deltas say the call."""
         size = client_call.call.arguments.size
         added, client_call.message_size = size - client_call.message_size, size
-        said = fragment.arguments if isinstance(fragment.arguments, str) else ""
+        given = fragment.arguments if isinstance(fragment.arguments, str) else ""
         if client_call.streamed or added <= 0:
             return Emitted("")
-        text = said if len(said) == added else client_call.call.arguments.text()[-added:]
+        text = given if len(given) == added else client_call.call.arguments.text()[-added:]
         return self.bare(text, choice, client_call)
 
     def _null(self, emitted: Emitted, client_call: ClientCall) -> None:

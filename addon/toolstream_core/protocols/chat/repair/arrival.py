@@ -40,14 +40,14 @@ class Arrivals:
         """Take bare arguments of a call; the event where it may not go on as it came."""
         text, choice = str(fragment.arguments), self._stream.choices[client_call.choice]
         client_call.event = event.frame.number
-        told = self._arguments.bare(text, choice, client_call)
-        if (told.text == text or self._stream.context.judging) and not client_call.spelling.waiting:
-            client_call.said = client_call.said or bool(told.text)
+        emitted = self._arguments.bare(text, choice, client_call)
+        if (emitted.text == text or self._stream.context.judging) and not client_call.spelling.waiting:
+            client_call.has_arguments = client_call.has_arguments or bool(emitted.text)
             self._order.resolved(client_call.event, choice, client_call)
             return None
         placeholders.waits(choice, client_call)
         choice.unfinished.touch(client_call)
-        return Waiting(event, [Part(fragment, choice, client_call, told)])
+        return Waiting(event, [Part(fragment, choice, client_call, emitted)])
 
     def skipped(self, client_call: ClientCall, passed: SkippedRun) -> None:
         """Take the arguments of events that went by."""
@@ -68,8 +68,8 @@ class Arrivals:
             place = places[key] = places.get(key, -1) + 1
             fresh, client_call.resolved_as = client_call.resolved_as != (call.id, call.name), (call.id, call.name)
             form = Form.PLAIN if fragment.well_formed else form_of(event.frame, fragment, place)
-            told = self._arguments.take(fragment, choice, client_call, form)
-            parts.append(Part(fragment, choice, client_call, told, place, form, fresh=fresh))
+            emitted = self._arguments.take(fragment, choice, client_call, form)
+            parts.append(Part(fragment, choice, client_call, emitted, place, form, fresh=fresh))
             self._order.resolved(client_call.event, choice, client_call)
         return parts
 

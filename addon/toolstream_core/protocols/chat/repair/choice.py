@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Choice:
-    """The calls of one choice, as the client has been told them."""
+    """The calls of one choice, as the client has received them."""
 
     def __init__(self, number: int) -> None:
-        """A choice of which nothing has been told."""
+        """A choice of which nothing has been sent."""
         self.number = number
-        self.known: list[ClientCall] = []
+        self.calls: list[ClientCall] = []
         self.taken: dict[int, ClientCall] = {}
         self.free_index = 0
         """The index that comes next."""
@@ -44,14 +44,14 @@ class Choice:
         self.reasons: set[str] = set()
         """Every finish reason that came."""
         self.shortened: frozenset[int] = frozenset()
-        """By `id`, the calls that were half where the client was told `length` for their sake."""
+        """By `id`, the calls that were half when the client was sent `length` because of them."""
         self.held: str | None = None
         """A finish reason that came too early and is still owed."""
 
     def open(self, call: OpenCall, context: Context, reporter: Reporter) -> ClientCall:
         """A call opens."""
-        client_call = ClientCall(call, self.number, len(self.known), context, reporter)
-        self.known.append(client_call)
+        client_call = ClientCall(call, self.number, len(self.calls), context, reporter)
+        self.calls.append(client_call)
         self.unsettled.append(client_call)
         self.unfinished.touch(client_call)
         return client_call
@@ -82,7 +82,7 @@ class Choice:
     @property
     def has_calls(self) -> bool:
         """Whether it has any call; an entry of nothing is none."""
-        return any(not client_call.nothing for client_call in self.known)
+        return any(not client_call.nothing for client_call in self.calls)
 
     @property
     def whole(self) -> bool:

@@ -1,4 +1,4 @@
-"""One Chat Completions call as the client has been told it."""
+"""One Chat Completions call as the client has received it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_NULL = 64
 
 
 class ClientCall:
-    """What the client has been told of one call."""
+    """What the client has received of one call, and what is known of it beyond that."""
 
     __slots__ = (
         "_takes_none",
@@ -35,6 +35,8 @@ class ClientCall:
         "context",
         "event",
         "forms",
+        "has_arguments",
+        "has_header",
         "id",
         "index",
         "late",
@@ -46,17 +48,15 @@ class ClientCall:
         "order",
         "reporter",
         "resolved_as",
-        "said",
         "settled",
         "spelling",
         "streamed",
-        "told",
         "twin",
         "wire_index",
     )
 
     def __init__(self, call: OpenCall, choice: int, order: int, context: Context, reporter: Reporter) -> None:
-        """A call of which nothing has been told; `order` is its place among the calls of choice number `choice`."""
+        """A call of which nothing has been sent; `order` is its place among the calls of choice number `choice`."""
         self.context, self.reporter = context, reporter
         self.choice = choice
         self.call = call
@@ -68,10 +68,10 @@ class ClientCall:
         self.spelling = ArgumentRepair(reporter.on)
         self.forms = Forms()
         self.streamed = False
-        """Whether deltas say it, be it that a message says it too."""
+        """Whether deltas carry it, whether or not a final message repeats it."""
         self.message_size = 0
-        """Characters of its arguments when a message said something of it last."""
-        self.told = self.said = False
+        """Characters of its arguments at the last entry of a message."""
+        self.has_header = self.has_arguments = False
         """Whether the client has its header; whether it has anything of its arguments."""
         self.settled = self.may_repeat = False
         """Whether nothing is waited for any more; whether it may turn out to say an earlier call again."""
@@ -94,7 +94,7 @@ class ClientCall:
         return self.forms.mixed and form is not Form.PLAIN
 
     def judge(self, row: Row, message: str) -> bool:
-        """Tell a defect of this call at the event that is looked at."""
+        """Report a defect of this call at the current event; return whether it is to be repaired."""
         return self.reporter.report(row, self.event, message, self.call)
 
     @property
@@ -151,10 +151,10 @@ class ClientCall:
     @property
     def full(self) -> bool:
         """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
-        said, whole = self.call.arguments.reading(may_be_empty=False)
-        if not (self.call.name and whole and said.lstrip().startswith("{")) or self._spoilt:
+        text, whole = self.call.arguments.reading(may_be_empty=False)
+        if not (self.call.name and whole and text.lstrip().startswith("{")) or self._spoilt:
             return False
-        return said.strip() != "{}" or self.context.takes_none(self.tool)
+        return text.strip() != "{}" or self.context.takes_none(self.tool)
 
     @property
     def sound(self) -> bool:
@@ -163,16 +163,16 @@ class ClientCall:
 
     def _object(self) -> str:
         """The whole JSON object that its arguments are, `""` where they are none."""
-        said, is_json = self.call.arguments.reading(may_be_empty=False)
-        if not said.lstrip().startswith("{") or self._spoilt:
+        text, is_json = self.call.arguments.reading(may_be_empty=False)
+        if not text.lstrip().startswith("{") or self._spoilt:
             return ""
         if is_json or not (self.spelling.whole and self.reporter.on(TRAILING_GARBAGE)):
-            return said if is_json else ""
+            return text if is_json else ""
         try:
-            end = json.JSONDecoder().raw_decode(said.lstrip())[1]
+            end = json.JSONDecoder().raw_decode(text.lstrip())[1]
         except (ValueError, RecursionError):
             return ""
-        return said.lstrip()[:end] if is_markup(said.lstrip()[end:]) else ""
+        return text.lstrip()[:end] if is_markup(text.lstrip()[end:]) else ""
 
     @property
     def over(self) -> bool:
@@ -194,7 +194,7 @@ class ClientCall:
             return False
         if self.may_repeat or self.forms.waits or self.spelling.waiting:
             return True
-        if self.told:
+        if self.has_header:
             return False
         if not self.call.name:
             return self.reporter.on(LATE_NAME)
@@ -205,7 +205,7 @@ class ClientCall:
     def goes_on_with(self, fragment: Fragment) -> bool:
         """Whether a fragment is bare arguments, as the client expects the next ones."""
         return (
-            self.told
+            self.has_header
             and fragment.id is ABSENT
             and fragment.name is ABSENT
             and fragment.index == self.index == self.wire_index

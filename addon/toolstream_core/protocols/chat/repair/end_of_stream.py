@@ -121,7 +121,7 @@ class EndOfStream:
 
     def _is_finished(self, choice: Choice, number: int) -> bool:
         """Whether an answer that says its end but no finish has made all calls of a choice in full."""
-        whole = not self.torn and all(self._is_over(client_call) for client_call in choice.known)
+        whole = not self.torn and all(self._is_over(client_call) for client_call in choice.calls)
         return whole and self._reporter.report(MISSING_FINISH, number, "no finish reason came before [DONE]")
 
     def _is_over(self, client_call: ClientCall) -> bool:
@@ -140,16 +140,16 @@ class EndOfStream:
     def _closed(self, choice: Choice) -> bool:
         """Whether its finish is behind all of its calls, or they need none."""
         if choice.resumed:
-            return all(client_call.sound or client_call.nothing for client_call in choice.known)
+            return all(client_call.sound or client_call.nothing for client_call in choice.calls)
         return choice.whole
 
     def _lacks_finish(self) -> bool:
         """Whether an answer without any end has made all its calls in full."""
         stream = self._stream
-        if stream.failed or self.torn or not all(choice.known for choice in stream.choices.values()):
+        if stream.failed or self.torn or not all(choice.calls for choice in stream.choices.values()):
             return False
         calls = [
-            client_call for choice in stream.choices.values() for client_call in choice.known if not client_call.nothing
+            client_call for choice in stream.choices.values() for client_call in choice.calls if not client_call.nothing
         ]
         whole = bool(calls) and all(client_call.full for client_call in calls)
         return whole and self._reporter.report(
@@ -158,10 +158,10 @@ class EndOfStream:
 
     def _without_calls(self, choice: Choice) -> None:
         """Tell a finish that says calls where none came."""
-        said = {OURS.get(reason, reason) for reason in choice.reasons}
-        if CALLS not in said or choice.known:
+        reasons = {OURS.get(reason, reason) for reason in choice.reasons}
+        if CALLS not in reasons or choice.calls:
             return
-        elsewhere = any(other.known for other in self._stream.choices.values())
+        elsewhere = any(other.calls for other in self._stream.choices.values())
         if elsewhere:
             message = "the finish reason says calls, which are in another choice"
             self._reporter.report(SPLIT_CHOICES, choice.finish_event, message)

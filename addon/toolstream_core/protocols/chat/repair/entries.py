@@ -28,53 +28,53 @@ class Entries:
 
     def edits(self, part: Part, waiting: Waiting) -> Edits | None:
         """How the entry has to change to be understood; `None` where it is to go."""
-        fragment, client_call = part.fragment, part.known
+        fragment, client_call = part.fragment, part.client_call
         client_call.event = waiting.frame.number
-        odd = part.form is Form.FOREIGN or part.told.stray
+        odd = part.form is Form.FOREIGN or part.emitted.stray
         part.kept = fragment.phase is Phase.WHOLE or (odd and part.stays)
         if part.kept:
             return {}
         if client_call.twin is not None and client_call.doubled:
             return None if self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) else {}
-        if not client_call.told and client_call.nothing:
+        if not client_call.has_header and client_call.nothing:
             return None if self._identity.drops(Place.HEADER, Came.NOTHING, client_call) else {}
         raw = waiting.entry(part) if not fragment.well_formed else {}
         index = raw.get("index", ABSENT)
-        told, before = client_call.told, (client_call.id, client_call.name)
-        rewrite = self._identity.continuation if told else self._identity.header
+        opened, before = client_call.has_header, (client_call.id, client_call.name)
+        rewrite = self._identity.continuation if opened else self._identity.header
         edits = rewrite(part.choice, client_call, fragment, index)
         if not fragment.well_formed or not isinstance(fragment.arguments, str):
             self._edit_arguments(part, raw, edits)
-        elif part.told.text != fragment.arguments:
-            edits["arguments"] = part.told.text
-        bare = not told and fragment.arguments is ABSENT and "arguments" not in edits
+        elif part.emitted.text != fragment.arguments:
+            edits["arguments"] = part.emitted.text
+        bare = not opened and fragment.arguments is ABSENT and "arguments" not in edits
         if bare and client_call.judge(NULL_ARGUMENTS, "the call opens without arguments"):
-            edits["arguments"] = part.told.text
-        client_call.said = client_call.said or bool(part.told.text)
+            edits["arguments"] = part.emitted.text
+        client_call.has_arguments = client_call.has_arguments or bool(part.emitted.text)
         names = fragment.name is not ABSENT and bool(fragment.name) and "name" not in edits
-        says = part.told.text or before != (client_call.id, client_call.name) or names
-        if told and edits and not says and not (_has_more(waiting, part) or _hides(waiting, part)):
+        says = part.emitted.text or before != (client_call.id, client_call.name) or names
+        if opened and edits and not says and not (_has_more(waiting, part) or _hides(waiting, part)):
             return None
         return edits
 
     @staticmethod
     def _edit_arguments(part: Part, raw: dict[str, Json], edits: Edits) -> None:
-        said, told, client_call = part.fragment.arguments, part.told.text, part.known
+        given, text, client_call = part.fragment.arguments, part.emitted.text, part.client_call
         if part.form is Form.MISNAMED and client_call.forms.mixed:
             return
         function = raw.get("function")
         value = function.get("arguments", ABSENT) if isinstance(function, dict) else ABSENT
         scalar = isinstance(value, bool | int | float | list)
-        if said is None and not scalar and client_call.judge(NULL_ARGUMENTS, "the arguments are null"):
-            edits["arguments"] = told
-        elif isinstance(function, dict) and value is ABSENT and isinstance(said, str) and "parameters" in function:
+        if given is None and not scalar and client_call.judge(NULL_ARGUMENTS, "the arguments are null"):
+            edits["arguments"] = text
+        elif isinstance(function, dict) and value is ABSENT and isinstance(given, str) and "parameters" in function:
             if client_call.judge(MISNAMED_ARGUMENTS, "the arguments are under the key parameters"):
-                edits.update({"parameters": DROP, "arguments": told})
+                edits.update({"parameters": DROP, "arguments": text})
         elif not isinstance(value, str) and value is not None and value is not ABSENT:
             if client_call.judge(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(value).__name__}"):
-                edits["arguments"] = told
-        elif told != (said if isinstance(said, str) else ""):
-            edits["arguments"] = told
+                edits["arguments"] = text
+        elif text != (given if isinstance(given, str) else ""):
+            edits["arguments"] = text
 
 
 def _has_more(waiting: Waiting, part: Part) -> bool:

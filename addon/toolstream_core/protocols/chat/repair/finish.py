@@ -87,7 +87,7 @@ class FinishOrder:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
         if json_access.get(frame.json, "choices") != [] or not isinstance(json_access.get(frame.json, "usage"), dict):
             return False
-        lacking = any(choice.known and choice.finish is None for choice in self._stream.choices.values())
+        lacking = any(choice.calls and choice.finish is None for choice in self._stream.choices.values())
         return lacking and self._reporter.on(MISSING_FINISH)
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:

@@ -133,7 +133,7 @@ class FinishReasons:
         """
         if choice.resumed and value != choice.finish:
             return value
-        if not choice.known:
+        if not choice.calls:
             choice.loose = True
             return value
         return self._repeated(choice, reason, value, number)

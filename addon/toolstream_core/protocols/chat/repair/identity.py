@@ -42,7 +42,7 @@ class Identity:
     def header(self, choice: Choice, client_call: ClientCall, fragment: Fragment, raw: Json) -> Edits:
         """The edits that make the entry a header; the client has none before it. `raw`: the index in the payload."""
         edits: Edits = {}
-        client_call.told = True
+        client_call.has_header = True
         self._open_index(choice, client_call, fragment, raw, edits)
         self._open_id(choice, client_call, fragment, edits)
         self._open_name(client_call, fragment, edits)
@@ -178,7 +178,7 @@ class Identity:
 def _first_index(choice: Choice, fragment: Fragment, raw: Json) -> Came | None:
     index = fragment.index
     if index is ABSENT or (index is None and raw is None):
-        clear = nonblank(fragment.id) or len(choice.known) == 1
+        clear = nonblank(fragment.id) or len(choice.calls) == 1
         return Came.NOTHING_CLEAR if clear else Came.NOTHING
     if type(raw) not in _INTEGER:
         return Came.OTHER_TYPE

@@ -28,11 +28,11 @@ class MessageCalls:
         """Calls that only a message says, whole or piece by piece, as deltas before it; `in_message`: its entries."""
         out: list[Frame] = []
         for part in in_message:
-            client_call = part.known
+            client_call = part.client_call
             if client_call.streamed or client_call.nothing or client_call.doubled:
                 continue
             number = waiting.frame.number
-            opens, client_call.told = not client_call.told, True
+            opens, client_call.has_header = not client_call.has_header, True
             if opens:
                 client_call.index = part.choice.free_index
                 part.choice.take(client_call.index, client_call)
@@ -40,18 +40,18 @@ class MessageCalls:
             if not self._stream.reporter.report(UNSTREAMED_CALLS, number, message, client_call.call):
                 continue
             waiting.moved[part.fragment.choice] = not self._stream.may_have_text
-            if opens or part.told.text:
-                entry = self._header(part) if opens else continuation(client_call.index, part.told.text)
+            if opens or part.emitted.text:
+                entry = self._header(part) if opens else continuation(client_call.index, part.emitted.text)
                 out.append(self._stream.delta(client_call.choice, {"tool_calls": [entry]}, number=number))
         return out
 
     def _header(self, part: Part) -> dict[str, Json]:
         """The header of a call that a message says."""
-        client_call = part.known
+        client_call = part.client_call
         client_call.id = self._own_id(part.choice, client_call)
         client_call.name = client_call.tool
-        client_call.said = client_call.said or bool(part.told.text)
-        function = {"name": client_call.name, "arguments": part.told.text}
+        client_call.has_arguments = client_call.has_arguments or bool(part.emitted.text)
+        function = {"name": client_call.name, "arguments": part.emitted.text}
         return {"index": client_call.index, "id": client_call.id, "type": "function", "function": function}
 
     def _own_id(self, choice: Choice, client_call: ClientCall) -> str:

@@ -32,10 +32,10 @@ class MissingArguments:
             rest = client_call.spelling.rest(whole=client_call.call.whole())
             choice.unfinished.touch(client_call)
             here = waiting.deltas_of(client_call) if waiting else []
-            if rest and here and not client_call.told:
-                here[-1].told.text += rest
-            elif rest and client_call.told and not client_call.doubled:
-                client_call.said = True
+            if rest and here and not client_call.has_header:
+                here[-1].emitted.text += rest
+            elif rest and client_call.has_header and not client_call.doubled:
+                client_call.has_arguments = True
                 out.append(self._more(client_call, rest, number))
         choice.keeping.clear()
         return out
@@ -48,10 +48,10 @@ class MissingArguments:
         for client_call in choice.unfinished.silent():
             if not client_call.call.name or not self._owes(choice, client_call, number):
                 continue
-            client_call.said = True
+            client_call.has_arguments = True
             if here := waiting.deltas_of(client_call) if waiting else []:
-                here[-1].told.text = "{}"
-            elif client_call.told:
+                here[-1].emitted.text = "{}"
+            elif client_call.has_header:
                 out.append(self._more(client_call, "{}", number))
         return out
 

@@ -63,8 +63,8 @@ class Forms:
 
     def take(self, fragment: Fragment, form: Form) -> bool:
         """The next fragment: whether it shows that those before it are to stay as they came."""
-        said = fragment.arguments
-        if fragment.phase is not Phase.MORE or not isinstance(said, str) or not said.strip():
+        given = fragment.arguments
+        if fragment.phase is not Phase.MORE or not isinstance(given, str) or not given.strip():
             return False
         waited, self.waits = self.waits, False
         if self.first is None:

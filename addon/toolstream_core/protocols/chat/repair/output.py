@@ -51,7 +51,7 @@ class Departures:
         """What may go; it leaves the queue only when all of it is made, so that a bug of ours loses nothing."""
         out: list[Frame] = []
         queue = list(waiting)
-        while queue and not [part for part in queue[0].parts if part.known.pending]:
+        while queue and not [part for part in queue[0].parts if part.client_call.pending]:
             following = self._order.following(queue) if len(queue) > 1 else None
             if following is None and self._order.must_wait(queue[0]):
                 break

@@ -86,18 +86,18 @@ class Payloads:
                 if isinstance(entry, dict) and isinstance(entry.get("index"), int):
                     by_index[entry["index"]] = entry
                 continue
-            said = json_access.get(first, "function", "arguments"), json_access.get(entry, "function", "arguments")
-            if all(map(_is_whole, said)):
+            texts = json_access.get(first, "function", "arguments"), json_access.get(entry, "function", "arguments")
+            if all(map(_is_whole, texts)):
                 out.append(entry)
                 continue
-            joined = "".join(text for text in said if isinstance(text, str))
+            joined = "".join(text for text in texts if isinstance(text, str))
             first["function"] = {**first["function"], "arguments": joined}
         return out
 
 
-def _is_whole(said: Json) -> bool:
+def _is_whole(text: Json) -> bool:
     """Whether arguments are an object by themselves: joined to others they would be none."""
-    return isinstance(said, str) and is_object(said)
+    return isinstance(text, str) and is_object(text)
 
 
 def _moved(choice: dict[str, Json], *, nothing_told: bool) -> dict[str, Json]:

@@ -66,5 +66,5 @@ def _mends(choice: Choice) -> bool:
 
 
 def _is_little(fragment: Fragment) -> bool:
-    said = fragment.arguments
-    return not isinstance(said, str) or _LITTLE.fullmatch(said) is not None
+    given = fragment.arguments
+    return not isinstance(given, str) or _LITTLE.fullmatch(given) is not None

@@ -83,7 +83,7 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
         if client_call is None or self._queue or self._stream.done:
             return True
         return not (
-            client_call.told
+            client_call.has_header
             and self._stream.choices[client_call.choice].finish is None
             and client_call.spelling.inside_value
         )

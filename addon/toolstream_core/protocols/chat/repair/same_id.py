@@ -18,7 +18,7 @@ class _Group:
         self.open: list[ClientCall] = []
         self.names: dict[str, int] = {}
         """Names of those that are whole, and the order of the first that had it."""
-        self.said: dict[tuple[str, str], ClientCall] = {}
+        self.by_meaning: dict[tuple[str, str], ClientCall] = {}
         """By name and arguments, the first of them that said so."""
 
     def add(self, client_call: ClientCall) -> None:
@@ -29,7 +29,7 @@ class _Group:
                 continue
             if one.call.name and one.call.arguments.whole and (one.spelling.whole or one.call.arguments.is_json):
                 self.names.setdefault(one.call.name, one.order)
-                self.said.setdefault((one.call.name, one.call.arguments.meaning), one)
+                self.by_meaning.setdefault((one.call.name, one.call.arguments.meaning), one)
             else:
                 still.append(one)
         self.open = still
@@ -69,7 +69,7 @@ class Twins:
         if not group.has_twin(client_call):
             return
         if client_call.call.name and client_call.call.arguments.whole:
-            first = group.said.get((client_call.call.name, client_call.call.arguments.meaning), client_call)
+            first = group.by_meaning.get((client_call.call.name, client_call.call.arguments.meaning), client_call)
             client_call.twin = first if first.order < client_call.order else None
             if client_call.doubled:
                 group.open.remove(client_call)

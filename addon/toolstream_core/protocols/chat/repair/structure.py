@@ -29,10 +29,10 @@ class Structure:
         repair, number = False, waiting.frame.number
         seen: set[int] = set()
         for part in waiting.parts:
-            if id(part.known) in seen and part.fragment.phase is Phase.MORE:
+            if id(part.client_call) in seen and part.fragment.phase is Phase.MORE:
                 message = "one event has two entries for the call"
-                repair = self._reporter.report(REPEATED_INDEX, number, message, part.known.call) or repair
-            seen.add(id(part.known))
+                repair = self._reporter.report(REPEATED_INDEX, number, message, part.client_call.call) or repair
+            seen.add(id(part.client_call))
         odd = [part for part in waiting.parts if not part.fragment.well_formed]
         if not odd or not [part for part in waiting.parts if not part.stays]:
             return repair

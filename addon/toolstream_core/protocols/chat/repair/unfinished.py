@@ -68,7 +68,7 @@ class Unfinished:
         """Those of which nothing of the arguments was said, and that may be given some."""
         self._look()
         asked = self._owed if self._half else self._silent
-        for key in [key for key, client_call in asked.items() if client_call.said or client_call.doubled]:
+        for key in [key for key, client_call in asked.items() if client_call.has_arguments or client_call.doubled]:
             self._forget_silent(key)
         return list(asked.values())
 
@@ -103,7 +103,7 @@ class Unfinished:
             self._lacking.add(key)
         if not client_call.call.over:
             self._not_over.setdefault(client_call.call.choice, {})[key] = client_call
-        if not (client_call.said or client_call.doubled):
+        if not (client_call.has_arguments or client_call.doubled):
             self._silent[key] = client_call
             if client_call.spelling.owes:
                 self._owed[key] = client_call

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class Part:
     """One entry of one event."""
 
-    __slots__ = ("choice", "form", "fragment", "fresh", "kept", "known", "place", "told")
+    __slots__ = ("choice", "client_call", "emitted", "form", "fragment", "fresh", "kept", "place")
 
     def __init__(
         self,
         fragment: Fragment,
         choice: Choice,
         client_call: ClientCall,
-        told: Emitted,
+        emitted: Emitted,
         place: int = 0,
         form: Form = Form.PLAIN,
         *,
@@ -35,8 +35,8 @@ class Part:
         """`place` is the entry's among those of its choice; `fresh`: it says an id or a name for the first time."""
         self.fragment = fragment
         self.choice = choice
-        self.known = client_call
-        self.told = told
+        self.client_call = client_call
+        self.emitted = emitted
         self.place = place
         self.form = form
         self.fresh = fresh
@@ -49,10 +49,10 @@ class Part:
 
         Nobody knows whose they are, so they are not made that call's where the entry does not say so itself.
         """
-        fragment, client_call = self.fragment, self.known
+        fragment, client_call = self.fragment, self.client_call
         if self.form is Form.FOREIGN and client_call.forms.mixed:
             return True
-        if not (self.told.stray and client_call.told):
+        if not (self.emitted.stray and client_call.has_header):
             return False
         return (
             fragment.index == client_call.index and not fragment.well_formed
@@ -83,24 +83,24 @@ class Waiting:
 
     @property
     def ready(self) -> bool:
-        """Whether all that it brings of calls can be told to the client."""
-        return not [part for part in self.parts if part.known.pending]
+        """Whether all its entries can be sent to the client."""
+        return not [part for part in self.parts if part.client_call.pending]
 
     @property
     def goes_on(self) -> bool:
         """Whether it says more than a finish."""
         content = self.content
-        if [part for part in self.parts if part.fresh or part.told.text]:
+        if [part for part in self.parts if part.fresh or part.emitted.text]:
             return True
         return bool(content.end or content.error or content.text.strip() or content.thought.strip())
 
     def brings_more(self, choice: Choice) -> bool:
         """Whether it brings more of the choice's calls; to say again whose an entry is, is no more."""
-        return bool([part for part in self.parts if part.choice is choice and (part.fresh or part.told.text)])
+        return bool([part for part in self.parts if part.choice is choice and (part.fresh or part.emitted.text)])
 
     def deltas_of(self, client_call: ClientCall) -> list[Part]:
         """A call's deltas in it."""
-        return [part for part in self.parts if part.known is client_call and part.fragment.phase is Phase.MORE]
+        return [part for part in self.parts if part.client_call is client_call and part.fragment.phase is Phase.MORE]
 
     def entry(self, part: Part) -> dict[str, Json]:
         """The entry as it stands in the payload."""

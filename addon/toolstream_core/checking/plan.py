@@ -1,0 +1,61 @@
+"""What is done with each client of a check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.testing import Setup
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolstream_core.checking.case import Case, Selection
+
+_TOOL_KEYS: Final = (
+    '"tools" *: *[[{][^]}]',
+    "tool_?(call|use|result)",
+    "tool(Use|Result)",
+    "function_?([cC]all|[rR]esponse)",
+    "call_output",
+)
+_ABOUT_TOOLS: Final = f"~bq '{'|'.join(_TOOL_KEYS)}'"
+"""Requests that offer tools, or hold calls or results: others, for a title say, are neither broken nor judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is done with each client."""
+
+    selections: tuple[Selection, ...] = ()
+    """Each has to take a case."""
+    calls: tuple[str, ...] = ()
+    """The calls to make, `TOOL {JSON}` each; without any they are made of the tools on offer."""
+    flows: tuple[Path, ...] = ()
+    """Saved flows that answer instead."""
+    upstream: bool = False
+    """Whether the client's own provider answers."""
+    repair: tuple[str, ...] = ()
+    seed: int = 0
+    repeat: int = 1
+
+    def wants(self, case: Case) -> bool:
+        """Whether a case is to be run."""
+        return all(one.takes(case) for one in self.selections)
+
+    @property
+    def makes_calls(self) -> bool:
+        """Whether the answers are made here."""
+        return not self.flows and not self.upstream
+
+    def setup(self, case: Case) -> Setup:
+        """What the proxy does in a case."""
+        return Setup(
+            flows=self.flows,
+            calls=(case.calls or self.calls) if self.makes_calls else None,
+            repair=self.repair,
+            fault=(case.spec,) if case.spec else (),
+            seed=self.seed,
+            network="all" if self.upstream else "loopback",
+            options={"toolstream_filter": _ABOUT_TOOLS},
+        )

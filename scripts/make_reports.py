@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Writes docs/reports.md: five real reports, each raw, explained, and with what is advised. All output is real.
+
+    scripts/make_reports.py                write what has changed
+    scripts/make_reports.py --check        write nothing; tell the difference and exit 1 where there is one
+    scripts/make_reports.py --real         run the real clients too, those that are there, and keep what they gave
+
+Models of the clients (tests/e2e/clients) are run each time. What real clients gave is kept in reportslib/real.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
+
+from make_flows import write_or_check  # noqa: E402
+from reportslib import real  # noqa: E402
+from reportslib.models import inspected, proxy  # noqa: E402
+from tests.clients.streams import echoed  # noqa: E402
+from tests.e2e.clients.reports import REPORTS  # noqa: E402
+from tests.e2e.clients.streams import saved  # noqa: E402
+from toolstream_core.clients.reading import reads  # noqa: E402
+from toolstream_core.clients.received import Answer, Received  # noqa: E402
+from toolstream_core.model import Exchange  # noqa: E402
+from toolstream_core.report.explaining import Explaining  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reportslib.models import Proxy, Talk
+    from tests.e2e.clients.reports import Reported
+
+TARGET: Final = ROOT / "docs" / "reports.md"
+HEAD: Final = """\
+# Five reports
+
+Five clients that broke on real providers' streams: what happened, what toolstream says of it, and what helps. Written
+by `scripts/make_reports.py`; all output is real, without the flows' ids. Each section says which client it was made
+with: a model in `tests/e2e/clients` does what the real client was seen to do, down to its errors. The streams are
+in `flows/`. `tests/clients/test_reports.py` holds that each client fails, is explained and advised as shown, works
+with the advice, and fails in the same way where the pattern is caused in another stream.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    with proxy() as running:
+        return "\n".join([HEAD, *(line for report in REPORTS for line in _section(report, running))])
+
+
+def _section(report: Reported, running: Proxy) -> Iterator[str]:
+    raw, advised = running.talk(report, advised=False), running.talk(report, advised=True)
+    name, value = report.words
+    yield f"## {report.key}. {report.title}\n"
+    yield f"{report.story} [Source]({report.source}). In any stream: `--fault {report.fault}`.\n"
+    yield from _console(f"toolstream inspect --chunks flows/{report.flow}.flow", inspected(report.flow))
+    yield f"### {report.key}: raw\n"
+    yield f"Client: a model of {report.client.name}.\n"
+    yield from _console(f"toolstream run flows/{report.flow}.flow --speed 0 -- CLIENT", _told(raw))
+    yield from _why(report, raw)
+    yield f"### {report.key}: with `--{name} {value}`\n"
+    yield from _console(f"toolstream run flows/{report.flow}.flow --speed 0 --{name} {value} -- CLIENT", _told(advised))
+    yield from real.section(report.key)
+
+
+def _console(command: str, lines: list[str]) -> Iterator[str]:
+    yield "```console"
+    yield f"$ {command}"
+    yield from lines
+    yield "```\n"
+
+
+def _told(talk: Talk) -> list[str]:
+    """The proxy's log, then what the client did."""
+    made = talk.conversation
+    did = [
+        f"the client runs {call.name or '(no name)'} with {call.arguments or 'nothing'}: {result}"
+        for call, result in zip(made.calls, made.results, strict=True)
+    ]
+    if made.crash is not None:
+        did = [f"the client gives up: {made.crash}"]
+    said = [f"the client says: {made.text}"] if made.text else []
+    return [*talk.log, *(did or ["the client runs nothing"]), *said]
+
+
+def _why(report: Reported, raw: Talk) -> Iterator[str]:
+    """What the log cannot say, because no request came."""
+    if raw.conversation.following is not None:
+        return
+    if report.model is None:
+        yield "No request followed, and none had to: the stream itself is wrong, and the finding says what helps.\n"
+        return
+    first = saved(report.flow)[0]
+    answer = Answer(Exchange(path=first.path, content_type="text/event-stream", request=first.request), first.body)
+    got = Received(answer)
+    assert got.protocol is not None
+    why = Explaining()(answer, echoed(*reads(report.model, got.protocol.call_form, got.events)))
+    yield (
+        "No request followed, so the log cannot say why. Of what the client made of the stream before it gave up, "
+        f"toolstream says: {why.text}. It advises `{why.advice[0]}`.\n"
+    )
+
+
+def main() -> int:
+    """Write or check."""
+    if "--real" in sys.argv:
+        sys.argv.remove("--real")
+        real.run_all()
+    return write_or_check((__doc__ or "").partition(": ")[0], {TARGET: page().encode()})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
