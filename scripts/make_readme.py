@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,7 +46,7 @@ def main() -> int:
     check = parser.parse_args().check
     before = README.read_text(encoding="utf-8")
     after = before
-    blocks = {"demo": _demo(), "verdict": _verdict(), "inspect": _inspect(), "repair": _repair()}
+    blocks = {"demo": _demo(), "verdict": _verdict(), "inspect": _inspect(), "repair": _repair(), "check": _check()}
     for name, lines in blocks.items():
         after = _filled(after, name, f"```console\n{lines}\n```")
     for name, rows in (
@@ -105,6 +107,18 @@ def _verdict() -> str:
                 writer.add(flow)
         shown = _run("inspect", str(session)).replace(f"{folder}/", "")
     return "\n".join(["$ toolstream inspect session.flow", *map(_stable, shown.splitlines())])
+
+
+def _check() -> str:
+    """A client that takes every id that is there for a new call."""
+    words = ["--faults", "glm-5,deepseek,reused-index,cut-off-call,stall"]
+    client = ["--", "python", "agent.py", "by-id"]
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(ROOT / "tests" / "checking" / "agent.py", folder)
+        environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        command = [sys.executable, "-m", "toolstream_core.cli.main", "check", *words, *client]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return "\n".join([f"$ toolstream check {' '.join([*words, *client])}", *map(_stable, done.stdout.splitlines())])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

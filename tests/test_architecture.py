@@ -106,7 +106,7 @@ UNMIRRORED = {
     "cli/command_oracle.py": "tests/cli/test_shrink.py",
     "cli/reproduction.py": "tests/cli/test_shrink.py",
     "fixtures/answers.py": "tests/cli/test_shrink.py",
-    "fixtures/atomic.py": "tests/cli/test_shrink.py",
+    "fixtures/atomic.py": "tests/fixtures/test_save.py",
     "cli/extraction.py": "tests/cli/test_extract.py",
     "fixtures/extraction/": "tests/fixtures/test_extraction.py",
     "sources/cassettes/": "tests/sources/test_cassettes.py",

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -50,7 +51,9 @@ WALK = (ROOT / "docs" / "fixtures.md").read_text(encoding="utf-8").partition("##
 KEPT = [command for command in COMMANDS if command in WALK.splitlines()]
 """Steps of docs/fixtures.md, which tests/e2e/test_fixtures_page.py follows in their order."""
 RUNS = [command for command in COMMANDS if command.startswith("toolstream run ") and command not in KEPT]
-TYPED = [command for command in COMMANDS if command.startswith("toolstream ") and command not in {*KEPT, *RUNS}]
+CHECKS = [command for command in COMMANDS if command.startswith("toolstream check ")]
+_OWN_TESTS = {*KEPT, *RUNS, *CHECKS}
+TYPED = [command for command in COMMANDS if command.startswith("toolstream ") and command not in _OWN_TESTS]
 SESSION = [command for command in TYPED if "session.flow" in command]
 EVENTS = 14
 """Of the saved answer that each command's proxy gives."""
@@ -65,7 +68,7 @@ with httpx.stream("POST", "https://api.openai.com/v1/chat/completions", json=req
 
 def test_every_command_is_run() -> None:
     """Whoever adds a command adds its test."""
-    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *TYPED, *RUNS, *KEPT, *INSTALLS])
+    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *TYPED, *RUNS, *CHECKS, *KEPT, *INSTALLS])
     assert PROXIES
     assert VARIABLES
     assert TYPED
@@ -213,6 +216,27 @@ def test_runs(command: str, tmp_path: Path) -> None:
     )
     assert done.stdout == f"200 {EVENTS + ('glm-5' in command)}\n"
     assert "1 request, 1 answer, 1 call sent" in done.stderr
+
+
+@pytest.mark.parametrize("command", CHECKS)
+def test_checks(command: str, tmp_path: Path) -> None:
+    """A client that takes every id for a new call loses arguments, and none behind repair; one case does for that."""
+    words, client = (shlex.split(part) for part in command.split(" -- "))
+    assert client == ["python", "agent.py"]
+    shutil.copy(ROOT / "tests" / "checking" / "agent.py", tmp_path)
+    toolstream = [sys.executable, "-m", "toolstream_core.cli.main"]
+    done = subprocess.run(
+        [*toolstream, *words[1:], "--faults", "empty-id", "--", sys.executable, "agent.py", "by-id"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    repaired = "--repair" in words
+    assert done.returncode == (0 if repaired else 1), done.stderr
+    assert ("lost arguments: call 0 get_weather" in done.stdout) != repaired
 
 
 def typed(command: str) -> str:

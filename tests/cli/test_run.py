@@ -160,7 +160,7 @@ def provider() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_base_urls_are_forwarded_and_a_killed_run_leaves_nothing() -> None:
-    """A client that knows no proxy reaches the user's own provider; with `toolstream run`, proxy and folder go."""
+    """A client that knows no proxy reaches the user's own provider; with `toolstream run`, client and proxy go."""
     with provider() as (url, asked):
         command = toolstream("run", "--base-url", "--quiet", "--level", "off", "--", sys.executable, "-c", FORWARDED)
         own = environment(OPENAI_BASE_URL=url)
@@ -172,6 +172,7 @@ def test_base_urls_are_forwarded_and_a_killed_run_leaves_nothing() -> None:
         assert Path(bundle).exists()
         started.send_signal(signal.SIGKILL)
         assert started.wait() == -signal.SIGKILL
+        assert started.stdout.read() == b"", "the client, which waits for its input, is ended"
     port = int(proxy.rpartition(":")[2])
     end = time.monotonic() + 20
     while (Path(bundle).parent.exists() or _listens(port)) and time.monotonic() < end:

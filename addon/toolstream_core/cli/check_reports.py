@@ -43,16 +43,18 @@ class Reports:
 
     def write(self, report: dict[str, Any]) -> None:
         """Write all of them. Raises `OSError`."""
+        from toolstream_core.fixtures.atomic import write_atomic
+
         text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
         to_stdout = self.json == "-"
         if self.json is not None and not to_stdout:
-            Path(self.json).write_text(text, encoding="utf-8", errors="surrogatepass")
+            write_atomic(Path(self.json), text.encode("utf-8", "surrogatepass"))
         if self.junit is not None:
-            self.junit.write_text(junit(report), encoding="utf-8")
+            write_atomic(self.junit, junit(report).encode())
         if self.html is not None:
             from toolstream_core.report.check_page import page
 
-            self.html.write_text(page(report, self.raw), encoding="utf-8", errors="replace")
+            write_atomic(self.html, page(report, self.raw).encode("utf-8", "replace"))
         told = sys.stderr if to_stdout else sys.stdout
         for line in lines(report):
             print(line, file=told)

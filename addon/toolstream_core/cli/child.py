@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
 
 NOT_FOUND = 127
@@ -28,10 +28,11 @@ class StartError(Exception):
         self.code = code
 
 
-def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def run_command(command: Sequence[str], environment: Mapping[str, str], running: Callable[[int | None], None]) -> int:
     """Run it to its end; 128 and the signal's number where one ended it. Raises `StartError`.
 
-    It stays in this process group, so that the terminal in front is its own too.
+    It stays in this process group, so that the terminal in front is its own too. `running` is told of its process,
+    and of `None` when that has ended.
     """
     try:
         process = subprocess.Popen(command, env=environment)
@@ -40,7 +41,9 @@ def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
     except OSError as error:
         raise StartError(f"{command[0]} cannot be run: {error.strerror}", NOT_EXECUTABLE) from error
     with _handing_on(process):
+        running(process.pid)
         code = process.wait()
+        running(None)
     return code if code >= 0 else 128 - code
 
 

@@ -99,7 +99,7 @@ def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace) ->
     if not args.quiet:
         _say(told_of(started, session.environment(), session.proxy_url))
     try:
-        code = run_command(started.command, started.environment)
+        code = run_command(started.command, started.environment, session.accompany)
     except StartError as error:
         return _failed(error, error.code), []
     try:

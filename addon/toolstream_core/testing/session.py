@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import threading
@@ -12,7 +13,7 @@ from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.testing.passed import Passed, passed_of
 from toolstream_core.testing.setup import Setup
 from toolstream_core.testing.trust import authorities
-from toolstream_core.testing.worker import WorkerProcess
+from toolstream_core.testing.worker import ProxySessionError, WorkerProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,6 +88,15 @@ class ProxySession:
         worker, self._worker, self._port = self._worker, None, None
         if worker is not None:
             worker.end()
+
+    def accompany(self, pid: int | None) -> None:
+        """Have the proxy end this process, should the one that started the proxy be killed; `None`: no process.
+
+        Nothing where the proxy has ended.
+        """
+        if self.running:
+            with contextlib.suppress(ProxySessionError):
+                self._order("accompany", pid=pid)
 
     def finish(self) -> Passed:
         """Close all connections; what has passed since the start. Nothing passes any more.

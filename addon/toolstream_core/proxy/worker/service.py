@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import shutil
 import signal
 from typing import TYPE_CHECKING, Any
@@ -89,8 +90,11 @@ class Service:
             "configure": self._configure,
             "tell": self._tell,
             "finish": self._finish,
+            "accompany": self._accompany,
         }
         self._finished = False
+        self._accompanied: int | None = None
+        """The process that ends with whoever started this one."""
 
     async def start(self) -> int:
         """Listen; the port. Raises `OptionsError` for a wrong option, `ServiceError` where the port is taken."""
@@ -124,6 +128,7 @@ class Service:
             await asyncio.wait({waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
             order = waiting.result() if waiting.done() else None
             if order is None:
+                self._end_accompanied(orphaned=waiting.done())
                 break
             channel.reply(await self._carry_out(order))
         stopped.cancel()
@@ -161,6 +166,15 @@ class Service:
             {"verdict": missing.get(flow), **one.as_json(bodies=bodies)} for flow, one in self._ledger.entries.items()
         ]
         return {"exchanges": exchanges, "log": self._ledger.log}
+
+    async def _accompany(self, order: dict[str, Any]) -> None:
+        self._accompanied = order["pid"]
+
+    def _end_accompanied(self, *, orphaned: bool) -> None:
+        """End the process that is led here, where nobody is left to do it."""
+        if orphaned and self._accompanied is not None:
+            with contextlib.suppress(OSError):
+                os.kill(self._accompanied, signal.SIGTERM)
 
     async def _finish(self, order: dict[str, Any]) -> dict[str, Any]:
         """End what is still on its way, and tell what was counted. Nothing passes any more."""
