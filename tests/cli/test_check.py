@@ -107,6 +107,7 @@ def test_clients_are_graded_by_what_they_made_of_it(
     assert summary.read_text().startswith("### right (openai-chat)\n")
     assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "4"  # noqa: S314 - our own
     assert "openai-chat/fault/cut-off-call" in (tmp_path / "r.html").read_text()
+    assert shlex.split(report["clients"][-1]["cases"][0]["rerun"])[-2:] == ["--client", "idle"]
     check_turns(report)
     before = len(runs.read_text())
     assert check(*words, "--resume", state, "--json", "-") == 1

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.checking.case import Selection
+from toolstream_core.checking.case import UNKNOWN, Selection
 from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.matrix import clients_of
 from toolstream_core.checking.plan import Plan
@@ -117,4 +117,9 @@ def rerun_of(args: argparse.Namespace, client: Client) -> Callable[[str], str]:
         words += [word for value in values for word in (option, str(value))]
     words += ["--upstream"] if args.upstream else []
     command = [] if args.matrix else ["--", *client.command]
-    return lambda identity: shlex.join([*words, "--only", identity, *command])
+    return lambda identity: shlex.join([*words, *_only(identity), *command])
+
+
+def _only(identity: str) -> list[str]:
+    """Choose the case; where no protocol is known, the healthy case is the only one."""
+    return [] if identity.startswith(UNKNOWN) else ["--only", identity]
