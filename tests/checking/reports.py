@@ -7,6 +7,7 @@ from typing import Any
 from toolstream_core.checking.case import Case, Kind
 from toolstream_core.checking.document import case_object, client_object, document
 from toolstream_core.checking.grading import Grade, Reason, Result
+from toolstream_core.checking.plan import Plan
 from toolstream_core.checking.run import Client, Run
 
 HOSTILE = "]]> </failure> <b>|`x`|</b> 100% a:b,c \x00\ud800 \n::error::x"
@@ -37,5 +38,5 @@ def report(repair: tuple[str, ...] = (), **changed: Result) -> dict[str, Any]:
         case_object(case(name), result, f"toolstream check --only {name}", runs=[run, run], run=run)
         for name, result in results.items()
     ]
-    client = client_object(CLIENT, protocol="openai-chat", repair=repair, cases=cases)
+    client = client_object(CLIENT, Plan(repair=repair), protocol="openai-chat", cases=cases)
     return document([client], started="2026-01-02T03:04:05Z", seconds=1.25, seed=0)

@@ -117,6 +117,8 @@ def test_clients_are_graded_by_what_they_made_of_it(
     told = capsys.readouterr().out
     assert "by-id (openai-chat, behind repair safe): 2 cases: 2 ok" in told
     assert "repair saves 1 of 1 case that failed without it" in told
+    assert check(*words, "--client", "by-id", "--only", "*/empty-id", "--shape", "whole-calls", "--repair", "safe") == 0
+    assert "by-id (openai-chat, behind repair safe and shape whole-calls): 2 cases: 2 ok" in capsys.readouterr().out
 
 
 def check_texts(told: str) -> None:
@@ -255,6 +257,7 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
         (["--faults", "emty-id", "--", "x"], "'emty-id' names no case"),
         (["--call", "ls {", "--", "x"], "not valid JSON"),
         (["--repair", "saef", "--", "x"], "did you mean safe"),
+        (["--shape", "whole-call", "--", "x"], "did you mean whole-calls"),
         (["--flow", "no-such.flow", "--", "x"], "there is no no-such.flow"),
         (["--flow", "flows", "--upstream", "--", "x"], "either saved flows answer"),
         (["--flow", "flows", "--call", "ls", "--", "x"], "calls are made only where"),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.checking.case import Case
+    from toolstream_core.checking.plan import Plan
     from toolstream_core.checking.run import Client, Run
     from toolstream_core.testing.exchanges import Exchange
 
@@ -33,14 +34,15 @@ def document(clients: Iterable[dict[str, Any]], *, started: str, seconds: float,
 
 
 def client_object(
-    client: Client, *, protocol: str | None, repair: Sequence[str], cases: Sequence[dict[str, Any]]
+    client: Client, plan: Plan, *, protocol: str | None, cases: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """One client, with all its cases."""
     return {
         "name": client.name,
         "command": [redacted(word) for word in client.command],
         "protocol": protocol,
-        "repair": list(repair),
+        "repair": list(plan.repair),
+        "shape": list(plan.shape),
         "counts": {grade.value: sum(case["grade"] == grade for case in cases) for grade in Grade},
         "cases": list(cases),
     }

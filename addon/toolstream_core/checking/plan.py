@@ -36,6 +36,7 @@ class Plan:
     upstream: bool = False
     """Whether the client's own provider answers."""
     repair: tuple[str, ...] = ()
+    shape: tuple[str, ...] = ()
     seed: int = 0
     repeat: int = 1
 
@@ -54,6 +55,7 @@ class Plan:
             flows=self.flows,
             calls=(case.calls or self.calls) if self.makes_calls else None,
             repair=self.repair,
+            shape=self.shape,
             fault=(case.spec,) if case.spec else (),
             seed=self.seed,
             network="all" if self.upstream else "loopback",

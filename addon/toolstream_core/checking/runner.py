@@ -114,7 +114,7 @@ class ClientCheck:
     def report(self) -> dict[str, Any]:
         """The client's part of the report; what has not been run is skipped."""
         cases = [self._results.get(case.id) or self._skipped(case, "it was not run") for case in self._cases]
-        return client_object(self._client, protocol=self.protocol, repair=self._plan.repair, cases=cases)
+        return client_object(self._client, self._plan, protocol=self.protocol, cases=cases)
 
     def _fitted(self, request: AskedRequest | None) -> list[Case]:
         """The cases that are wanted, with what each needs."""

@@ -19,7 +19,7 @@ _OUTPUT_LINES: Final = 10
 def lines(report: dict[str, Any]) -> Iterator[str]:
     """All clients, each with what was not simply right."""
     for client in report["clients"]:
-        yield f"{client['name']} ({client['protocol'] or 'no protocol'}{_behind(client)}): {counts(client)}"
+        yield f"{client['name']} ({client['protocol'] or 'no protocol'}{behind(client)}): {counts(client)}"
         yield from _rows(client["cases"])
         yield from _why_healthy_failed(client["cases"])
 
@@ -94,8 +94,10 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE - 1]}…"
 
 
-def _behind(client: dict[str, Any]) -> str:
-    return f", behind repair {','.join(client['repair'])}" if client["repair"] else ""
+def behind(client: dict[str, Any]) -> str:
+    """What the client was run behind."""
+    parts = [f"{kind} {','.join(client[kind])}" for kind in ("repair", "shape") if client.get(kind)]
+    return f", behind {' and '.join(parts)}" if parts else ""
 
 
 def _cases(count: int) -> str:

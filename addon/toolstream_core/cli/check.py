@@ -69,6 +69,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--upstream", action="store_true", help="let the client's own provider answer")
     told = "run behind repair: safe, …; may be repeated"
     parser.add_argument("--repair", action="append", default=[], metavar="DEFECT", help=told)
+    told = "let answers come in another lawful form, or for:CLIENT; may be repeated"
+    parser.add_argument("--shape", action="append", default=[], metavar="SHAPE", help=told)
     _add_clients(parser)
     _add_reports(parser)
     parser.set_defaults(run=run)

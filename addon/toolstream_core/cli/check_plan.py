@@ -41,13 +41,14 @@ def plan_asked(args: argparse.Namespace) -> Plan:
         raise UsageError("--call: calls are made only where neither --flow nor --upstream answers")
     if missing := [path for path in args.flow if not path.exists()]:
         raise UsageError(f"there is no {missing[0]}; give a flow file or a folder of such")
-    settings(Words(repair=args.repair))
+    settings(Words(repair=args.repair, shape=args.shape))
     return Plan(
         selections=selections,
         calls=tuple(map(spec_text, parse_calls(args.call))),
         flows=tuple(args.flow),
         upstream=args.upstream,
         repair=tuple(args.repair),
+        shape=tuple(args.shape),
         seed=args.seed,
         repeat=args.repeat,
     )
@@ -94,6 +95,7 @@ def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> di
         "flows": [str(path) for path in plan.flows],
         "upstream": plan.upstream,
         "repair": plan.repair,
+        "shape": plan.shape,
         "seed": plan.seed,
         "repeat": plan.repeat,
         "prompt": args.prompt,
@@ -108,6 +110,7 @@ def rerun_of(args: argparse.Namespace, client: Client) -> Callable[[str], str]:
         ("--call", args.call),
         ("--flow", args.flow),
         ("--repair", args.repair),
+        ("--shape", args.shape),
         ("--seed", [args.seed] if args.seed else []),
         ("--timeout", [f"{args.timeout:g}"] if args.timeout != TIMEOUT else []),
         ("--prompt", [args.prompt] if args.prompt != PROMPT else []),
