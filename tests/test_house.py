@@ -93,7 +93,10 @@ def test_an_address_or_anybodys_path_is_not_told(path: str) -> None:
     assert not MACHINE_PATH.search(f"cd {path} && x")
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "requirements").glob("*.txt")))
+@pytest.mark.parametrize(
+    "name",
+    sorted(path.relative_to(ROOT / "requirements").as_posix() for path in (ROOT / "requirements").rglob("*.txt")),
+)
 def test_requirements_pin_everything_by_hash_and_name_no_address(name: str) -> None:
     """They install the same from any index or mirror, and never anything else than what was tested."""
     text = (ROOT / "requirements" / name).read_text()

@@ -1,0 +1,143 @@
+"""Run published clients under every fault, raw and behind repair. Knows the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
+
+from matrixlib.clients import clients  # noqa: E402 - the checkout's own modules are run
+from matrixlib.install import InstallError, cache_folder, lock  # noqa: E402
+from matrixlib.page import Measured, combined, markdown  # noqa: E402
+from matrixlib.run import Options, kept, run  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matrixlib.clients import MatrixClient
+
+DONE, FAILED, USAGE = 0, 1, 2
+"""Exit codes."""
+LARGEST: Final = 1_000_000
+"""Bytes of an HTML page that is kept in docs/."""
+EPILOG = """\
+Everything that is installed or measured is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. docs/clients.md
+is written anew from all that is kept there, so clients may be run one after the other.
+Examples:
+  scripts/matrix --list
+  scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
+  scripts/matrix --resume                go on where an interrupted run stopped
+  scripts/matrix --lock openai-js        pin the newest openai for JavaScript
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run, list, or pin; 1 where a client could not be run, or pinned."""
+    options = _parser().parse_args(arguments)
+    known = clients()
+    asked = {*(options.only or ()), *(options.lock or ())}
+    names = {client.group.name for client in known} if options.lock is not None else {one.name for one in known}
+    if unknown := sorted(asked - names):
+        print(f"matrix: there is no {unknown[0]!r}; there are {', '.join(sorted(names))}", file=sys.stderr)
+        return USAGE
+    if options.list:
+        for client in known:
+            print(f"{client.name:28} {client.package} {client.version or '(as it is here)'}")
+        return DONE
+    if options.lock is not None:
+        return _pin(known, asked)
+    failed = False if options.page else _run([one for one in known if not asked or one.name in asked], options)
+    _write(known)
+    return FAILED if failed else DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="scripts/matrix",
+        description="Run published clients under every fault, raw and behind repair, and write docs/clients.md.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--list", action="store_true", help="say which clients there are, and run none")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="run these clients")
+    parser.add_argument("--resume", action="store_true", help="go on from what is kept, instead of running it anew")
+    parser.add_argument("--faults", metavar="WORDS", help="which cases, as for toolstream check")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run N clients at once (default 2)")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default 60)")
+    parser.add_argument("--page", action="store_true", help="run nothing, write the pages from what is kept")
+    parser.add_argument("--lock", nargs="*", metavar="GROUP", help="pin the newest versions of these groups, or of all")
+    return parser
+
+
+def _pin(known: Sequence[MatrixClient], asked: set[str]) -> int:
+    failed = False
+    for group in {client.group.name: client.group for client in known}.values():
+        if asked and group.name not in asked:
+            continue
+        try:
+            lock(group, cache_folder())
+            print(f"{group.name}: pinned")
+        except InstallError as error:
+            failed = True
+            print(f"{group.name}: {error}", file=sys.stderr)
+    return FAILED if failed else DONE
+
+
+def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
+    """Run clients one after the other; whether any could not be run."""
+    failed = False
+    for client in asked:
+        why = run(
+            client,
+            Options(
+                cache=cache_folder(),
+                faults=options.faults,
+                jobs=options.jobs,
+                timeout=options.timeout,
+                resume=options.resume,
+                told=_told(options),
+            ),
+        )
+        failed = failed or why is not None
+        print(f"{client.name}: {why or 'run'}", flush=True)
+    return failed
+
+
+def _told(options: argparse.Namespace) -> str:
+    """The command as a page says it: without the clients, which its table names."""
+    words = ["scripts/matrix"]
+    words += ["--faults", options.faults] if options.faults else []
+    return " ".join([*words, "--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"])
+
+
+def _write(known: Sequence[MatrixClient]) -> None:
+    """Write the pages from what is kept of all clients."""
+    cache = cache_folder()
+    measured = [Measured(client, kept(client, cache)) for client in known]
+    where = "none: nothing was run"
+    if report := combined(measured):
+        from toolstream_core.report.check_page import page
+
+        text = page(json.loads(_portable(json.dumps(report), cache)))
+        small = len(text.encode()) < LARGEST
+        where = "`docs/clients.html`" if small else "`results/clients.html` in the cache of `scripts/matrix`"
+        kept_page = ROOT / "docs" / "clients.html"
+        kept_page.unlink(missing_ok=True)
+        (kept_page if small else cache / "results" / "clients.html").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "clients.md").write_text(_portable(markdown(measured, where), cache), encoding="utf-8")
+
+
+def _portable(text: str, cache: Path) -> str:
+    """The text without this machine's folders."""
+    return (
+        text.replace(str(cache), "~/.cache/toolstream/clients").replace(str(ROOT), ".").replace(str(Path.home()), "~")
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Published clients under every fault: what is installed, run and written."""

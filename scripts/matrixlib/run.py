@@ -1,0 +1,105 @@
+"""Runs `toolstream check` over one client, raw and behind repair, and keeps what it found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from matrixlib.clients import ROOT
+from matrixlib.install import InstallError, command_of, installed
+
+if TYPE_CHECKING:
+    from matrixlib.clients import MatrixClient
+
+HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
+"""The two runs of every client, and what `toolstream check` is told beside."""
+_USAGE: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What each run is told."""
+
+    cache: Path
+    faults: str | None
+    jobs: int
+    timeout: float
+    resume: bool
+    told: str
+    """The command line, as the page says it."""
+
+
+def run(client: MatrixClient, options: Options) -> str | None:
+    """Install a client and run all its cases; why it could not be run, where it could not."""
+    folder = results_of(client, options.cache)
+    if not options.resume:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        environment = installed(client.group, options.cache)
+        for how in HOW:
+            _check(client, environment, folder, how, options)
+        why = None
+    except InstallError as error:
+        why = str(error)
+    about = {
+        "version": client.version,
+        "not_run": why,
+        "commit": commit(),
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "command": options.told,
+        "faults": options.faults,
+    }
+    (folder / "about.json").write_text(json.dumps(about, indent=1))
+    return why
+
+
+def results_of(client: MatrixClient, cache: Path) -> Path:
+    """Where what was found of a client is kept."""
+    return cache / "results" / client.name
+
+
+def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
+    """What was found of a client: `about`, and the client's object of each run; `None` where it was never run."""
+    folder = results_of(client, cache)
+    try:
+        found: dict[str, Any] = {"about": json.loads((folder / "about.json").read_text(encoding="utf-8"))}
+        if found["about"]["not_run"] is None:
+            for how in HOW:
+                found[how] = json.loads((folder / f"{how}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def commit() -> str:
+    """The commit that was measured, with a mark where files differ from it."""
+    told = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    done = subprocess.run(told, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def _check(client: MatrixClient, environment: Path, folder: Path, how: str, options: Options) -> None:
+    """One run of all cases, in a home folder that has nothing of the user's. Raises `InstallError` without a report."""
+    listed = folder / "clients.toml"
+    command = command_of(client, environment)
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    listed.write_text(
+        f"[clients.{json.dumps(client.name)}]\ncommand = {json.dumps(command)}\n"
+        f"env = {{ HOME = {json.dumps(str(home))} }}\n"
+    )
+    target = folder / f"{how}.json"
+    told = [str(Path(sys.executable).with_name("toolstream")), "check", "--matrix", str(listed), "--quiet"]
+    told += ["--json", str(target), "--resume", str(folder / f"{how}.state"), *HOW[how]]
+    told += ["--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"]
+    told += [] if options.faults is None else ["--faults", options.faults]
+    done = subprocess.run(told, cwd=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode >= _USAGE or not target.exists():
+        raise InstallError(f"toolstream check: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")

@@ -1,0 +1,35 @@
+"""The small fixed part of the matrix: the SDK's plain loop and a wrong one, the wrong one behind repair too."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolstream_core.cli.main import main
+
+pytestmark = pytest.mark.e2e
+
+DRIVERS = Path(__file__).parent / "drivers" / "python"
+CASE = "openai-chat/fault/empty-id"
+
+
+def grades(folder: Path, *words: str) -> tuple[int, dict[str, str]]:
+    """The exit code, and the grade of each client under a fault."""
+    listed, report = folder / "clients.toml", folder / "report.json"
+    commands = {
+        name: [sys.executable, str(DRIVERS / f"{name}.py"), "{prompt}"] for name in ("openai_loop", "wrong_loop")
+    }
+    listed.write_text("\n".join(f"[clients.{name}]\ncommand = {json.dumps(words)}" for name, words in commands.items()))
+    common = ["check", "--quiet", "--matrix", str(listed), "--faults", "empty-id", "--json", str(report)]
+    code = main([*common, *words])
+    clients = json.loads(report.read_text(encoding="utf-8"))["clients"]
+    return code, {one["name"]: case["grade"] for one in clients for case in one["cases"] if case["id"] == CASE}
+
+
+def test_repair_saves_what_a_wrong_loop_loses(tmp_path: Path) -> None:
+    """The SDK's own way is right without it."""
+    assert grades(tmp_path) == (1, {"openai_loop": "ok", "wrong_loop": "failed"})
+    assert grades(tmp_path, "--repair", "safe", "--client", "wrong_loop") == (0, {"wrong_loop": "ok"})

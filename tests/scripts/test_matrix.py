@@ -1,0 +1,175 @@
+"""scripts/matrix: its table is complete, and its page says what was measured and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import matrix
+from matrixlib.clients import DRIVERS, MatrixClient, clients
+from matrixlib.install import InstallError, command_of, installed
+from matrixlib.page import Measured, combined, markdown
+from matrixlib.run import HOW, kept, results_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLIENTS = {client.name: client for client in clients()}
+CLIENT = CLIENTS["openai-loop"]
+SAFE, UNSAFE = "empty-id", "odd-id"
+"""Faults with and without a safe repair."""
+
+
+def case(name: str, grade: str, reason: str | None = None) -> dict[str, Any]:
+    """What is read of a case."""
+    kind = "healthy" if name == "healthy" else "fault"
+    message = None if reason is None else f"it {reason}"
+    return {"id": f"openai-chat/{kind}/{name}", "kind": kind, "name": name, "grade": grade} | {
+        "reason": reason,
+        "message": message,
+    }
+
+
+def found(raw: dict[str, str], safe: dict[str, str], *, reason: str = "lost a call") -> dict[str, Any]:
+    """What is kept of a client, from the grade of each case."""
+    documents = {}
+    for how, grades in (("raw", raw), ("safe", safe)):
+        cases = [case(name, grade, reason if grade == "failed" else None) for name, grade in grades.items()]
+        counts = {grade: list(grades.values()).count(grade) for grade in (*grades.values(), *matrix_grades())}
+        client = {"name": CLIENT.name, "protocol": "openai-chat", "counts": counts, "cases": cases}
+        documents[how] = {"seconds": 1.0, "clients": [client]}
+    about = {"version": CLIENT.version, "not_run": None, "commit": "abc", "date": "2026-01-01"}
+    return {"about": {**about, "command": "scripts/matrix", "faults": None}, **documents}
+
+
+def matrix_grades() -> tuple[str, ...]:
+    """Grades that a report counts."""
+    return ("ok", "not-strict", "failed", "harness-failure", "skipped")
+
+
+def section(text: str, title: str) -> list[str]:
+    """The lines of a section that say something, without the head of its table."""
+    body = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    lines = [line for line in body.splitlines() if line]
+    return lines[2:] if lines[0].startswith("|") else lines
+
+
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
+def test_each_client_has_its_driver_and_a_pinned_version(client: MatrixClient) -> None:
+    """A row of the table can be run as it stands."""
+    language = "javascript" if client.group.npm else "python"
+    driver = client.command[0]
+    assert (DRIVERS / language / driver).is_file() or (client.group.npm and "{prompt}" in client.command)
+    assert client.version
+
+
+def test_a_driver_gets_the_prompt_and_a_program_is_run_as_it_stands(tmp_path: Path) -> None:
+    """Both from the environment of their group."""
+    assert command_of(CLIENTS["pi-ai"], tmp_path)[1:] == [
+        str(tmp_path / "drivers" / "pi_ai.mjs"),
+        "{prompt}",
+        "openai-completions",
+    ]
+    assert command_of(CLIENTS["claude"], tmp_path) == [
+        str(tmp_path / "node_modules" / ".bin" / "claude"),
+        "-p",
+        "{prompt}",
+    ]
+
+
+def test_locks_for_npm_name_no_registry_and_hold_every_package_by_hash() -> None:
+    """They install the same from any mirror."""
+    for group in {client.group.name: client.group for client in CLIENTS.values() if client.group.npm}.values():
+        packages = json.loads(group.lock.read_text(encoding="utf-8"))["packages"]
+        assert len(packages) > 1
+        for name, package in packages.items():
+            assert "resolved" not in package, name
+            assert not name or package.get("inBundle") or package["integrity"].startswith("sha512-"), name
+
+
+def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
+    """Red first, by the worst reason; what repair made worse and what it did not save stand by themselves."""
+    raw = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "failed", "missing-type": "ok"}
+    safe = {**raw, SAFE: "ok", "missing-type": "failed"}
+    text = markdown([Measured(CLIENT, found(raw, safe))], "there")
+    assert "5 cells, 3 of them failed raw, 3 behind repair.\n" in text
+    assert "Of 2 that failed raw on defects with a safe repair, 1 became right behind it (50.0 %);\n1 became" in text
+    assert section(text, "Worse behind repair") == [
+        "| openai-loop | `openai-chat/fault/missing-type` | ok | failed | lost a call |"
+    ]
+    assert section(text, "Not right behind a safe repair") == [
+        "| openai-loop | `openai-chat/fault/missing-index` | lost a call | failed | lost a call |"
+    ]
+    assert f"| lost a call | `openai-chat/fault/{SAFE}` | 1 | 0 | openai-loop |" in section(
+        text, "Failed, the worst first"
+    )
+    assert section(text, "Clients") == [
+        f"| openai-loop | openai | {CLIENT.version} | openai-chat | 2 | 0 | 3 | 2 | 0 | 3 | 0 |"
+    ]
+    assert section(text, "Not run")[:1] == ["None."]
+
+
+def test_failures_are_listed_by_the_worst_reason_first() -> None:
+    """Half a call that was run stands above one that was lost."""
+    grades = {"healthy": "ok", SAFE: "failed"}
+    other = found(grades, grades, reason="ran a half call")
+    text = markdown([Measured(CLIENT, found(grades, grades)), Measured(CLIENTS["openai-stream"], other)], "")
+    reasons = [line.split("|")[1].strip() for line in section(text, "Failed, the worst first")]
+    assert reasons == ["ran a half call", "lost a call"]
+
+
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [({"not_run": "npm: no network"}, "npm: no network"), ({"version": "0.1"}, "only 0.1 was run")],
+)
+def test_a_client_that_did_not_run_says_why(about: dict[str, str], why: str) -> None:
+    """Nothing of it counts, and it is in no report."""
+    kept_of_it = found({"healthy": "ok", SAFE: "failed"}, {"healthy": "ok", SAFE: "ok"})
+    kept_of_it["about"].update(about)
+    measured = Measured(CLIENT, kept_of_it)
+    text = markdown([measured], "")
+    assert why in section(text, "Not run")[0]
+    assert "0 cells" in text
+    assert combined([measured]) is None
+
+
+def test_a_healthy_answer_that_is_not_understood_is_no_measurement() -> None:
+    """What was found under faults would be the driver's, not the client's."""
+    grades = {"healthy": "failed", SAFE: "skipped"}
+    assert (
+        Measured(CLIENT, found(grades, grades, reason="gave up")).not_run
+        == "the healthy answer was not understood: it gave up"
+    )
+    assert "--only openai-loop" in str(Measured(CLIENT, None).not_run)
+
+
+def test_results_are_read_again(tmp_path: Path) -> None:
+    """Only where all of them are there."""
+    folder = results_of(CLIENT, tmp_path)
+    assert kept(CLIENT, tmp_path) is None
+    folder.mkdir(parents=True)
+    wanted = found({"healthy": "ok"}, {"healthy": "ok"})
+    (folder / "about.json").write_text(json.dumps(wanted["about"]))
+    assert kept(CLIENT, tmp_path) is None
+    for how in HOW:
+        (folder / f"{how}.json").write_text(json.dumps(wanted[how]))
+    assert kept(CLIENT, tmp_path) == wanted
+    report = combined([Measured(CLIENT, wanted)])
+    assert report is not None
+    assert [one["name"] for one in report["clients"]] == ["openai-loop", "openai-loop, repaired"]
+
+
+def test_what_is_not_pinned_is_not_installed(tmp_path: Path) -> None:
+    """A version that nobody chose would be measured."""
+    from dataclasses import replace
+
+    with pytest.raises(InstallError, match="--lock"):
+        installed(replace(CLIENT.group, name="nothing"), tmp_path)
+
+
+def test_unknown_clients_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """With what there is."""
+    assert matrix.main(["--only", "no-such-client"]) == matrix.USAGE
+    assert "there is no 'no-such-client'; there are agno, ai-" in capsys.readouterr().err
