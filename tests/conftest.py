@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,10 @@ settings.register_profile(
 )
 settings.register_profile("search", settings.get_profile("ci"), derandomize=False, max_examples=3000)
 settings.load_profile("ci")
+
+# Where the tests run in the background, a shell has Ctrl-C ignored, and so would everything that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NO_SHARED = "no folder of recorded streams: put it beside the project as ../shared, or name it in TOOLSTREAM_SHARED"
 
