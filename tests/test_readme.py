@@ -204,16 +204,8 @@ def test_runs(command: str, tmp_path: Path) -> None:
     flows = [str(ROOT / word) if word == "flows" else word for word in words[2:]]
     if "flows" not in words:
         flows.insert(0, str(ROOT / "flows"))
-    toolstream = [sys.executable, "-m", "toolstream_core.cli.main"]
-    done = subprocess.run(
-        [*toolstream, "run", "--speed", "0", *flows, "--", sys.executable, "agent.py", "request.json"],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = with_agent(tmp_path, "run", "--speed", "0", *flows, agent="request.json")
+    assert done.returncode == 0, done.stderr
     assert done.stdout == f"200 {EVENTS + ('glm-5' in command)}\n"
     assert "1 request, 1 answer, 1 call sent" in done.stderr
 
@@ -224,19 +216,23 @@ def test_checks(command: str, tmp_path: Path) -> None:
     words, client = (shlex.split(part) for part in command.split(" -- "))
     assert client == ["python", "agent.py"]
     shutil.copy(ROOT / "tests" / "checking" / "agent.py", tmp_path)
-    toolstream = [sys.executable, "-m", "toolstream_core.cli.main"]
-    done = subprocess.run(
-        [*toolstream, *words[1:], "--faults", "empty-id", "--", sys.executable, "agent.py", "by-id"],
+    done = with_agent(tmp_path, *words[1:], "--faults", "empty-id", agent="by-id")
+    repaired = "--repair" in words
+    assert done.returncode == (0 if repaired else 1), done.stderr
+    assert ("lost arguments: call 0 get_weather" in done.stdout) != repaired
+
+
+def with_agent(folder: Path, *words: str, agent: str) -> subprocess.CompletedProcess[str]:
+    """A command of ours that starts `agent.py` of a folder with one argument."""
+    return subprocess.run(
+        [sys.executable, "-m", "toolstream_core.cli.main", *words, "--", sys.executable, "agent.py", agent],
         env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    repaired = "--repair" in words
-    assert done.returncode == (0 if repaired else 1), done.stderr
-    assert ("lost arguments: call 0 get_weather" in done.stdout) != repaired
 
 
 def typed(command: str) -> str:

@@ -162,7 +162,7 @@ def test_the_calls_as_the_client_got_them(proxy: Proxy, capsys: pytest.CaptureFi
     proxy.answer(proxy.ask(), *stream())
     flow = proxy.ask(user="other")
     proxy.answer(flow, *stream(None))
-    [line] = proxy.told("got")
+    [line] = proxy.told("delivered")
     [call] = line["calls"]
     assert (line["flow"], line["stream"], call["name"], call["arguments"]) == (flow.id, 2, "ls", ARGUMENTS)
     assert call["id"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.document import result_of
 from toolstream_core.checking.grading import Grade, rank
+from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def counts(client: dict[str, Any]) -> str:
     """How many cases have each grade, in words."""
     found: dict[str, int] = client["counts"]
     shown = [f"{found[grade.value]} {grade.value}" for grade in Grade if found[grade.value]]
-    return f"{_cases(len(client['cases']))}: {', '.join(shown) or 'none'}"
+    return f"{counted(len(client['cases']), 'case')}: {', '.join(shown) or 'none'}"
 
 
 def worst_first(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -48,7 +49,7 @@ def comparison(raw: dict[str, Any], repaired: dict[str, Any]) -> Iterator[str]:
     failed = [(one, other) for one, other in pairs if one["grade"] == Grade.FAILED]
     saved = [other for _, other in failed if other["grade"] in (Grade.OK, Grade.NOT_STRICT)]
     worse = [other for one, other in pairs if rank(result_of(other)) < rank(result_of(one))]
-    yield f"repair saves {len(saved)} of {_cases(len(failed))} that failed without it"
+    yield f"repair saves {len(saved)} of {counted(len(failed), 'case')} that failed without it"
     for one, other in sorted(failed, key=lambda pair: pair[0]["id"]):
         now = other["reason"] or other["grade"]
         yield f"  {one['id']:<44} {one['reason'] or one['grade']} → {now}"
@@ -68,7 +69,7 @@ def _rows(cases: list[dict[str, Any]]) -> Iterator[str]:
         why = printable(": ".join(filter(None, [case["reason"], _shortened(case["message"] or "")])))
         yield f"  {case['grade']:<15} {demand}  {case['id']:<{width}}  {why}{advice(case)}".rstrip()
     for message, count in skipped.items():
-        yield f"  skipped         {_cases(count)}: {printable(message)}"
+        yield f"  skipped         {counted(count, 'case')}: {printable(message)}"
 
 
 def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
@@ -98,7 +99,3 @@ def behind(client: dict[str, Any]) -> str:
     """What the client was run behind."""
     parts = [f"{kind} {','.join(client[kind])}" for kind in ("repair", "shape") if client.get(kind)]
     return f", behind {' and '.join(parts)}" if parts else ""
-
-
-def _cases(count: int) -> str:
-    return f"{count} case" if count == 1 else f"{count} cases"

@@ -14,12 +14,13 @@ from toolstream_core.checking.case import SelectionError
 from toolstream_core.checking.document import document
 from toolstream_core.checking.matrix import MatrixError
 from toolstream_core.checking.runner import ClientCheck, Seats
-from toolstream_core.checking.state import CheckState, StateError
+from toolstream_core.checking.state import CheckState
 from toolstream_core.cli.check_plan import PROMPT, TIMEOUT, UsageError, about, clients_asked, plan_asked, rerun_of
 from toolstream_core.cli.check_reports import ReportError, Reports
 from toolstream_core.cli.shrink import positive, seconds
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import SettingsError
+from toolstream_core.state_file import StateError
 from toolstream_core.synthetic.call_specs import CallSpecError
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered
 from toolstream_core.fixtures.extraction.files import bare_files, cassette_files, flow_files, write_all
 from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.model import Severity
+from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import word
 
 if TYPE_CHECKING:
@@ -127,15 +128,11 @@ class Extraction:
 
 def _about(group: Sequence[Found]) -> str:
     findings = sum(len(one.fixture.record.findings) for one in group)
-    return f"{_count(len(group), 'answer')}, {_count(findings, 'finding')} ({_sources(group)})"
+    return f"{counted(len(group), 'answer')}, {counted(findings, 'finding')} ({_sources(group)})"
 
 
 def _sources(group: Sequence[Found]) -> str:
     return ", ".join(word(one.fixture.source) for one in group)
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _why(error: Exception) -> str:

@@ -14,6 +14,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
 from toolstream_core.redact import redacted
+from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.summary import fault_line
 from toolstream_core.sources.files import STDIN
@@ -119,9 +120,7 @@ class Rewriting(Sink):
         """Say what was done."""
         for line in self._faults:
             print(line, file=sys.stderr)
-        streams = "1 stream" if self._answers == 1 else f"{self._answers} streams"
-        changes = "1 event" if len(self._changed) == 1 else f"{len(self._changed)} events"
-        print(f"{streams}, {changes} changed", file=sys.stderr)
+        print(f"{counted(self._answers, 'stream')}, {counted(len(self._changed), 'event')} changed", file=sys.stderr)
 
 
 def _say_kept(source: str, why: str) -> None:

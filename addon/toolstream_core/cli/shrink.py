@@ -16,7 +16,8 @@ from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, RecordCache, shows
 from toolstream_core.shrinking.passes import passes
 from toolstream_core.shrinking.search import Search
-from toolstream_core.shrinking.tried import StateError, TriedCandidates
+from toolstream_core.shrinking.tried import TriedCandidates
+from toolstream_core.state_file import StateError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

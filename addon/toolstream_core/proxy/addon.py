@@ -73,7 +73,7 @@ class ToolstreamAddon:
         self._bodies = 0
         self._reporters = Reporters(listeners, judged)
         self.verdicts = Verdicts(
-            self._reporters.judged, self._reporters.unjudged, self._reporters.got, ids_kept=ids_kept
+            self._reporters.judged, self._reporters.unjudged, self._reporters.delivered, ids_kept=ids_kept
         )
         self._provider: AnyProvider | None = None
         self.capture = Capture()

@@ -19,7 +19,7 @@ from toolstream_core.report.jsonform import call_object
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.layout import WIDTH, Label
 from toolstream_core.report.paint import colour, plain, wants_colour
-from toolstream_core.report.summary import got_lines, help_with
+from toolstream_core.report.summary import delivered_lines, help_with
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text
 
@@ -116,17 +116,17 @@ class Reporters:
             head = _head(told.flow, told.heading)
             self._jsonl.line(json.dumps({"type": "verdict", **head, "verdict": told.object}, separators=(",", ":")))
 
-    def got(self, watch: Watch, calls: Sequence[Call]) -> None:
+    def delivered(self, watch: Watch, calls: Sequence[Call]) -> None:
         """Tell the calls as the client got them, where these are not those that the provider meant."""
         assert watch.heading is not None
         if self._terminal is not None and ctx.options.toolstream_log != "off":
             begin = Label(f"#{watch.heading.number}").begin()
-            for line in got_lines(calls, self._paint, watch.hide, WIDTH - len(begin)):
+            for line in delivered_lines(calls, self._paint, watch.hide, WIDTH - len(begin)):
                 self._terminal.line(begin + line)
         if self._jsonl is not None:
             head = _head(watch.flow.id, watch.heading)
             objects = [call_object(call, watch.hide) for call in calls]
-            self._jsonl.line(json.dumps({"type": "got", **head, "calls": objects}, separators=(",", ":")))
+            self._jsonl.line(json.dumps({"type": "delivered", **head, "calls": objects}, separators=(",", ":")))
 
     def replayed(self, flow: http.HTTPFlow) -> None:
         """Tell which saved flow answered, if one did."""

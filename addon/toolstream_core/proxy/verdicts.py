@@ -66,17 +66,17 @@ class Verdicts:
         self,
         tell: Callable[[ToldVerdict], None],
         failed: Callable[[str, Exception], None],
-        got: Callable[[KeptWatch, Sequence[Call]], None],
+        delivered: Callable[[KeptWatch, Sequence[Call]], None],
         *,
         ids_kept: bool = False,
     ) -> None:
-        """`failed` is told of a bug of ours, with the flow's id; `got` of the calls that a client got otherwise.
+        """`failed` is told of a bug of ours, with the flow's id; `delivered` of the calls that a client got otherwise.
 
         `ids_kept`: as for `judge`, whose caller waits.
         """
         self._tell_verdict = tell
         self._failed = failed
-        self._tell_got = got
+        self._tell_delivered = delivered
         self._in_background = not ids_kept
         self._explaining = Explaining()
         self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
@@ -112,8 +112,8 @@ class Verdicts:
                 return
             broken = flow.error.msg if flow.error else None
             if watch.differs and (got := sent.record(broken=broken)) is not None:
-                if _essence(got) != _essence(record):
-                    self._tell_got(watch, got.calls)
+                if _comparable(got) != _comparable(record):
+                    self._tell_delivered(watch, got.calls)
                 record = got
             answer = live_answer(flow, record, sent, heading, broken)
             left = broken is not None and not record.ended and _is_gone(flow, broken)
@@ -215,7 +215,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _essence(record: Record) -> list[tuple[object, ...]]:
+def _comparable(record: Record) -> list[tuple[object, ...]]:
     """What a client runs of an answer's calls."""
     return [(call.choice, call.id, call.name, call.arguments, call.complete) for call in record.calls]
 

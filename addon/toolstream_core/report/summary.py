@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 def overview(record: Record, model: str | None) -> Marked:
     """One line on the whole stream; `model` is the one that was named before."""
-    count = "1 call" if len(record.calls) == 1 else f"{len(record.calls)} calls"
-    events = "1 event" if record.events == 1 else f"{record.events} events"
+    calls, events = counted(len(record.calls), "call"), counted(record.events, "event")
     reasons = ", ".join(foreign(reason) for reason in record.finish)
     finish = f"finish {reasons}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
@@ -28,7 +27,7 @@ def overview(record: Record, model: str | None) -> Marked:
     changed = f", {record.changed} mended ({', '.join(record.changes)})" if record.changed else ""
     wrong = "".join(f", {counted(number, name)}" for name, number in _severities(record) if number)
     ending = _how_ended(record)
-    text = f"{events}, {count}, {finish}{kind}{other}{wrong}{changed}{ending}"
+    text = f"{events}, {calls}, {finish}{kind}{other}{wrong}{changed}{ending}"
     return Marked(text, (("name", finish), ("error", ending)) if ending else (("name", finish),))
 
 
@@ -60,7 +59,7 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WI
     )
 
 
-def got_lines(calls: Sequence[Call], paint: Paint, hide: Hide, room: int) -> Iterator[str]:
+def delivered_lines(calls: Sequence[Call], paint: Paint, hide: Hide, room: int) -> Iterator[str]:
     """The calls as the client got them, each in `room` columns."""
     if not calls:
         yield "client got no calls"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
-from toolstream_core.report.layout import ID, MARGIN, WIDTH, Label, foreign, seen, shortened
+from toolstream_core.report.layout import ID, MARGIN, WIDTH, Label, counted, foreign, seen, shortened
 from toolstream_core.report.paint import plain
 from toolstream_core.report.summary import call_line, finding_line, help_with, notes, overview
 
@@ -148,8 +148,7 @@ class Lines(Sink):
             return
         first, last = self._folded_from, self._folded_from + self._folded - 1
         where = f"event {first}" if first == last else f"events {first}-{last}"
-        count = "1 event" if self._folded == 1 else f"{self._folded} events"
-        text = self._paint("dim", f"{count} without tool calls, {self._folded_bytes} bytes")
+        text = self._paint("dim", f"{counted(self._folded, 'event')} without tool calls, {self._folded_bytes} bytes")
         self._write(f"{self._begin_line()}{where:<{_NUMBER - 2}}  {text}")
         self._folded = self._folded_bytes = 0
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.report.layout import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -38,7 +40,7 @@ class Passed:
         """What is told of it at the end of a run."""
         yield ", ".join(self._counts())
         if self.websockets:
-            yield f"{_counted(self.websockets, 'WebSocket')} to an LLM, which toolstream does not read"
+            yield f"{counted(self.websockets, 'WebSocket')} to an LLM, which toolstream does not read"
         if not self.requests and not self.websockets:
             yield "no request of an LLM came; --base-url is for clients that ignore proxy variables"
         if self.findings:
@@ -49,16 +51,16 @@ class Passed:
             yield f"verdicts: {_listed(self.verdicts, self.advice)}"
         if self.captured:
             folders = dict.fromkeys(str(path.parent) for path in self.captured)
-            yield f"captured: {_counted(len(self.captured), 'flow')} in {', '.join(folders)}"
+            yield f"captured: {counted(len(self.captured), 'flow')} in {', '.join(folders)}"
 
     def _counts(self) -> Iterator[str]:
-        yield _counted(self.requests, "request")
+        yield counted(self.requests, "request")
         if self.refused:
             yield f"{self.refused} answered with an HTTP error"
-        yield _counted(self.answers, "answer")
-        yield f"{_counted(self.calls, 'call')} sent"
+        yield counted(self.answers, "answer")
+        yield f"{counted(self.calls, 'call')} sent"
         if self.others:
-            yield f"{_counted(self.others, 'request')} to others"
+            yield f"{counted(self.others, 'request')} to others"
 
 
 def passed_of(told: Mapping[str, Any]) -> Passed:
@@ -72,7 +74,3 @@ def _listed(counts: Mapping[str, int], advice: Mapping[str, str] | None = None) 
     ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     helped = {name: f" → {option}" for name, option in (advice or {}).items()}
     return ", ".join(f"{name} {count}{helped.get(name, '')}" for name, count in ordered)
-
-
-def _counted(number: int, name: str) -> str:
-    return f"1 {name}" if number == 1 else f"{number} {name}s"

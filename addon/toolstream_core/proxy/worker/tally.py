@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
 
-
 _COUNTED: Final = ("requests", "others", "refused", "websockets", "answers", "calls")
 
 
@@ -74,9 +73,7 @@ class Tally(Sink):
     def as_json(self) -> dict[str, Any]:
         """For the reply."""
         return {
-            **{
-                name: self._counts[name] for name in ("requests", "others", "refused", "websockets", "answers", "calls")
-            },
+            **{name: self._counts[name] for name in _COUNTED},
             "findings": dict(self._findings),
             "changes": dict(self._changes),
             "verdicts": dict(self._verdicts),
