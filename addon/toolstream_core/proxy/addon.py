@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
-from toolstream_core.delivery.schedule import drawn
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
+from toolstream_core.proxy.answers import Answers
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
-from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.changes import relabel
-from toolstream_core.proxy.codings import Codings
-from toolstream_core.proxy.exchange import exchange_of, request_json
-from toolstream_core.proxy.kept import KeptWatch
+from toolstream_core.proxy.exchange import request_json
 from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.proxy.options import (
     ANSWERS,
@@ -33,11 +30,10 @@ from toolstream_core.proxy.provided import breaks
 from toolstream_core.proxy.provider import OPTIONS
 from toolstream_core.proxy.providers import AnyProvider, provider_of
 from toolstream_core.proxy.reporters import Reporters
-from toolstream_core.proxy.request_ids import answer_ids, is_signed, restore
+from toolstream_core.proxy.request_ids import is_signed, restore
 from toolstream_core.proxy.resend import RESENT
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.verdicts import Verdicts
-from toolstream_core.settings import NOTHING
 from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
 
@@ -69,17 +65,14 @@ class ToolstreamAddon:
         `gated`, a change of options also reaches the connections that are open already.
         """
         self._filter: flowfilter.TFilter | None = None
-        self._watches: dict[str, KeptWatch] = {}
-        self._bodies = 0
         self._reporters = Reporters(listeners, judged)
         self.verdicts = Verdicts(
             self._reporters.judged, self._reporters.unjudged, self._reporters.delivered, ids_kept=ids_kept
         )
         self._provider: AnyProvider | None = None
         self.capture = Capture()
-        self._codings = Codings()
-        self._settings = NOTHING
         self._ids = Ids()
+        self._answers = Answers(self._reporters, self.verdicts, self.capture, self._ids)
         self._timing = Timing(self._closed, always=gated)
 
     def load(self, loader: Loader) -> None:
@@ -114,10 +107,10 @@ class ToolstreamAddon:
         if updated & CAPTURE:
             self.capture.configure(ctx.options)
         if updated & CHANGES:
-            self._settings = changes_of(ctx.options)
+            self._answers.settings = changes_of(ctx.options)
         if updated & (CHANGES | {"toolstream_provider", "toolstream_speed"}):
             speed = speed_of(ctx.options.toolstream_speed)
-            self._timing.configure(self._settings, speed if self._provider is not None else None)
+            self._timing.configure(self._answers.settings, speed if self._provider is not None else None)
 
     def running(self) -> None:
         """Find out where lines go, once mitmproxy's own addons are there."""
@@ -129,11 +122,11 @@ class ToolstreamAddon:
         if RESENT not in flow.metadata:
             if self._reporters.on and self._filtered(flow):
                 self.verdicts.asked(flow)
-            if self._settings.rewrites or self._ids:
+            if self._answers.settings.rewrites or self._ids:
                 self._prepare(flow)
             if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
                 return
-            if self._settings.destream and flow.response is None and self._filtered(flow):
+            if self._answers.settings.destream and flow.response is None and self._filtered(flow):
                 self._timing.destreams(flow)
         if self._provider is not None and flow.response is None:
             self._provider.answer(flow)
@@ -155,17 +148,7 @@ class ToolstreamAddon:
         if not (streamed or claimed or looks_like_llm(flow.request.path, request)):
             return
         delivering = streamed or (claimed and wants_stream(flow.request.path, request)) or breaks(flow)
-        self._bodies += 1
-        settings = self._settings if delivering and self._codings.reads(flow.response) else NOTHING
-        faults = drawn(settings, exchange_of(flow, request), self._bodies) if settings.transit else ()
-        picks = [pick for _, pick in faults]
-        ids = answer_ids(flow, self._ids)
-        watched = (flow, request, self._reporters.sinks, self._reporters.failed, settings, ids, self._bodies, picks)
-        recording = self.capture.begin(flow)
-        watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
-        self._watches[flow.id] = watch
-        if self._reporters.on:
-            watch.keep_sent()
+        watch, faults = self._answers.begin(flow, request, delivering=delivering)
         if delivering:
             if self._timing.begin(flow, watch, faults) or watch.rewrites:
                 relabel(flow)
@@ -175,17 +158,17 @@ class ToolstreamAddon:
         """Read an answer that was not streamed through us: `stream: false`, or one that an addon made."""
         if self._timing.provides(flow):
             return
-        watch = self._watches.pop(flow.id, None)
+        watch = self._answers.take(flow.id)
         self._timing.forget(flow)
         if watch is None or watch.over:
-            self._close(flow, watch)
+            self._answers.close(flow, watch)
             return
         assert flow.response is not None
         out: list[bytes] = []
         if flow.response.raw_content:
             out += pieces(watch.stream(flow.response.raw_content))
         out += pieces(watch.stream(b""))
-        self._close(flow, watch)
+        self._answers.close(flow, watch)
         if watch.rewrites:
             flow.response.raw_content = b"".join(out)
             flow.response.headers.pop("transfer-encoding", None)
@@ -193,41 +176,30 @@ class ToolstreamAddon:
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Tell an answer that broke off: the final, empty chunk never comes then."""
-        watch = self._watches.pop(flow.id, None)
+        watch = self._answers.take(flow.id)
         self._timing.forget(flow)
         if watch is not None:
             watch.finish(broken=flow.error.msg if flow.error else "connection lost")
         elif self._filtered(flow) and RESENT not in flow.metadata:
             self.capture.unanswered(flow)
-        self._close(flow, watch)
+        self._answers.close(flow, watch)
 
     def done(self) -> None:
         """Tell what is left."""
-        for watch in self._watches.values():
-            watch.finish(broken="the proxy was stopped")
-            watch.close()
-        self._watches.clear()
+        self._answers.stop()
         self.capture.close()
         self.verdicts.close()
         self._reporters.close()
 
     def _closed(self, flow_id: str) -> None:
         """The answer's delivery is over."""
-        watch = self._watches.pop(flow_id, None)
+        watch = self._answers.take(flow_id)
         if watch is not None:
             watch.finish(broken="Client disconnected.")  # nothing, where the end was seen
-            self._close(watch.flow, watch)
-
-    def _close(self, flow: http.HTTPFlow, watch: KeptWatch | None) -> None:
-        """Nothing more goes to the client."""
-        if watch is None:
-            self.verdicts.unanswered(flow)
-        else:
-            watch.close()
-            self.verdicts.answered(flow, watch)
+            self._answers.close(watch.flow, watch)
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
-        return (self._reporters.on or self._settings.rewrites or self.capture.on) and self._filtered(flow)
+        return (self._reporters.on or self._answers.settings.rewrites or self.capture.on) and self._filtered(flow)
 
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
@@ -237,7 +209,7 @@ class ToolstreamAddon:
         if not self._filtered(flow) or is_signed(flow.request):
             return
         restore(flow, self._ids)
-        if self._settings.rewrites and looks_like_llm(flow.request.path, request_json(flow.request)):
+        if self._answers.settings.rewrites and looks_like_llm(flow.request.path, request_json(flow.request)):
             flow.request.headers["accept-encoding"] = "identity"
 
     def _configure_provider(self) -> None:

@@ -1,0 +1,78 @@
+"""Responses over a WebSocket.
+
+https://developers.openai.com/api/docs/guides/websocket-mode
+https://docs.x.ai/developers/advanced-api-usage/websocket-mode
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.responses.row import RESPONSES
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
+from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+
+_CREATE: Final = "response.create"
+_OF_TRANSPORT: Final = frozenset({"type", "stream_id", "generate"})
+"""Keys of the message that the body of the same request over HTTP has not."""
+_ENDS: Final = frozenset(
+    {
+        "error",
+        "response.cancelled",
+        "response.completed",
+        "response.done",
+        "response.failed",
+        "response.incomplete",
+    }
+)
+_LANE: Final = b'"stream_id"'
+_MAY_END: Final = re.compile(rb'"(?:error|response\.(?:cancelled|completed|done|failed|incomplete))"|\\u')
+"""An event whose type is escaped is parsed too."""
+_OF_NO_ANSWER: Final = re.compile(rb'^\s*\{\s*"type"\s*:\s*"(?!response\.|error")')
+
+
+class ResponsesTalk:
+    """A socket with one answer at a time on each `stream_id`, and on none."""
+
+    def __init__(self, path: str) -> None:
+        """Nothing of the path matters: each message names its model."""
+        del path
+
+    def asked(self, message: Json) -> SocketRequest | None:
+        """See `SocketTalk.asked`: only `response.create` asks."""
+        if not isinstance(message, dict) or message.get("type") != _CREATE:
+            return None
+        body = {key: value for key, value in message.items() if key not in _OF_TRANSPORT}
+        return SocketRequest(_lane(message), {**body, "stream": True})
+
+    def answered(self, raw: bytes) -> SocketEvent | None:
+        """See `SocketTalk.answered`."""
+        may_end = _MAY_END.search(raw) is not None
+        if not may_end and _LANE not in raw:
+            return None if _OF_NO_ANSWER.match(raw) else SocketEvent("")
+        payload = parse(raw)
+        kind = json_access.get(payload, "type")
+        if not isinstance(kind, str):
+            return SocketEvent(_lane(payload))
+        if kind != "error" and not kind.startswith("response."):
+            return None
+        return SocketEvent(_lane(payload), kind in _ENDS)
+
+
+def _lane(message: Json) -> str:
+    lane = json_access.get(message, "stream_id")
+    return lane if isinstance(lane, str) else ""
+
+
+RESPONSES_SOCKET: Final = SocketWire(
+    name="Responses over a WebSocket",
+    claims=RESPONSES.claims,
+    recognise=lambda message: json_access.get(message, "type") == _CREATE,
+    talk=ResponsesTalk,
+    falls_back=True,
+)

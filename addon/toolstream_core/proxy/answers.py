@@ -1,0 +1,78 @@
+"""The answers that are under way, each with what watches it. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.delivery.schedule import drawn
+from toolstream_core.proxy.captured import CapturedWatch
+from toolstream_core.proxy.codings import Codings
+from toolstream_core.proxy.exchange import exchange_of
+from toolstream_core.proxy.kept import KeptWatch
+from toolstream_core.proxy.request_ids import answer_ids
+from toolstream_core.settings import NOTHING
+
+if TYPE_CHECKING:
+    from mitmproxy import http
+
+    from toolstream_core.delivery.schedule import Drawn
+    from toolstream_core.model import Json
+    from toolstream_core.proxy.capture import Capture
+    from toolstream_core.proxy.reporters import Reporters
+    from toolstream_core.proxy.verdicts import Verdicts
+    from toolstream_core.stages.answer_ids import Ids
+
+
+class Answers:
+    """Begins to watch answers, and closes them."""
+
+    def __init__(self, reporters: Reporters, verdicts: Verdicts, capture: Capture, ids: Ids) -> None:
+        """Nothing is to be done to answers until `settings` say so."""
+        self.settings = NOTHING
+        """What is to be done to the answers that begin from now on."""
+        self._reporters = reporters
+        self._verdicts = verdicts
+        self._capture = capture
+        self._ids = ids
+        self._codings = Codings()
+        self._watches: dict[str, KeptWatch] = {}
+        self._begun = 0
+
+    def begin(self, flow: http.HTTPFlow, request: Json, *, delivering: bool) -> tuple[KeptWatch, Drawn]:
+        """Watch a flow's answer, whose headers have come; the faults of time that act on it.
+
+        `delivering`: whether it goes on as it comes, so that something may be done to it.
+        """
+        assert flow.response is not None
+        self._begun += 1
+        settings = self.settings if delivering and self._codings.reads(flow.response) else NOTHING
+        faults = drawn(settings, exchange_of(flow, request), self._begun) if settings.transit else ()
+        picks = [pick for _, pick in faults]
+        ids = answer_ids(flow, self._ids)
+        reporters = self._reporters
+        watched = (flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
+        recording = self._capture.begin(flow)
+        watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
+        self._watches[flow.id] = watch
+        if reporters.on:
+            watch.keep_sent()
+        return watch, faults
+
+    def take(self, flow_id: str) -> KeptWatch | None:
+        """What watches a flow, which is about to end."""
+        return self._watches.pop(flow_id, None)
+
+    def close(self, flow: http.HTTPFlow, watch: KeptWatch | None) -> None:
+        """Nothing more goes to the client."""
+        if watch is None:
+            self._verdicts.unanswered(flow)
+        else:
+            watch.close()
+            self._verdicts.answered(flow, watch)
+
+    def stop(self) -> None:
+        """The proxy ends."""
+        for watch in self._watches.values():
+            watch.finish(broken="the proxy was stopped")
+            watch.close()
+        self._watches.clear()

@@ -1,0 +1,72 @@
+"""Which answer a socket's messages belong to: several may be under way at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
+
+MAX_OPEN = 64
+"""Answers under way on one socket; the oldest of more is given up."""
+
+
+class Part[A](NamedTuple):
+    """A provider's message as a part of an answer."""
+
+    answer: A
+    ends: bool
+    """Whether it is the last one."""
+
+
+class Lanes[A]:
+    """The answers under way on one socket. A request begins one; behind another of its lane it waits for its turn."""
+
+    def __init__(self, wire: SocketWire, path: str, begin: Callable[[SocketRequest], A]) -> None:
+        """`path` is where the socket was opened. `begin` makes an answer of what was asked for."""
+        self._talk = wire.talk(path)
+        self._begin = begin
+        self._open: dict[str, deque[A]] = {}
+
+    def asked(self, raw: bytes) -> A | None:
+        """The answer that a client's message asks for, if it does."""
+        request = self._talk.asked(parse(raw))
+        return None if request is None else self._opened(request)
+
+    def answered(self, raw: bytes) -> Part[A] | None:
+        """The answer that a provider's message belongs to; `None` where to none."""
+        event = self._talk.answered(raw)
+        if event is None:
+            return None
+        if event.begins is not None:
+            self._opened(event.begins)
+        waiting = self._open.get(event.lane)
+        if not waiting:
+            return None
+        answer = waiting[0]
+        if event.ends:
+            waiting.popleft()
+            if not waiting:
+                del self._open[event.lane]
+        return Part(answer, event.ends)
+
+    def __iter__(self) -> Iterator[A]:
+        """The answers under way."""
+        for waiting in self._open.values():
+            yield from waiting
+
+    def close(self) -> list[A]:
+        """The answers that were under way when the socket ended."""
+        left = list(self)
+        self._open.clear()
+        return left
+
+    def _opened(self, request: SocketRequest) -> A:
+        answer = self._begin(request)
+        self._open.setdefault(request.lane, deque()).append(answer)
+        return answer

@@ -1,0 +1,54 @@
+"""A socket's messages as lines of JSON, which is how an answer's events are read, and back."""
+
+from __future__ import annotations
+
+import json
+
+LANE = b'"stream_id"'
+
+
+def line_of(message: bytes) -> bytes:
+    """A message as one line. Line ends in JSON stand between its tokens, so a space says the same."""
+    if b"\n" in message or b"\r" in message:
+        message = message.replace(b"\r", b" ").replace(b"\n", b" ")
+    return message + b"\n"
+
+
+class Messages:
+    """Makes messages of the lines that go to the client."""
+
+    def __init__(self, lane: str) -> None:
+        """Each message that was not the provider's is given the `lane`, where there is one."""
+        self._lane = b"" if not lane else LANE + b":" + json.dumps(lane).encode()
+        self._rest = b""
+        self._originals: dict[bytes, bytes] = {}
+
+    def line(self, message: bytes) -> bytes:
+        """The line of a provider's message, which goes on as it came where the line does."""
+        line = line_of(message)
+        if len(message) != len(line) - 1 or line[:-1] != message:
+            self._originals[line] = message
+        return line
+
+    def take(self, piece: bytes) -> list[bytes]:
+        """The messages that are whole with the next piece."""
+        if not self._rest and piece.endswith(b"\n") and piece.count(b"\n") == 1:
+            return [self._message(piece)] if piece.strip() else []
+        lines = (self._rest + piece).splitlines(keepends=True)
+        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        return [self._message(line) for line in lines if line.strip()]
+
+    def end(self) -> list[bytes]:
+        """What is left."""
+        rest, self._rest = self._rest, b""
+        return [self._message(rest)] if rest.strip() else []
+
+    def _message(self, line: bytes) -> bytes:
+        original = self._originals.pop(line, None) if self._originals else None
+        if original is not None:
+            return original
+        message = line.removesuffix(b"\n")
+        if self._lane and LANE not in message and message.rstrip().endswith(b"}"):
+            head = message.rstrip()[:-1]
+            return head + (b"" if head.strip() == b"{" else b",") + self._lane + b"}"
+        return message
