@@ -14,7 +14,7 @@ from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
 from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.exchange import request_json
-from toolstream_core.proxy.option_table import LEVELS
+from toolstream_core.proxy.option_table import LEVELS, SOCKET_MODES
 from toolstream_core.proxy.options import (
     ANSWERS,
     CAPTURE,
@@ -32,6 +32,7 @@ from toolstream_core.proxy.providers import AnyProvider, provider_of
 from toolstream_core.proxy.reporters import Reporters
 from toolstream_core.proxy.request_ids import is_signed, restore
 from toolstream_core.proxy.resend import RESENT
+from toolstream_core.proxy.sockets import Sockets
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.stages.answer_ids import Ids
@@ -74,6 +75,7 @@ class ToolstreamAddon:
         self._ids = Ids()
         self._answers = Answers(self._reporters, self.verdicts, self.capture, self._ids)
         self._timing = Timing(self._closed, always=gated)
+        self._sockets = Sockets(self._answers, self.verdicts, self._ids, self._timing.orders)
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
@@ -98,6 +100,13 @@ class ToolstreamAddon:
         if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
             message = f"toolstream_log: {ctx.options.toolstream_log!r} is none of {', '.join(LEVELS)}"
             raise exceptions.OptionsError(message)
+        if "toolstream_websocket" in updated:
+            if ctx.options.toolstream_websocket not in SOCKET_MODES:
+                message = (
+                    f"toolstream_websocket: {ctx.options.toolstream_websocket!r} is none of {', '.join(SOCKET_MODES)}"
+                )
+                raise exceptions.OptionsError(message)
+            self._sockets.mode = ctx.options.toolstream_websocket
         if "toolstream_filter" in updated:
             self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
@@ -124,6 +133,8 @@ class ToolstreamAddon:
                 self.verdicts.asked(flow)
             if self._answers.settings.rewrites or self._ids:
                 self._prepare(flow)
+            if flow.response is None and self._filtered(flow) and self._sockets.refuses(flow):
+                return
             if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
                 return
             if self._answers.settings.destream and flow.response is None and self._filtered(flow):
@@ -183,6 +194,19 @@ class ToolstreamAddon:
         elif self._filtered(flow) and RESENT not in flow.metadata:
             self.capture.unanswered(flow)
         self._answers.close(flow, watch)
+
+    def websocket_start(self, flow: http.HTTPFlow) -> None:
+        """Look at what may be the socket of an LLM."""
+        if self._watched(flow):
+            self._sockets.start(flow)
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        """Read a message of a socket that is looked at."""
+        self._sockets.message(flow)
+
+    def websocket_end(self, flow: http.HTTPFlow) -> None:
+        """Tell the answers that a socket's end broke off."""
+        self._sockets.end(flow)
 
     def done(self) -> None:
         """Tell what is left."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture import Capture
     from toolstream_core.proxy.reporters import Reporters
     from toolstream_core.proxy.verdicts import Verdicts
+    from toolstream_core.settings import Settings
     from toolstream_core.stages.answer_ids import Ids
 
 
@@ -38,14 +39,18 @@ class Answers:
         self._watches: dict[str, KeptWatch] = {}
         self._begun = 0
 
-    def begin(self, flow: http.HTTPFlow, request: Json, *, delivering: bool) -> tuple[KeptWatch, Drawn]:
+    def begin(
+        self, flow: http.HTTPFlow, request: Json, *, delivering: bool, settings: Settings | None = None
+    ) -> tuple[KeptWatch, Drawn]:
         """Watch a flow's answer, whose headers have come; the faults of time that act on it.
 
-        `delivering`: whether it goes on as it comes, so that something may be done to it.
+        `delivering`: whether it goes on as it comes, so that something may be done to it. `settings` for this answer
+        alone.
         """
         assert flow.response is not None
         self._begun += 1
-        settings = self.settings if delivering and self._codings.reads(flow.response) else NOTHING
+        wanted = self.settings if settings is None else settings
+        settings = wanted if delivering and self._codings.reads(flow.response) else NOTHING
         faults = drawn(settings, exchange_of(flow, request), self._begun) if settings.transit else ()
         picks = [pick for _, pick in faults]
         ids = answer_ids(flow, self._ids)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 LEVELS: Final = ("off", "calls", "chunks")
+SOCKET_MODES: Final = ("read", "refuse", "pass")
+"""What may be done with WebSockets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,13 @@ OPTIONS: Final = (
         default=0,
         help="Faults of a probability are drawn from this number, so that a run can be repeated.",
         metavar="N",
+    ),
+    AddonOption(
+        name="toolstream_websocket",
+        default="read",
+        help="What is done with the WebSockets of LLMs: read them, refuse them so that the client asks over HTTP, "
+        "or let them pass unread.",
+        choices=SOCKET_MODES,
     ),
     AddonOption(
         name="toolstream_capture",

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 class Break:
     """The client's connection breaks here."""
 
-    def __init__(self, how: BreakKind, why: str) -> None:
-        """`why` is what the flow's error says."""
+    def __init__(self, how: BreakKind, why: str, code: int | None = None) -> None:
+        """`why` is what the flow's error says; `code` is what a WebSocket is closed with, `None` for no close frame."""
         self.how = how
         self.why = why
+        self.code = code
 
 
 class End:

@@ -25,6 +25,7 @@ from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.request_ids import is_signed
 from toolstream_core.proxy.resend import resend
+from toolstream_core.proxy.socket_layer import order
 from toolstream_core.settings import NOTHING
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.sockets.relay import SocketRelay
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Ask
@@ -71,6 +73,10 @@ class Timing:
         """The proxy's own addons are there."""
         self._running = True
         self._install()
+
+    def orders(self, relay: SocketRelay) -> bool:
+        """Have a socket's messages sent in order, as its relay says; whether that can be done."""
+        return self._gate is not None and order(self._gate, relay)
 
     def refuses(self, flow: http.HTTPFlow) -> bool:
         """Answer with an error, where a fault says so."""
@@ -207,12 +213,7 @@ class Timing:
     def _install(self) -> None:
         """Have a gate while something needs it."""
         timed = any(one.row.make is not None for one, _, _ in self._settings.transit)
-        needed = (
-            self._always
-            or timed
-            or self._speed is not None
-            or bool(self._settings.destream or self._settings.repairs & LIVE)
-        )
+        needed = self._always or timed or self._speed is not None or self._settings.rewrites
         if needed and self._gate is None:
             lack = missing()
             if lack is None:

@@ -1,0 +1,105 @@
+"""A WebSocket whose messages may each become none, one or several, in order, and in time.
+
+Knows mitmproxy's inside, as `gate` does. `inject.websocket` would send behind all messages of the same read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.layers.websocket import WebsocketEndHook, WebsocketLayer, WebsocketMessageHook
+from wsproto.connection import ConnectionState
+from wsproto.events import BytesMessage, CloseConnection, TextMessage
+
+from toolstream_core.proxy.connections import reset_soon
+from toolstream_core.transit import BreakKind
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from toolstream_core.proxy.gate import Gate
+    from toolstream_core.proxy.sockets.relay import SocketRelay
+    from toolstream_core.proxy.steps import Break
+
+    type Commands = Generator[commands.Command, Any, None]
+
+_BROKEN_OFF = 1006
+"""The code that no close frame says: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
+_GOING_AWAY = 1001
+
+
+class RelayedSocket(WebsocketLayer):
+    """One socket; what goes is what its relay says."""
+
+    relay: SocketRelay
+    _wakes: int = 0
+
+    def relay_messages(self, event: events.Event) -> Commands:
+        """As ever, and behind each message what it became."""
+        if isinstance(event, events.Wakeup):
+            self._wakes -= 1
+            self.relay.advance()
+            yield from self._deliver()
+            return
+        inner: Commands = super().relay_messages(event)
+        reply: object = None
+        while True:
+            try:
+                command = inner.send(reply)
+            except StopIteration:
+                return
+            reply = yield command
+            if isinstance(command, WebsocketMessageHook):
+                yield from self._deliver()
+                if self.relay.broken is not None:
+                    inner.close()
+                    return
+
+    def done(self, event: events.Event) -> Commands:
+        """As ever; a timer may still come."""
+        if not isinstance(event, events.Wakeup):
+            yield from super().done(event)
+
+    def _deliver(self) -> Commands:
+        """Send what is to go by now, and ask to be woken for what is to go later."""
+        relay = self.relay
+        outgoing, relay.outgoing = relay.outgoing, []
+        for one in outgoing:
+            ws = self.client_ws if one.to_client else self.server_ws
+            if ws.state is ConnectionState.OPEN:
+                message = BytesMessage(one.data) if one.binary else TextMessage(one.data.decode("utf-8", "replace"))
+                yield ws.send2(message)
+        if relay.broken is not None:
+            yield from self._break(relay.broken)
+        elif not self._wakes and (pause := relay.pause) is not None:
+            self._wakes += 1
+            yield commands.RequestWakeup(pause)
+
+    def _break(self, step: Break) -> Commands:
+        """Break the client's connection as a fault says, and take leave of upstream."""
+        assert self.flow.websocket is not None
+        code = step.code or _BROKEN_OFF
+        self.flow.websocket.closed_by_client = False
+        self.flow.websocket.close_code, self.flow.websocket.close_reason = code, step.why
+        if step.how is BreakKind.RESET:
+            reset_soon(self.flow)
+        elif step.code is not None and self.client_ws.state is ConnectionState.OPEN:
+            yield self.client_ws.send2(CloseConnection(code))
+        yield commands.CloseConnection(self.context.client)
+        if self.server_ws.state is ConnectionState.OPEN:
+            yield self.server_ws.send2(CloseConnection(_GOING_AWAY))
+        yield commands.CloseConnection(self.context.server)
+        yield WebsocketEndHook(self.flow)
+        self.flow.live = False
+        self._handle_event = self.done
+
+
+def order(gate: Gate, relay: SocketRelay) -> bool:
+    """Have a socket that is just being opened send what its relay says; whether that can be done."""
+    child = next((one.child_layer for one in gate.streams if one.flow is relay.flow), None)
+    if type(child) is not WebsocketLayer:
+        return False
+    child.__class__ = RelayedSocket
+    cast("RelayedSocket", child).relay = relay
+    return True

@@ -1,0 +1,5 @@
+"""Answers that come over WebSockets, live. Knows mitmproxy's flow."""
+
+from toolstream_core.proxy.sockets.sockets import Sockets
+
+__all__ = ["Sockets"]

@@ -1,0 +1,113 @@
+"""One answer of a socket on its way to the client, message by message. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.registry import claiming, named
+from toolstream_core.proxy.steps import Break, End
+from toolstream_core.sockets.lines import Messages
+
+if TYPE_CHECKING:
+    from toolstream_core.proxy.delivery_loop import WatchedDelivery
+    from toolstream_core.proxy.kept import KeptWatch
+
+_NO_MESSAGES: Final = (b":", b"event:", b"id:", b"retry:")
+_DATA: Final = b"data:"
+
+
+class SocketAnswer:
+    """Reads one answer, and says what goes to the client in its place."""
+
+    def __init__(self, watch: KeptWatch, lane: str, delivery: WatchedDelivery | None) -> None:
+        """`delivery` has the faults of time; without it each message goes on, or what it became, at once."""
+        self.watch = watch
+        self.lane = lane
+        self._delivery = delivery
+        self._messages = Messages(lane)
+        self.binary = False
+        """Whether its messages came as binary ones."""
+        self.over = False
+        """Whether nothing more of it goes to the client."""
+        watch.delivering = watch.rewrites
+        if delivery is not None:
+            delivery.offer_headers()
+
+    def take(self, message: bytes) -> list[bytes] | None:
+        """What goes to the client at once for the provider's next message; `None`: the message as it came."""
+        line = self._messages.line(message)
+        if not self.watch.rewrites:
+            self.watch.stream(line)
+            return None
+        pieces = self.watch.through(line)
+        if self._delivery is None:
+            return None if pieces == [line] else self._made(pieces)
+        for piece in pieces:
+            self._delivery.offer(piece)
+        return []
+
+    def end(self, broken: str | None = None) -> list[bytes]:
+        """The provider's last message has come, or the socket ended as `broken` says; what goes on at once."""
+        watch = self.watch
+        if broken is not None:
+            watch.finish(broken=broken)
+            self.over = True
+            return []
+        if not watch.rewrites:
+            watch.stream(b"")
+            self.over = True
+            return []
+        pieces = watch.through(b"")
+        if self._delivery is not None:
+            for piece in pieces:
+                self._delivery.offer(piece)
+            self._delivery.offer(None)
+            return []
+        self.over = True
+        return [*self._made(pieces), *self._messages.end(), *self._end_of_half()]
+
+    def advance(self) -> tuple[list[bytes], Break | None]:
+        """What may go by now, and how the socket breaks, if it does."""
+        out: list[bytes] = []
+        while self._delivery is not None and not self.over and self._delivery.advance():
+            step = self._delivery.step
+            if isinstance(step, bytes):
+                out += self._made([step])
+            elif isinstance(step, Break) and self.watch.half is not None:
+                self.over = True
+                out += self._error()
+            elif isinstance(step, Break):
+                self.over = True
+                return out, step
+            elif isinstance(step, End) or self.watch.over:
+                self.over = True
+                out += self._messages.end()
+            else:
+                break
+        return out, None
+
+    @property
+    def pause(self) -> float | None:
+        """Seconds after which `advance` is to be called again; `None` where it waits for messages alone."""
+        return None if self._delivery is None or self.over else self._delivery.pause
+
+    def _made(self, pieces: list[bytes]) -> list[bytes]:
+        """The messages in bytes that go on; faults make server-sent events, of which the data goes."""
+        made: list[bytes] = []
+        for piece in pieces:
+            for message in self._messages.take(piece):
+                if message.startswith(_DATA):
+                    made += self._messages.take(message.removeprefix(_DATA).strip() + b"\n")
+                elif not message.startswith(_NO_MESSAGES):
+                    made.append(message)
+        return made
+
+    def _end_of_half(self) -> list[bytes]:
+        return [] if self.watch.half is None else self._error()
+
+    def _error(self) -> list[bytes]:
+        """An error in the place of the end that a break would be over HTTP: other answers share the socket."""
+        heading = self.watch.heading
+        protocol = claiming(self.watch.exchange.path) if heading is None else named(heading.protocol)
+        return [] if protocol is None else self._made([protocol.error_event(ErrorKind.SERVER)])

@@ -1,0 +1,127 @@
+"""One socket of an LLM: its messages are taken apart into answers. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.sockets.lanes import Lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mitmproxy import http
+    from mitmproxy.websocket import WebSocketMessage
+
+    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
+    from toolstream_core.proxy.sockets.answer import SocketAnswer
+    from toolstream_core.proxy.steps import Break
+
+
+class Outgoing:
+    """A message in the place of one that came."""
+
+    __slots__ = ("binary", "data", "to_client")
+
+    def __init__(self, data: bytes, *, to_client: bool, binary: bool) -> None:
+        """`binary`: as a binary message, not as text."""
+        self.data = data
+        self.to_client = to_client
+        self.binary = binary
+
+
+class SocketRelay:
+    """Takes each message as it comes, and says what goes on in its place."""
+
+    def __init__(
+        self,
+        flow: http.HTTPFlow,
+        wire: SocketWire,
+        begin: Callable[[SocketRequest], SocketAnswer],
+        restore: Callable[[bytes], bytes],
+        closed: Callable[[SocketAnswer], None],
+    ) -> None:
+        """`begin` makes an answer; `restore` gives a client's message the provider's own ids.
+
+        `closed` is called with each answer of which nothing more goes.
+        """
+        self.flow = flow
+        self.wire = wire
+        self.ordered = False
+        """Whether a layer sends what is in `outgoing`, in order; else messages go on as they came."""
+        self.outgoing: list[Outgoing] = []
+        self.broken: Break | None = None
+        self._lanes = Lanes(wire, flow.request.path, begin)
+        self._restore = restore
+        self._closed = closed
+        self._going: dict[str, list[SocketAnswer]] = {}
+        """Answers that have a part of them still to go, by lane, in order."""
+
+    def take(self, message: WebSocketMessage) -> None:
+        """Take the next message of either side."""
+        binary = not message.is_text
+        if message.from_client:
+            self._asked(message, binary=binary)
+            return
+        part = self._lanes.answered(message.content)
+        if part is None:
+            return
+        answer = part.answer
+        answer.binary = binary
+        made = answer.take(message.content)
+        if part.ends and not answer.over:
+            last = answer.end()
+            made = last if made == [] else made if not last else [*([message.content] if made is None else made), *last]
+        if made is not None and self.ordered:
+            message.drop()
+            self._send(made, answer)
+        self.advance()
+        if answer.over:
+            self._forget(answer)
+
+    def advance(self) -> None:
+        """Let go what is due by now."""
+        for waiting in list(self._going.values()):
+            while waiting and self.broken is None:
+                answer = waiting[0]
+                made, self.broken = answer.advance()
+                self._send(made, answer)
+                if not answer.over:
+                    break
+                self._forget(answer)
+
+    @property
+    def pause(self) -> float | None:
+        """Seconds after which something may be due; `None` where nothing waits for a time."""
+        pauses = [pause for one in self._going.values() if one and (pause := one[0].pause) is not None]
+        return min(pauses, default=None)
+
+    def end(self, broken: str) -> None:
+        """The socket is over; `broken` says how."""
+        left = {id(one): one for one in self._lanes.close()}
+        left.update((id(one), one) for waiting in self._going.values() for one in waiting)
+        self._going.clear()
+        for answer in left.values():
+            if not answer.over:
+                answer.end(broken)
+            self._closed(answer)
+
+    def _asked(self, message: WebSocketMessage, *, binary: bool) -> None:
+        restored = self._restore(message.content)
+        answer = self._lanes.asked(message.content)
+        if restored != message.content and self.ordered:
+            message.drop()
+            self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
+        if answer is not None:
+            self._going.setdefault(answer.lane, []).append(answer)
+
+    def _send(self, messages: list[bytes], answer: SocketAnswer) -> None:
+        self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary) for one in messages]
+
+    def _forget(self, answer: SocketAnswer) -> None:
+        """Nothing more of an answer goes."""
+        waiting = self._going.get(answer.lane, [])
+        if answer in waiting:
+            waiting.remove(answer)
+            if not waiting:
+                self._going.pop(answer.lane, None)
+            self._closed(answer)

@@ -1,0 +1,185 @@
+"""The WebSockets of one run of the proxy: which are an LLM's, and what watches them. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from mitmproxy import ctx, http
+
+from toolstream_core.delivery.schedule import Schedule
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.registry import SOCKETS
+from toolstream_core.proxy.delivery_loop import WatchedDelivery
+from toolstream_core.proxy.exchange import request_json
+from toolstream_core.proxy.request_ids import restore
+from toolstream_core.proxy.sockets.answer import SocketAnswer
+from toolstream_core.proxy.sockets.answer_flow import answer_flow
+from toolstream_core.proxy.sockets.relay import SocketRelay
+from toolstream_core.settings import NOTHING
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
+    from toolstream_core.proxy.answers import Answers
+    from toolstream_core.proxy.verdicts import Verdicts
+    from toolstream_core.stages.answer_ids import Ids
+
+logger = logging.getLogger(__name__)
+
+_FIRST: Final = 8
+"""Messages of a client after which a socket of no LLM is looked at no more."""
+
+
+class Sockets:
+    """Finds the sockets of LLMs, and has each of their answers watched."""
+
+    def __init__(self, answers: Answers, verdicts: Verdicts, ids: Ids, order: Callable[[SocketRelay], bool]) -> None:
+        """`order` has a socket's messages sent in order by a layer of ours; it says whether it can."""
+        self.mode = "read"
+        self._answers = answers
+        self._verdicts = verdicts
+        self._ids = ids
+        self._order = order
+        self._relays: dict[str, SocketRelay] = {}
+        self._unknown: dict[str, int] = {}
+        """Sockets that may be an LLM's, and how many messages their clients have sent."""
+        self._begun: dict[str, int] = {}
+
+    def refuses(self, flow: http.HTTPFlow) -> bool:
+        """Refuse a request to open a socket whose client would ask over HTTP then; whether that was done.
+
+        https://www.rfc-editor.org/rfc/rfc9110#name-426-upgrade-required
+        """
+        if self.mode != "refuse" or not _opens(flow.request):
+            return False
+        if not any(wire.falls_back and wire.claims(flow.request.path) for wire in SOCKETS):
+            return False
+        error = {"message": "toolstream refuses WebSockets here; ask over HTTP", "type": "invalid_request_error"}
+        flow.response = http.Response.make(
+            426,
+            json.dumps({"error": {**error, "param": None, "code": "websocket_refused"}}),
+            {"content-type": "application/json", "upgrade": "HTTP/1.1", "connection": "upgrade"},
+        )
+        flow.comment = "refused by toolstream_websocket"
+        return True
+
+    def start(self, flow: http.HTTPFlow) -> None:
+        """A socket was opened."""
+        if self.mode != "read":
+            return
+        wire = next((one for one in SOCKETS if one.claims(flow.request.path)), None)
+        if wire is None:
+            self._unknown[flow.id] = 0
+        else:
+            self._watch(flow, wire)
+
+    def message(self, flow: http.HTTPFlow) -> None:
+        """A message came, the flow's last one."""
+        assert flow.websocket is not None
+        message = flow.websocket.messages[-1]
+        relay = self._relays.get(flow.id)
+        if relay is None and flow.id in self._unknown and message.from_client:
+            relay = self._recognised(flow, message.content)
+        if relay is None:
+            return
+        try:
+            relay.take(message)
+        except Exception:  # noqa: BLE001 - the message goes on, whatever it is
+            logger.error("toolstream stopped reading the socket %s and passes it on as it is", flow.id)  # noqa: TRY400
+            self._stop(flow)
+        if not _wanted_by_user():
+            del flow.websocket.messages[:-1]
+
+    def end(self, flow: http.HTTPFlow) -> None:
+        """A socket was closed."""
+        self._unknown.pop(flow.id, None)
+        relay = self._relays.pop(flow.id, None)
+        self._begun.pop(flow.id, None)
+        if relay is not None:
+            relay.end(_how_closed(flow))
+
+    def _recognised(self, flow: http.HTTPFlow, content: bytes) -> SocketRelay | None:
+        """Find out by a client's first messages whether a socket is an LLM's."""
+        payload = parse(content)
+        wire = next((one for one in SOCKETS if one.recognise(payload)), None)
+        if wire is not None:
+            del self._unknown[flow.id]
+            return self._watch(flow, wire)
+        self._unknown[flow.id] += 1
+        if self._unknown[flow.id] >= _FIRST:
+            del self._unknown[flow.id]
+        return None
+
+    def _watch(self, flow: http.HTTPFlow, wire: SocketWire) -> SocketRelay:
+        relay = SocketRelay(
+            flow,
+            wire,
+            lambda request: self._begin(relay, request),
+            lambda content: self._restored(flow, content),
+            self._close,
+        )
+        self._relays[flow.id] = relay
+        if self._answers.settings.rewrites:
+            relay.ordered = self._order(relay)
+            if not relay.ordered:
+                logger.warning("toolstream only reads the socket %s: it was opened before repairs were on", flow.id)
+        return relay
+
+    def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketAnswer:
+        """Watch an answer that was asked for."""
+        socket = relay.flow
+        number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
+        flow = answer_flow(socket, request, number)
+        self._verdicts.asked(flow)
+        settings = self._answers.settings if relay.ordered else NOTHING
+        watch, faults = self._answers.begin(flow, request_json(flow.request), delivering=True, settings=settings)
+        delivery = None
+        if settings.transit:
+            schedule = Schedule(replace(watch.exchange, content_encoding=""), faults) if faults else None
+            delivery = WatchedDelivery(watch, schedule)
+        return SocketAnswer(watch, request.lane, delivery)
+
+    def _restored(self, socket: http.HTTPFlow, content: bytes) -> bytes:
+        """A client's message with the provider's own ids."""
+        if not self._ids or parse(content) is ABSENT:
+            return content
+        flow = socket.copy()
+        flow.request.headers.pop("content-encoding", None)
+        flow.request.content = content
+        restore(flow, self._ids)
+        return flow.request.content or content
+
+    def _close(self, answer: SocketAnswer) -> None:
+        """Nothing more of an answer goes to the client."""
+        flow = answer.watch.flow
+        self._answers.take(flow.id)
+        self._answers.close(flow, answer.watch)
+
+    def _stop(self, flow: http.HTTPFlow) -> None:
+        relay = self._relays.pop(flow.id, None)
+        if relay is not None:
+            relay.ordered = False
+            relay.end("toolstream stopped reading the socket")
+
+
+def _opens(request: http.Request) -> bool:
+    """Whether a request asks for a WebSocket."""
+    return bool(request.method == "GET" and request.headers.get("upgrade", "").lower() == "websocket")
+
+
+def _wanted_by_user() -> bool:
+    """Whether somebody keeps or shows flows, so that the messages of a socket are not to be forgotten."""
+    saved = bool(getattr(ctx.options, "save_stream_file", None) or getattr(ctx.options, "hardump", ""))
+    return saved or ctx.master.addons.get("view") is not None
+
+
+def _how_closed(flow: http.HTTPFlow) -> str:
+    assert flow.websocket is not None
+    who = "client" if flow.websocket.closed_by_client else "server"
+    code = flow.websocket.close_code
+    return f"the {who} closed the socket" + ("" if code is None else f" with code {int(code)}")
