@@ -15,6 +15,7 @@ from mitmproxy import ctx
 from toolstream_core.proxy import replay
 from toolstream_core.proxy.heading import Heading
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
+from toolstream_core.proxy.sockets.answer_flow import SOCKET
 from toolstream_core.report.jsonform import call_object
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.layout import WIDTH, Label
@@ -94,7 +95,7 @@ class Reporters:
         level = ctx.options.toolstream_log
         if level != "off" and self._terminal is not None:
             make = Lines if level == "chunks" else EndLines
-            request = f"{watch.flow.request.method} {watch.exchange.host}{watch.exchange.path.partition('?')[0]}"
+            request = f"{_method(watch.flow)} {watch.exchange.host}{watch.exchange.path.partition('?')[0]}"
             label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id)
             sinks.append(
                 make(self._terminal.line, label, elapsed=elapsed, paint=self._paint, hide=watch.hide, advise=advise)
@@ -148,6 +149,11 @@ class Reporters:
         if self._jsonl is not None:
             self._jsonl.close()
             self._jsonl = None
+
+
+def _method(flow: http.HTTPFlow) -> str:
+    """How an answer was asked for: an HTTP method, or `WS` for a message on a WebSocket."""
+    return "WS" if SOCKET in flow.metadata else flow.request.method
 
 
 def _head(flow: str, heading: Heading) -> dict[str, Any]:

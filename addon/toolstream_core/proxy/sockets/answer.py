@@ -78,7 +78,6 @@ class SocketAnswer:
                 self.over = True
                 out += self._error()
             elif isinstance(step, Break):
-                self.over = True
                 return out, step
             elif isinstance(step, End) or self.watch.over:
                 self.over = True

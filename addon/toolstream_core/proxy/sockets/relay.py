@@ -96,7 +96,8 @@ class SocketRelay:
         return min(pauses, default=None)
 
     def end(self, broken: str) -> None:
-        """The socket is over; `broken` says how."""
+        """The socket is over; `broken` says how, where no fault broke it."""
+        broken = broken if self.broken is None else self.broken.why
         left = {id(one): one for one in self._lanes.close()}
         left.update((id(one), one) for waiting in self._going.values() for one in waiting)
         self._going.clear()
