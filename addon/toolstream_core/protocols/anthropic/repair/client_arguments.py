@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.model import ABSENT
@@ -151,7 +152,7 @@ class ClientArguments:
         """What the client is to be given for the next fragment, unless that still waits."""
         may_wait = self._call is not None and not self._context.takes_none(self._call.name)
         self.emitted = self._repair.take(text, self._judge, may_wait=may_wait)
-        self.given = self.given or bool(self.emitted.text.strip())
+        self.given = self.given or bool(self.emitted.text.strip(WHITE))
         self._changed = self._changed or self.emitted.text != text
         return self.emitted.text
 

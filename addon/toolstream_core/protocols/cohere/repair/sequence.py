@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.defects.arguments import PREFILLED_ARGUMENTS
 from toolstream_core.defects.finish import OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import TOOL_CALLS_OBJECT
@@ -49,7 +50,7 @@ class CallRepairer(EndRepairer):
         payload = header(one, self)
         payload = {**payload, "index": one.place} if one.moved else payload
         text = argument_text(payload)
-        prefilled = bool(text.strip()) and one.judge(PREFILLED_ARGUMENTS, "the call starts with its arguments")
+        prefilled = bool(text.strip(WHITE)) and one.judge(PREFILLED_ARGUMENTS, "the call starts with its arguments")
         if prefilled:
             payload = with_arguments(payload, "")
         elif arguments_in(payload) is not ABSENT:
