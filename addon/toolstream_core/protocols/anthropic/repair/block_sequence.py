@@ -137,11 +137,11 @@ class BlockRepairer(NamedEventRepairer):
             return
         (block, deltas), self._placeholder = self._placeholder, None
         for frame, payload, emitted in deltas:
-            if payload is None or emitted is None:
+            if payload is None:
                 self._send(frame)
                 continue
             moved = block.moved_to_place(payload)
-            if emitted.text != payload["delta"]["partial_json"]:
+            if emitted is not None and emitted.text != payload["delta"]["partial_json"]:
                 moved = {**moved, "delta": {**payload["delta"], "partial_json": emitted.text}}
             self._pass(frame, payload, moved)
 

@@ -120,6 +120,7 @@ class ClientArguments:
     def in_delta(self, delta: Payload) -> Payload:
         """A delta with `partial_json` as the client is to get it; the same object where nothing in it changes."""
         given = delta["partial_json"]
+        self.emitted = None
         if self._is_of_another_type(delta):
             self.settle()
             return delta

@@ -12,6 +12,7 @@ from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
 from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
+from toolstream_core.stages.repair.unread import is_unread
 from toolstream_core.stages.stage import HoldsBesideText, SkippableWhole
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         kind = type_of(event)
         if kind in _ENDS_DELTA or event.content.error:
             self._settled()
+        self.torn = self.torn or is_unread(event, known=kind in NAMED)
         if event.content.error:
             self._finish.failed = True
             self.close_whole(failed=True)

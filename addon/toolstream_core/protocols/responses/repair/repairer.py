@@ -23,6 +23,7 @@ from toolstream_core.protocols.responses.repair.opening import OpeningRepair
 from toolstream_core.protocols.responses.repair.repeats import Repeats
 from toolstream_core.protocols.responses.repair.state import Mode, RepairState
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.unread import is_unread
 from toolstream_core.stages.stage import Counts, Holds, SkippableWhole
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
         self._events.settle(())
         cut, self._cut = self._cut, None
         tail = Tail.NONE if cut is None else tail_of(cut)
-        may_complete = clean and tail is not Tail.EVENT and self._state.mode is not Mode.PASSED_ON
+        may_complete = clean and not self.torn and tail is not Tail.EVENT and self._state.mode is not Mode.PASSED_ON
         completed = self._finish.at_end(clean=may_complete)
         dropped = cut if completed and tail is Tail.TERMINAL else None
         self._audit_event(dropped)
@@ -174,6 +175,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
             output.judge_number(payload, kind)
         if self._held_events.delta is not None or self._held_events.closing is not None:
             self._events.settle(resolved, kind)
+        self.torn = self.torn or is_unread(event, known=kind.startswith("response."))
         if event.content.error:
             self._state.failed = True
             self._state.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")

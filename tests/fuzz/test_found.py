@@ -1,0 +1,228 @@
+"""Streams that broke a law once, written small: each stands for a kind of stream that the fuzzer found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fuzz.case import Case
+from tests.fuzz.drive import Outcome
+from tests.fuzz.hunt import broken
+from tests.fuzz.messages import MESSAGES, of_lines
+
+type Json = dict[str, Any]
+
+
+def sse(*events: Json | bytes) -> bytes:
+    """A body of Server-Sent Events; bytes are blocks as they are."""
+    return b"".join(one if isinstance(one, bytes) else _block(one) for one in events)
+
+
+def _block(event: Json) -> bytes:
+    name = b"event: %s\n" % event["type"].encode() if isinstance(event.get("type"), str) else b""
+    return name + b"data: %s\n\n" % json.dumps(event).encode()
+
+
+def chat(delta: Json, finish: str | None = None, key: str = "choices") -> Json:
+    """A chunk of Chat Completions, its choices under `key`."""
+    return {"object": "chat.completion.chunk", key: [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def entry(index: int | None, arguments: str, **header: str) -> Json:
+    """A delta with one tool call."""
+    function = {"arguments": arguments} | ({"name": header.pop("name")} if "name" in header else {})
+    return {"tool_calls": [({} if index is None else {"index": index}) | header | {"function": function}]}
+
+
+def tool_use(index: int, **more: Any) -> Json:
+    """The start of an Anthropic block with a call."""
+    block = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {}} | more
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def partial(index: int, text: object, kind: object = "content_block_delta") -> Json:
+    """A delta of its arguments."""
+    return {"type": kind, "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
+
+
+def item_done(index: int, item: str, arguments: str) -> Json:
+    """The event that closes a Responses item, under one `call_id` for all."""
+    call = {"type": "function_call", "id": item, "call_id": "c1", "name": "f", "arguments": arguments}
+    return {"type": "response.output_item.done", "output_index": index, "item": call}
+
+
+def item_added(index: int, item: str) -> Json:
+    """The event that adds a Responses item."""
+    return item_done(index, item, "") | {"type": "response.output_item.added"}
+
+
+def argument_delta(index: int, item: str, text: str) -> Json:
+    """A delta of its arguments."""
+    return {
+        "type": "response.function_call_arguments.delta",
+        "item_id": item,
+        "output_index": index,
+        "delta": text,
+    }
+
+
+def cohere(index: float, entries: object, kind: str = "tool-call-start") -> Json:
+    """A Cohere event of a call."""
+    return {"type": kind, "index": index, "delta": {"message": {"tool_calls": entries}}}
+
+
+def named(name: str, arguments: str = "") -> Json:
+    """The entry that starts a Cohere call."""
+    return {"id": f"{name}_1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def converse(*events: tuple[str, Json]) -> bytes:
+    """Messages of ConverseStream."""
+    return of_lines([f"{name} {json.dumps(body)}\n".encode() for name, body in events])
+
+
+def start(index: int, tool: Json) -> tuple[str, Json]:
+    """A Converse block with a call."""
+    return "contentBlockStart", {"contentBlockIndex": index, "start": {"toolUse": tool}}
+
+
+def delta(index: int, tool: Json) -> tuple[str, Json]:
+    """A delta of it."""
+    return "contentBlockDelta", {"contentBlockIndex": index, "delta": {"toolUse": tool}}
+
+
+def stop(index: int) -> tuple[str, Json]:
+    """Its end."""
+    return "contentBlockStop", {"contentBlockIndex": index}
+
+
+TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
+F = {"toolUseId": "t", "name": "f"}
+UNREAD = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta"\n\n'
+PALMYRA = {
+    "index": 0,
+    "finish_reason": None,
+    "message": {"tool_calls": [{"index": 0, "id": None, "function": {"name": None, "arguments": '{"a":'}}]},
+    "delta": {"tool_calls": [{"index": 0, "id": None, "function": "{}"}]},
+}
+
+FOUND: dict[str, tuple[str, bytes]] = {
+    "one call_id, and garbage behind the second object": (
+        "openai-responses",
+        sse(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}```json\n')),
+    ),
+    "one call_id, and another object in a string": (
+        "openai-responses",
+        sse(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", r'"{\"a\":2}"')),
+    ),
+    "choices under another name": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="call_1", name="f", type="function")),
+            chat(entry(None, '{"a":')),
+            chat(entry(0, "1,"), key="choice"),
+            chat(entry(0, '"b":2}')),
+        ),
+    ),
+    "an entry of nothing beside a message": ("openai-chat", sse(chat({}) | {"choices": [PALMYRA]})),
+    "a line separator behind a first {}": ("anthropic", sse(tool_use(0), partial(0, "{}"), partial(0, '\u2028{"a":'))),
+    "a no-break space behind whole arguments": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"a":1}'), partial(0, "\u00a0")),
+    ),
+    "null behind a first {} of a moved block": (
+        "anthropic",
+        sse(tool_use(3), partial(3, "{}"), partial(3, None), partial(3, '{"a":1}')),
+    ),
+    "an event of a type that is none": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"a":'), partial(0, "1,", {}), partial(0, '"b":2}')),
+    ),
+    "an event that is not JSON": ("anthropic", sse(tool_use(0), partial(0, '{"a":1'), UNREAD, partial(0, "2}"))),
+    "a call without id, name and arguments": ("anthropic", sse(tool_use(0, id="", name=""))),
+    "an entry without fields before a list": ("cohere-v2", sse(cohere(0, {}), cohere(0, [named("f"), named("g")]))),
+    "an index that is a float, and arguments of nobody at the call's place": (
+        "cohere-v2",
+        sse(
+            cohere(0, named("f")),
+            cohere(100.0, named("g")),
+            cohere(1, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta"),
+        ),
+    ),
+    "a delta without input behind {}": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": "{}"}), delta(0, {}), stop(0), TOOL_USE),
+    ),
+    "null behind a first {}": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": "{}"}), delta(0, {"input": None}), stop(0), TOOL_USE),
+    ),
+    "a doubled call behind an early stop": (
+        "bedrock",
+        converse(TOOL_USE, start(1, F), TOOL_USE, start(1, F), stop(1)),
+    ),
+    "a doubled call beside an unreadable message": (
+        "bedrock",
+        converse(start(0, F), stop(0), start(9, F), ("event:", {}), delta(9, {"input": "{}"})),
+    ),
+    "a block without id and name": ("bedrock", converse(start(1, {}))),
+    "messages of a name that is no event's": (
+        "openai-chat",
+        of_lines(
+            [
+                b"PayloadPart " + json.dumps(chat(entry(0, "", id="call_1", name="f"))).encode() + b"\n",
+                b"PayloadPart " + json.dumps(chat({}, "tool_calls")).encode() + b"\n",
+            ]
+        ),
+    ),
+}  # fmt: skip
+
+WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
+    "openai-chat": (
+        sse(chat(entry(0, '{"a":1', id="call_1", name="f", type="function"))),
+        (sse(chat(entry(0, "2"), key="choice")), b'data: {"choices":[\n\n'),
+        sse(chat(entry(0, "2}"))),
+    ),
+    "openai-responses": (
+        sse(item_added(0, "fc_1"), argument_delta(0, "fc_1", '{"a":1')),
+        (sse(argument_delta(0, "fc_1", "2") | {"type": 0}), b'data: {"type":"response.\n\n'),
+        sse(argument_delta(0, "fc_1", "2}")),
+    ),
+    "anthropic": (
+        sse(tool_use(0), partial(0, '{"a":1')),
+        (sse(partial(0, "2", {})), sse(partial(0, "2", "input")), UNREAD),
+        sse(partial(0, "2}")),
+    ),
+    "cohere-v2": (
+        sse(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"a":1'}}, "tool-call-delta")),
+        (sse(cohere(0, {"function": {"arguments": "2"}}, "length")), b'data: {"type":"tool-call\n\n'),
+        sse(cohere(0, {"function": {"arguments": "2}"}}, "tool-call-delta")),
+    ),
+    "bedrock": (
+        converse(start(0, F), delta(0, {"input": '{"a":1'})),
+        (converse(("contentBlock", {"delta": {"toolUse": {"input": "2"}}})),),
+        converse(delta(0, {"input": "2}"}), stop(0)),
+    ),
+}
+"""Calls that nothing ends, in two halves, and what stands between them."""
+
+
+@pytest.mark.parametrize("ended", ["clean", "broken"])
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_keeps_every_law(name: str, ended: str) -> None:
+    """With safe repairs."""
+    dialect, body = FOUND[name]
+    kind = MESSAGES if body.startswith(b"\0") else "text/event-stream"
+    assert list(broken(Case(dialect, body, kind, broken="reset" if ended == "broken" else None))) == []
+
+
+@pytest.mark.parametrize("dialect", WITH_A_GAP)
+def test_nothing_is_put_that_ends_a_message_of_which_a_part_was_not_read(dialect: str) -> None:
+    """The same message without that event is ended."""
+    begin, unread, rest = WITH_A_GAP[dialect]
+    kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
+    assert Outcome(Case(dialect, begin + rest, kind)).on.out != begin + rest
+    for gap in unread:
+        assert Outcome(Case(dialect, begin + gap + rest, kind)).on.out == begin + gap + rest
