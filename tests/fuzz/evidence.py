@@ -42,7 +42,9 @@ CLOSING = re.compile(
 _EMPTY = re.compile(
     rb'"(?:arguments|args|parameters)"\s*:\s*\{\s*\}'
     rb'|function_call_arguments\.delta[^\n]*\n?[^\n]*"delta"\s*:\s*\{\s*\}'
+    rb'|"delta"\s*:\s*\{\s*"toolUse"\s*:\s*\{[^{}]*"input"\s*:\s*\{\s*\}'
 )
+"""An object where text belongs; what stands so in the start of a Converse or Anthropic block is no argument."""
 NOTHING = {"", "null", "{}", '""'}
 
 

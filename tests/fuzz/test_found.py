@@ -47,6 +47,11 @@ def partial(index: int, text: object, kind: object = "content_block_delta") -> J
     return {"type": kind, "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
 
 
+def retyped(event: Json) -> Json:
+    """A delta of another type."""
+    return event | {"delta": event["delta"] | {"type": "tool_use"}}
+
+
 def item_done(index: int, item: str, arguments: str) -> Json:
     """The event that closes a Responses item, under one `call_id` for all."""
     call = {"type": "function_call", "id": item, "call_id": "c1", "name": "f", "arguments": arguments}
@@ -108,12 +113,29 @@ PALMYRA = {
     "delta": {"tool_calls": [{"index": 0, "id": None, "function": "{}"}]},
 }
 
+ONE_TEXT = [
+    {"content": "Hi", "tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": one}}]}
+    for one in ('{"a":', "1}")
+]
+
 FOUND: dict[str, tuple[str, bytes]] = {
     "one call_id, and garbage behind the second object": (
         "openai-responses",
         sse(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}```json\n')),
     ),
     "an entry of nothing beside a message": ("openai-chat", sse(chat({}) | {"choices": [PALMYRA]})),
+    "two messages with the same text": (
+        "openai-chat",
+        sse(*({"object": "chat.completion", "choices": [{"index": 0, "message": one}]} for one in ONE_TEXT)),
+    ),
+    "arguments in deltas of two types, in a string": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '"{\\"ci'), retyped(partial(0, 'ty\\":'))),
+    ),
+    "a block that starts again within a string": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '"{\\"a'), tool_use(0)),
+    ),
     "a line separator behind a first {}": ("anthropic", sse(tool_use(0), partial(0, "{}"), partial(0, '\u2028{"a":'))),
     "null behind a first {} of a moved block": (
         "anthropic",

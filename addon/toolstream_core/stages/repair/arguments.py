@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = re.compile(rf"{WS}(?:\{{{WS}\}}|null){WS}")
 
+_BEFORE_ARGUMENTS = re.compile(rf'{WS}(?:\{{{WS}\}}|null){WS}(?=\{{{WS}")')
+
 
 class ArgumentRepair(ArgumentState):
     """Takes the fragments of one call in order."""
@@ -104,6 +106,9 @@ class ArgumentRepair(ArgumentState):
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:
         if self.replaced and "{" in self._presumed and not begins_object(piece):
             return self._given_back(piece, judge)
+        before = _BEFORE_ARGUMENTS.match(piece)
+        if before is not None:
+            return self._from_placeholder(piece[: before.end()], piece[before.end() :], judge)
         self._head = piece
         if piece.lstrip(WHITE).startswith('"'):
             self._quoted = Quoted()
@@ -136,11 +141,23 @@ class ArgumentRepair(ArgumentState):
         repair = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
         if repair:
             waiting.text = ""
+        self._begin_with(piece, replaced=repair)
+        return self._first(piece, judge, may_wait=may_wait)
+
+    def _from_placeholder(self, placeholder: str, piece: str, judge: Judge) -> Emitted:
+        """A `{}` and, in the same fragment, the arguments that it stood for."""
+        repair = judge(PLACEHOLDER_ARGUMENTS, f"{placeholder.strip()} came before the arguments")
+        self._begin_with(piece, replaced=repair)
+        emitted = self._first(piece, judge, may_wait=False)
+        emitted.text = emitted.text if repair else placeholder + emitted.text
+        return emitted
+
+    def _begin_with(self, piece: str, *, replaced: bool) -> None:
+        """What came was a placeholder; `piece` is the first that counts."""
         self._begin()
-        self.replaced = self.replaced or repair
+        self.replaced = self.replaced or replaced
         self._text.add(piece)
         self._size = len(piece)
-        return self._first(piece, judge, may_wait=may_wait)
 
     def _next(self, piece: str, emitted: Emitted, judge: Judge, *, may_wait: bool) -> str:
         if self._free:

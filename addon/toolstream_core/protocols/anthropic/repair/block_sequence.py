@@ -98,8 +98,11 @@ class BlockRepairer(NamedEventRepairer):
 
     def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         """A delta of an open block."""
-        before, changed = self._placeholder, block.delta(payload)
         arguments, delta = block.arguments, payload.get("delta")
+        if isinstance(delta, dict) and arguments.mistypes(delta):
+            self._settled()
+            self.flush(block)
+        before, changed = self._placeholder, block.delta(payload)
         if not isinstance(delta, dict) or "partial_json" not in delta:
             arguments.settle()
         if before is not None:
