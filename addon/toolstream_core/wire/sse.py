@@ -79,14 +79,15 @@ class SseFramer(Cutter):
         return frames if at == len(chunk) else frames + super().feed(chunk[at:])
 
     def usual(self, chunk: bytes) -> int:
-        """How many blocks `chunk` is, where each of them is one data line ended by LF; else 0.
+        """How many blocks `chunk` is, where each of them is one data line ended by LF, and no two are in one; else 0.
 
         Takes nothing in. Whoever has no use for the blocks themselves may `skip` them.
         """
         if self._held or self._over or chunk[:5] != b"data:" or chunk[-2:] != b"\n\n" or b"\r" in chunk:
             return 0
         blocks = chunk.count(b"\n\ndata:") + 1
-        return blocks if chunk.count(b"\n") == 2 * blocks and len(chunk) <= self._max else 0
+        alone = chunk.count(b"\n") == 2 * blocks and chunk.count(b"data:") == blocks
+        return blocks if alone and len(chunk) <= self._max else 0
 
     @property
     def holding(self) -> bool:
