@@ -73,6 +73,12 @@ def argument_delta(index: int, item: str, text: str) -> Json:
     }
 
 
+def completed(*items: Json) -> Json:
+    """The event that ends a response, with these items."""
+    response = {"status": "completed", "output": [one["item"] for one in items]}
+    return {"type": "response.completed", "response": response}
+
+
 def cohere(index: float, entries: object, kind: str = "tool-call-start") -> Json:
     """A Cohere event of a call."""
     return {"type": kind, "index": index, "delta": {"message": {"tool_calls": entries}}}
@@ -135,6 +141,20 @@ FOUND: dict[str, tuple[str, bytes]] = {
     "a block that starts again within a string": (
         "anthropic",
         sse(tool_use(0), partial(0, '"{\\"a'), tool_use(0)),
+    ),
+    "a block that starts behind its first delta": (
+        "anthropic",
+        sse(tool_use(2), partial(1, '{"a":'), tool_use(1), partial(1, "1}"), partial(2, "2}")),
+    ),
+    "two calls under one call_id, which only the last event tells apart": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1{}}'),
+            item_added(1, "fc_2"),
+            item_done(1, "fc_2", '{"a":2}'),
+            completed(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}')),
+        ),
     ),
     "a line separator behind a first {}": ("anthropic", sse(tool_use(0), partial(0, "{}"), partial(0, '\u2028{"a":'))),
     "null behind a first {} of a moved block": (

@@ -175,16 +175,19 @@ class FinishRepair:
         calls = {id(content): one for content, one in _functions(output, resolved)}
         items: list[Json] = []
         seen: set[int] = set()
+        said: set[int] = set()
         for content in output:
             one = calls.get(id(content))
             if one is None or not isinstance(content, dict):
                 items.append(content)
                 continue
             fragment, call = one
-            if not contradicts(call, fragment) and self._is_again(call, seen):
+            same = not contradicts(call, fragment)
+            if same and self._is_again(call, said):
                 continue
             item = self._items.of(call)
             seen.add(id(call))
+            said.update({id(call)} if same else ())
             copy = dict(content)
             if item.custom is not None:
                 copy = item.custom
@@ -193,9 +196,9 @@ class FinishRepair:
             items.append(copy)
         return items, seen
 
-    def _is_again(self, call: OpenCall, seen: set[int]) -> bool:
-        """Whether an item of the response repeats a call, and is dropped."""
-        if id(call) not in seen and id(call) not in self._state.repeated:
+    def _is_again(self, call: OpenCall, said: set[int]) -> bool:
+        """Whether an item of the response repeats a call that an item before it has said, and is dropped."""
+        if id(call) not in said and id(call) not in self._state.repeated:
             return False
         return self._state.report(DOUBLED_CALL, "the response says the call once more", call)
 
