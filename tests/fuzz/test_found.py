@@ -119,6 +119,12 @@ PALMYRA = {
     "delta": {"tool_calls": [{"index": 0, "id": None, "function": "{}"}]},
 }
 
+
+def pieces(*arguments: str) -> list[Json]:
+    """Messages with one call."""
+    return [{"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": one}}]} for one in arguments]
+
+
 ONE_TEXT = [
     {"content": "Hi", "tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": one}}]}
     for one in ('{"a":', "1}")
@@ -130,6 +136,19 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}```json\n')),
     ),
     "an entry of nothing beside a message": ("openai-chat", sse(chat({}) | {"choices": [PALMYRA]})),
+    "a message that says other arguments than the pieces before it": (
+        "openai-chat",
+        sse(*(chat({}) | {"choices": [{"index": 0, "message": one}]} for one in pieces('{"a":', "{} 1}", '{"a": 1}'))),
+    ),
+    "a doubled call of which a delta comes before its start": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", "{}"),
+            argument_delta(9, "fc_2", "{}"),
+            item_added(9, "fc_2"),
+            item_done(9, "fc_2", "{}"),
+        ),
+    ),
     "two messages with the same text": (
         "openai-chat",
         sse(*({"object": "chat.completion", "choices": [{"index": 0, "message": one}]} for one in ONE_TEXT)),
@@ -245,3 +264,15 @@ def test_nothing_is_put_that_ends_a_message_of_which_a_part_was_not_read(dialect
     assert Outcome(Case(dialect, begin + rest, kind)).on.out != begin + rest
     for gap in unread:
         assert Outcome(Case(dialect, begin + gap + rest, kind)).on.out == begin + gap + rest
+
+
+def test_pieces_are_not_joined_where_that_repair_is_off() -> None:
+    """Another one is on."""
+    body = sse(
+        item_added(2, "fc_1"),
+        item_done(2, "fc_1", '":"'),
+        item_added(3, "fc_2"),
+        completed(item_done(0, "fc_9", '{"a":1}')),
+    )
+    assert Outcome(Case("openai-responses", body, repair=("missing-event-name",))).on.out == body
+    assert Outcome(Case("openai-responses", body, repair=("item-per-fragment",))).on.out != body

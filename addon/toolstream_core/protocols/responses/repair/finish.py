@@ -144,7 +144,7 @@ class FinishRepair:
 
     def _close_pieces(self) -> None:
         """Close calls that came in many items, and are whole by now."""
-        for item in self._items:
+        for item in self._items if self._state.on(ITEM_PER_FRAGMENT) else ():
             if item.in_pieces and item.is_open and item.whole:
                 self._state.because(ITEM_PER_FRAGMENT)
                 item.put_end()
@@ -154,7 +154,8 @@ class FinishRepair:
         for item in self._items:
             if item.is_open and item.whole and not self._state.failed:
                 message = "no output_item.done came for the call"
-                if item.in_pieces or self._state.report(UNCLOSED_CALL, message, item.call):
+                joins = item.in_pieces and self._state.on(ITEM_PER_FRAGMENT)
+                if joins or (not item.in_pieces and self._state.report(UNCLOSED_CALL, message, item.call)):
                     item.put_end()
 
     def _with_output(self, payload: dict[str, Json], resolved: Sequence[ResolvedFragment]) -> dict[str, Json]:
