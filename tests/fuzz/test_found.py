@@ -205,6 +205,14 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "bedrock",
         converse(start(0, F), stop(0), start(9, F), ("event:", {}), delta(9, {"input": "{}"}), start(0, F), stop(0)),
     ),
+    "metadata before the message's stop": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": '{"a":1}'}), ("metadata", {"usage": {}}), TOOL_USE),
+    ),
+    "[DONE] before the message's end": (
+        "cohere-v2",
+        sse(cohere(0, named("f", '{"a":1}')), b"data: [DONE]\n\n", {"type": "message-end", "delta": {}}),
+    ),
     "a block without id and name": ("bedrock", converse(start(1, {}))),
     "messages of a name that is no event's": (
         "openai-chat",

@@ -83,7 +83,7 @@ class FinishRepair:
         repairer.close_whole(failed=False)
         if repairer.report(MISSING_FINISH, repairer.message.number, message):
             self._stop = {"stopReason": "tool_use"}
-            self._stops = (self._stop,)
+            self._stops, self._calls = (self._stop,), len(repairer.calls)
             repairer.put(STOP, self._stop)
 
     def _reason(self, body: Payload) -> Payload:

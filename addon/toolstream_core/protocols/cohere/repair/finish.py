@@ -95,7 +95,7 @@ class FinishRepair:
         repairer.close_whole(failed=False)
         if not repairer.report(MISSING_FINISH, repairer.number, message):
             return False
-        self.over = True
+        self.over, self._calls = True, len(repairer.calls)
         usage = {"billed_units": dict(_USAGE), "tokens": dict(_USAGE)}
         repairer.put({"type": MESSAGE_END, "delta": {"finish_reason": CALLED, "usage": usage}})
         return True
