@@ -47,6 +47,16 @@ def partial(index: int, text: object, kind: object = "content_block_delta") -> J
     return {"type": kind, "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
 
 
+def text_block(index: int) -> Json:
+    """The start of a block of text."""
+    return {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}}
+
+
+def text(index: object, said: str) -> Json:
+    """A delta of text."""
+    return {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": said}}
+
+
 def retyped(event: Json) -> Json:
     """A delta of another type."""
     return event | {"delta": event["delta"] | {"type": "tool_use"}}
@@ -174,6 +184,10 @@ FOUND: dict[str, tuple[str, bytes]] = {
             item_done(1, "fc_2", '{"a":2}'),
             completed(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}')),
         ),
+    ),
+    "text of no block behind a block of text that waits": (
+        "anthropic",
+        sse(tool_use(0, type="server_tool_use"), text_block(0), text(0, "I see"), text("x", " you")),
     ),
     "a line separator behind a first {}": ("anthropic", sse(tool_use(0), partial(0, "{}"), partial(0, '\u2028{"a":'))),
     "null behind a first {} of a moved block": (
