@@ -150,6 +150,19 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "openai-chat",
         sse(*(chat({}) | {"choices": [{"index": 0, "message": one}]} for one in pieces('{"a":', "{} 1}", '{"a": 1}'))),
     ),
+    "an item that closes with a piece that no delta brought": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"'),
+            item_done(1, "fc_9", "[]"),
+            item_added(2, "fc_2"),
+            argument_delta(2, "fc_2", '":"'),
+            item_added(7, "fc_7"),
+            argument_delta(7, "fc_7", '"}'),
+            item_done(0, "fc_1", '{"'),
+        ),
+    ),
     "a doubled call of which a delta comes before its start": (
         "openai-responses",
         sse(
