@@ -143,9 +143,10 @@ class FinishRepair:
                 self._kept.give_back(item)
 
     def _close_pieces(self) -> None:
-        """Close calls that came in many items, and are whole by now."""
+        """Close calls that came in many items, and are whole by now: also those that were closed with no arguments."""
         for item in self._items if self._state.on(ITEM_PER_FRAGMENT) else ():
-            if item.in_pieces and item.is_open and item.whole:
+            said_nothing = item.call.over and item.call.arguments.empty
+            if item.in_pieces and item.is_open and (item.whole or said_nothing):
                 self._state.because(ITEM_PER_FRAGMENT)
                 item.put_end()
 
