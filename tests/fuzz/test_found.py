@@ -311,3 +311,15 @@ def test_pieces_are_not_joined_where_that_repair_is_off() -> None:
     )
     assert Outcome(Case("openai-responses", body, repair=("missing-event-name",))).on.out == body
     assert Outcome(Case("openai-responses", body, repair=("item-per-fragment",))).on.out != body
+
+
+@pytest.mark.parametrize("comments", [1, 8, 9, 20])
+@pytest.mark.parametrize("closes", [False, True])
+def test_comments_behind_an_event_that_is_held_stay_there(comments: int, *, closes: bool) -> None:
+    """Nothing of the stream is changed, also where the body ends with them."""
+    text = '{"a' if closes else "{}"
+    held = [argument_delta(0, "fc_1", text), *([item_done(0, "fc_1", text)] if closes else [])]
+    body = sse(item_added(0, "fc_1"), *held, *[b": keep-alive\n\n"] * comments)
+    assert Outcome(Case("openai-responses", body)).on.out == body
+    ended = body + sse(item_done(0, "fc_1", text), completed(item_done(0, "fc_1", text)))
+    assert closes or Outcome(Case("openai-responses", ended)).on.out == ended
