@@ -323,3 +323,13 @@ def test_comments_behind_an_event_that_is_held_stay_there(comments: int, *, clos
     assert Outcome(Case("openai-responses", body)).on.out == body
     ended = body + sse(item_done(0, "fc_1", text), completed(item_done(0, "fc_1", text)))
     assert closes or Outcome(Case("openai-responses", ended)).on.out == ended
+
+
+@pytest.mark.parametrize(
+    ("repair", "body"),
+    [("reused-index", sse(tool_use(2))), ("offset-index", sse(text_block(0), tool_use(0, id="toolu_1")))],
+)
+def test_a_block_keeps_its_index_where_that_repair_is_off(repair: str, body: bytes) -> None:
+    """The repair of the other defect of indexes is on."""
+    assert Outcome(Case("anthropic", body, repair=(repair,))).on.out == body
+    assert Outcome(Case("anthropic", body, repair=("reused-index", "offset-index"))).on.out != body

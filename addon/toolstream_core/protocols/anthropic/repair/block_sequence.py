@@ -54,11 +54,12 @@ class BlockRepairer(NamedEventRepairer):
         """Find out whether a block's index is its place."""
         expected, self._started = self._started, self._started + 1
         counted = type(index) in {int, float} and index == expected
-        if not counted and index_of({"index": index}) in self.message.by_index:
-            self.report(REUSED_INDEX, self.number, f"index {index} is that of an earlier block", block.call)
-        elif not counted:
-            self.report(OFFSET_INDEX, self.number, f"the index is {index} where {expected} comes next", block.call)
-        repair = block.place != expected or self.on(OFFSET_INDEX) or self.on(REUSED_INDEX)
+        repair = self._moved or block.place != expected
+        row, message = OFFSET_INDEX, f"the index is {index} where {expected} comes next"
+        if index_of({"index": index}) in self.message.by_index:
+            row, message = REUSED_INDEX, f"index {index} is that of an earlier block"
+        if not counted:
+            repair = self.report(row, self.number, message, block.call) or repair
         block.moved = repair and not (counted and block.place == expected)
         self._moved = self._moved or block.moved
 
