@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
@@ -173,7 +174,7 @@ def _says_more(call: OpenCall, arguments: str) -> bool:
         return False
     whole = ArgumentText()
     whole.add(arguments)
-    closed = whole.ended and arguments.lstrip().startswith(("{", "[", '"'))
+    closed = whole.ended and arguments.lstrip(WHITE).startswith(("{", "[", '"'))
     return call.arguments.empty or closed or arguments.startswith(call.arguments.text())
 
 

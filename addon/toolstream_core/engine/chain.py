@@ -118,28 +118,32 @@ class Chain:
             stage.on_skipped(call, passed)
 
     def end(self, *, clean: bool) -> list[Frame]:
-        """What the stages still have at the body's end, each seen by those behind it."""
+        """What the stages still have at the body's end, each seen by those behind it.
+
+        A last event that lacks its end comes to each stage behind whatever those before it had held.
+        """
         event, self._last = self._last, None
-        out = [] if event is None else self._from(0, [event.frame], event)
+        frames = [] if event is None else [event.frame]
         for at, (stage, _) in enumerate(self._stages):
+            frames = self._from(at, frames, event, until=at + 1)
             if self.error is not None:
-                break
+                return frames
             try:
-                last = list(stage.end(clean=clean))
+                frames = _behind(frames, list(stage.end(clean=clean)))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-                out = _behind(out, self._failed(at, error, None))
-                break
-            out = _behind(out, self._from(at + 1, last, None))
-        return out
+                self.error = error
+                own = [*self._held(at, at + 1), *self._held(0, at)]
+                return _behind(self._held(at + 1, len(self._stages)), _behind(frames, own))
+        return frames
 
     def release(self) -> list[Frame]:
         """What is held, as it came, in the stream's order: what later stages hold came first."""
         event, self._last = self._last, None
         return [*self._held(0, len(self._stages)), *([] if event is None else [event.frame])]
 
-    def _from(self, at: int, frames: list[Frame], event: Event | None) -> list[Frame]:
-        """Let frames go through the stages from number `at` on."""
-        if at == len(self._stages):
+    def _from(self, at: int, frames: list[Frame], event: Event | None, until: int | None = None) -> list[Frame]:
+        """Let frames go through the stages from number `at` on, to the last one before `until`."""
+        if at == (len(self._stages) if until is None else until):
             return frames
         out: list[Frame] = []
         stage, resolver = self._stages[at]
@@ -154,7 +158,7 @@ class Chain:
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 out.extend(self._failed(at, error, frame))
                 continue
-            out.extend(self._from(at + 1, gone, one))
+            out.extend(self._from(at + 1, gone, one, until))
         return out
 
     def _failed(self, at: int, error: Exception, frame: Frame | None) -> list[Frame]:
