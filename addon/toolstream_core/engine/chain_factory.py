@@ -138,6 +138,8 @@ class ChainFactory:
             ids=self.ids,
             found=found,
             changed=changed,
+            has_ended=self.reader.has_ended,
+            half_calls=self.reader.half_calls,
         )
 
     def _chain(self, stages: Sequence[Stage], share: int) -> Chain | None:

@@ -66,6 +66,15 @@ class RecordBuilder:
         """Whether the answer's end was seen, and all of its calls."""
         return self._record.ended and all(call.complete for call in self._calls.resolved())
 
+    def has_ended(self) -> bool:
+        """Whether a finish, or the stream's end, was said."""
+        return self._record.ended
+
+    def half_calls(self) -> Sequence[OpenCall]:
+        """The calls that are cut off although the answer said that it is over, and no finish that they are half."""
+        record = self._record
+        return stream_checks.cut_off(self._calls.half_calls(), record.findings) if record.ended else ()
+
     def found(self, finding: Finding) -> None:
         """Take a finding, and tell it; the same one only once, whoever found it."""
         key = (finding.code, finding.event, finding.call)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM
 from toolstream_core.engine.chain_factory import ChainFactory
 from toolstream_core.engine.output import Collected, PassThrough
@@ -21,6 +22,7 @@ from toolstream_core.wire.write import writer_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from toolstream_core.defects.row import Row
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Exchange, Record
@@ -86,6 +88,17 @@ class Session:
         """What is still to go on at the body's end; `broken` says how the connection broke, where it did."""
         self.pipeline.clean = broken is None
         return self.pipeline.feed(b"")
+
+    def cut_off(self, record: Record) -> Row | None:
+        """Why the answer, which is over, has to end as a break for the client: a call of it is half.
+
+        `None` where it ends as it came: whole, half as its finish reason says, or with the repair switched off. An
+        end that said otherwise (`[DONE]`, `message_stop`, `response.completed`) was kept back.
+        """
+        repaired = CUT_OFF_CALL.code in self.settings.repairs
+        if self.reader is None or not repaired or all(one.code != CUT_OFF_CALL.code for one in record.findings):
+            return None
+        return CUT_OFF_CALL if not record.finish or (self.error is None and self.reader.half_calls()) else None
 
     def record(self, *, broken: str | None = None, told: bool = True) -> Record | None:
         """What the answer was, once it is over; `None` where it is no LLM's.

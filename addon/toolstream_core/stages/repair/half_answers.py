@@ -1,0 +1,104 @@
+"""Answers that are said to be over and whole although a call is half: what says so is kept back. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, override
+
+from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.defects.finish import CUT_OFF_CALL
+from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, Indifferent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, EventContent
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+# Many clients run what came of a call once the answer ends in order, and none does so where the connection breaks
+# before that. So the end is kept back, and whoever carries the bytes ends the body as a break (`Session.cut_off`).
+
+
+class HalfAnswerRepairer(Repairer, Holds, Indifferent):
+    """Keeps back the end of an answer while one of its calls is half. Stands behind the protocol's repairers.
+
+    If the rest of the call follows after all, the end goes behind it. Text, calls, errors and comments pass meanwhile.
+    """
+
+    @override
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._acts = self.on(CUT_OFF_CALL)
+        self._held: list[Frame] = []
+        """The events that are kept back."""
+        self._half: Sequence[OpenCall] = ()
+        """The calls for whose sake they are, as far as they still are half."""
+
+    @property
+    @override
+    def holding(self) -> bool:
+        return bool(self._held)
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        if not (self._acts and self._context.has_ended()) or not (self._held or self._is_denied(event.content)):
+            return (event.frame,)
+        out = self._beside_held(event)
+        self.went(event.frame, out, waits=bool(self._held))
+        return out
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        held = self.release()
+        out = [] if self._context.half_calls() else held
+        if held and self.repairs_row(CUT_OFF_CALL):
+            self.went(None, out)
+        return out
+
+    @override
+    def release(self) -> list[Frame]:
+        held, self._held = self._held, []
+        return held
+
+    def _beside_held(self, event: Event) -> list[Frame]:
+        """What goes on for an event that says the end, or comes behind one that does."""
+        out: list[Frame] = []
+        if self._goes(event):
+            out.append(event.frame)
+        else:
+            going, kept = self._parted(event)
+            out += going
+            self._held += kept
+            self.because(CUT_OFF_CALL)
+        return out if self._is_half() else [*out, *self.release()]
+
+    def _goes(self, event: Event) -> bool:
+        """Whether an event goes on past those that are kept back."""
+        content = event.content
+        if event.frame.data is None or content.error:
+            return True
+        speaks = bool(content.fragments or content.text or content.thought)
+        return speaks and not self._says_whole(content)
+
+    def _is_denied(self, content: EventContent) -> bool:
+        """Whether an event says that the answer is over and whole, and a call is half."""
+        self._half = ()
+        return self._says_whole(content) and self._is_half()
+
+    def _is_half(self) -> bool:
+        """Whether a call is half still."""
+        if not any(call.half for call in self._half):
+            self._half = self._context.half_calls()
+        return bool(self._half)
+
+    def _says_whole(self, content: EventContent) -> bool:
+        """Whether an event says that the answer is over, and not that it was cut off."""
+        if content.end and not content.finishes:
+            return True
+        return any(finish.reason and not is_cut(finish.reason) for finish in content.finishes)
+
+    def _parted(self, event: Event) -> tuple[list[Frame], list[Frame]]:
+        """An event that says the end: what of it goes on, and what is kept back."""
+        return [], [event.frame]
