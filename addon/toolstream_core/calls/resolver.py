@@ -100,7 +100,8 @@ class Calls:
         """
         if self._failed:
             return []
-        self._unsettled = [call for call in self._unsettled if not self._is_settled(call)]
+        left = [call for call in self._unsettled if not (call.over and call.arguments.whole)]
+        self._unsettled = [call for call in left if not self._is_settled(call)]
         return [call for call in self._unsettled if self._is_half(call)]
 
     def resolved(self) -> list[Call]:
@@ -133,8 +134,8 @@ class Calls:
         return call.choice in self._cut or not (self._is_half(call) or not self._resolve(call).complete)
 
     def _is_half(self, call: OpenCall) -> bool:
-        """Whether a call that the client is to run lacks the rest of its arguments."""
-        return call.kind is not Kind.SERVER and call.half
+        """Whether a call that the client is to run lacks the rest of its arguments, and nothing says so."""
+        return call.half and not (call.cut or call.kind is Kind.SERVER)
 
     def _end(self, choice: int) -> None:
         for call in self._not_over.pop(choice, {}).values():

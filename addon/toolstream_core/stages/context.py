@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from toolstream_core.wire.write import Writer
 
 
-def goes_on() -> bool:
-    """An answer that is not over."""
-    return False
-
-
 def no_calls() -> Sequence[OpenCall]:
     """An answer whose calls are all whole."""
     return ()
@@ -53,9 +48,7 @@ class Context:
     found: Callable[[Finding], None] = nobody
     changed: Callable[[Change], None] = nobody
     half_calls: Callable[[], Sequence[OpenCall]] = no_calls
-    """The calls that are half although the answer, as it came, says that it is over and whole."""
-    has_ended: Callable[[], bool] = goes_on
-    """Whether the answer, as it came, has said that it is over."""
+    """The calls that are half, where neither a finish reason nor an error of the answer, as it came, says so."""
     judging: bool = False
     """Whether only the findings count: frames that go on are thrown away, and need not be written."""
 

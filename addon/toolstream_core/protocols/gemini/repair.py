@@ -208,4 +208,5 @@ def _merged(opener: Piece, piece: Piece) -> Payload:
     return {**opener.with_function_call(function_call), **rest}
 
 
-REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, GeminiRepairer, GeminiHalfAnswerRepairer)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, GeminiRepairer)
+AT_END: Final[type[Repairer]] = GeminiHalfAnswerRepairer

@@ -107,4 +107,5 @@ def _marked(first: Frame, second: Frame) -> list[Frame]:
     ]
 
 
-REPAIRS: Final[tuple[type[Repairer], ...]] = (OllamaRepairer, OllamaHalfAnswerRepairer)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (OllamaRepairer,)
+AT_END: Final[type[Repairer]] = OllamaHalfAnswerRepairer

@@ -22,28 +22,26 @@ if TYPE_CHECKING:
 
 
 class HalfAnswerRepairer(Repairer, Holds, Indifferent):
-    """Keeps back the end of an answer while one of its calls is half. Stands behind the protocol's repairers.
+    """Keeps back the end of an answer while one of its calls is half.
 
-    If the rest of the call follows after all, the end goes behind it. Text, calls, errors and comments pass meanwhile.
+    It is there where the repair of such calls is on, stands behind all other stages, and is shown events from the
+    answer's first finish on. If the rest of the call follows after all, the end goes behind it. Text, calls, errors
+    and comments pass meanwhile.
     """
+
+    holding = False
 
     @override
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._acts = self.on(CUT_OFF_CALL)
         self._held: list[Frame] = []
         """The events that are kept back."""
         self._half: Sequence[OpenCall] = ()
         """The calls for whose sake they are, as far as they still are half."""
 
-    @property
-    @override
-    def holding(self) -> bool:
-        return bool(self._held)
-
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        if not (self._acts and self._context.has_ended()) or not (self._held or self._is_denied(event.content)):
+        if not (self._held or self._is_denied(event.content)):
             return (event.frame,)
         out = self._beside_held(event)
         self.went(event.frame, out, waits=bool(self._held))
@@ -59,20 +57,20 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
 
     @override
     def release(self) -> list[Frame]:
-        held, self._held = self._held, []
+        held, self._held, self.holding = self._held, [], False
         return held
 
     def _beside_held(self, event: Event) -> list[Frame]:
         """What goes on for an event that says the end, or comes behind one that does."""
-        out: list[Frame] = []
         if self._goes(event):
-            out.append(event.frame)
-        else:
-            going, kept = self._parted(event)
-            out += going
-            self._held += kept
-            self.because(CUT_OFF_CALL)
-        return out if self._is_half() else [*out, *self.release()]
+            return [event.frame]
+        if not self._is_half():
+            return [*self.release(), event.frame]
+        going, kept = self._parted(event)
+        self._held += kept
+        self.holding = True
+        self.because(CUT_OFF_CALL)
+        return going
 
     def _goes(self, event: Event) -> bool:
         """Whether an event goes on past those that are kept back."""

@@ -11,4 +11,5 @@ from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Repairer
 
-REPAIRS: Final[tuple[type[Repairer], ...]] = (EarlyFinishRepairer, ConverseRepairer, HalfAnswerRepairer)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (EarlyFinishRepairer, ConverseRepairer)
+AT_END: Final[type[Repairer]] = HalfAnswerRepairer

@@ -11,4 +11,5 @@ from toolstream_core.stages.repair.sse import SseRepairer
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Repairer
 
-REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, ChatRepairer, ChatHalfAnswerRepairer)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, ChatRepairer)
+AT_END: Final[type[Repairer]] = ChatHalfAnswerRepairer

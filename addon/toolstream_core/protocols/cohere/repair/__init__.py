@@ -12,4 +12,5 @@ from toolstream_core.stages.repair.sse import SseRepairer
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Repairer
 
-REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, EarlyFinishRepairer, CohereRepairer, HalfAnswerRepairer)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, EarlyFinishRepairer, CohereRepairer)
+AT_END: Final[type[Repairer]] = HalfAnswerRepairer
