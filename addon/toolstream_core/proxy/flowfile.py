@@ -53,7 +53,7 @@ def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], NewBody]) -
     assert one.response is not None
     body, broken = change(saved)
     if broken is not None and one.error is None:
-        one.error = flow.Error(broken, one.response.timestamp_end)
+        one.error = flow.Error(broken, one.response.timestamp_end or one.request.timestamp_start)
     if body in {one.response.raw_content, one.response.get_content(strict=False)}:
         return
     unlabel(one.response)

@@ -12,7 +12,7 @@ from toolstream_core.stages.stage import Holds, Indifferent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, EventContent
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -25,8 +25,8 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     """Keeps back the end of an answer while one of its calls is half.
 
     It is there where the repair of such calls is on, stands behind all other stages, and is shown events from the
-    answer's first finish on. If the rest of the call follows after all, the end goes behind it. Text, calls, errors
-    and comments pass meanwhile.
+    answer's first finish on. If more of a call follows after all, what was kept back goes before it, as it came: then
+    that end was said too early (`early-finish`). Text, errors and comments pass meanwhile.
     """
 
     holding = False
@@ -36,12 +36,10 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         super().__init__(context)
         self._held: list[Frame] = []
         """The events that are kept back."""
-        self._half: Sequence[OpenCall] = ()
-        """The calls for whose sake they are, as far as they still are half."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        if not (self._held or self._is_denied(event.content)):
+        if not (self._held or (self._says_whole(event.content) and self._context.half_calls())):
             return (event.frame,)
         out = self._beside_held(event)
         self.went(event.frame, out, waits=bool(self._held))
@@ -64,7 +62,7 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         """What goes on for an event that says the end, or comes behind one that does."""
         if self._goes(event):
             return [event.frame]
-        if not self._is_half():
+        if event.content.fragments and not self._says_whole(event.content):
             return [*self.release(), event.frame]
         going, kept = self._parted(event)
         self._held += kept
@@ -77,19 +75,7 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         content = event.content
         if event.frame.data is None or content.error:
             return True
-        speaks = bool(content.fragments or content.text or content.thought)
-        return speaks and not self._says_whole(content)
-
-    def _is_denied(self, content: EventContent) -> bool:
-        """Whether an event says that the answer is over and whole, and a call is half."""
-        self._half = ()
-        return self._says_whole(content) and self._is_half()
-
-    def _is_half(self) -> bool:
-        """Whether a call is half still."""
-        if not any(call.half for call in self._half):
-            self._half = self._context.half_calls()
-        return bool(self._half)
+        return bool(content.text or content.thought) and not (content.fragments or self._says_whole(content))
 
     def _says_whole(self, content: EventContent) -> bool:
         """Whether an event says that the answer is over, and not that it was cut off."""
