@@ -40,6 +40,7 @@ UNMIRRORED = {
     "protocols/": "tests/laws/test_laws.py",
     "stages/": "tests/laws/test_laws.py",
     "defects/": "tests/defects/test_table.py",
+    "calls/same_calls.py": "tests/calls/test_resolver.py",
     "engine/decoder.py": "tests/engine/test_pipeline.py",
     "engine/dispatcher.py": "tests/engine/test_pipeline.py",
     "engine/framing.py": "tests/engine/test_pipeline.py",

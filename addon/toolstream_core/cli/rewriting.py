@@ -18,9 +18,10 @@ from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.summary import fault_line
 from toolstream_core.sources.files import STDIN
-from toolstream_core.sources.rewrite import pairs, rewritten, write
+from toolstream_core.sources.rewrite import NewBody, pairs, rewritten, write
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.transit import repair_cut
 
 if TYPE_CHECKING:
     import argparse
@@ -74,11 +75,12 @@ class Rewriting(Sink):
     _answers: int = 0
     _changed: set[tuple[int, int]] = field(default_factory=set)
     _faults: list[str] = field(default_factory=list)
+    _broken: list[str] = field(default_factory=list)
     _hide: Callable[[str], str] = str
 
     live = True
 
-    def body(self, saved: Saved) -> bytes:
+    def body(self, saved: Saved) -> NewBody:
         """The answer's new body."""
         self._hide = lambda text: redacted(text, saved.secrets)
         faults = drawn(self.settings, saved.exchange, self._answers + 1)
@@ -92,7 +94,7 @@ class Rewriting(Sink):
         out += body.end(broken=saved.broken)
         if saved.exchange.content_encoding and body.pipeline.failure is not None:
             _say_kept(saved.exchange.source, body.pipeline.failure)
-            return b"".join(chunks)
+            return NewBody(b"".join(chunks))
         if faults:
             schedule = Schedule(replace(saved.exchange, content_encoding=""), faults)
             out = [bytes_of(action for piece in (*out, b"") for action in schedule.feed(piece))]
@@ -100,7 +102,11 @@ class Rewriting(Sink):
         if record is not None:
             self._answers += 1
             self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
-        return b"".join(out)
+        row = None if record is None or saved.broken is not None else body.cut_off(record)
+        if row is None:
+            return NewBody(b"".join(out))
+        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the answer ends as a break for the client")
+        return NewBody(b"".join(out), repair_cut(row.name).why)
 
     def changed(self, changed: Change) -> None:
         """Count a change, and show it where that was asked for."""
@@ -118,7 +124,7 @@ class Rewriting(Sink):
 
     def sum_up(self) -> None:
         """Say what was done."""
-        for line in self._faults:
+        for line in (*self._faults, *self._broken):
             print(line, file=sys.stderr)
         print(f"{counted(self._answers, 'stream')}, {counted(len(self._changed), 'event')} changed", file=sys.stderr)
 
@@ -136,7 +142,7 @@ def _seed(source: str, chunks: Iterable[bytes]) -> str:
     return f"{place if place.isdecimal() else 0}|{said.hexdigest()}"
 
 
-def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:
+def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
     from toolstream_core.proxy import flowfile
 
     return flowfile.rewritten(stream, source, change)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.engine.chain import Breaking, Chain, OwnResolver
 from toolstream_core.engine.stage_set import StageSet
@@ -65,7 +66,7 @@ class ChainFactory:
             [self.reader],
             self._breaking(faults),
             self._chain(judges, len(judges)),
-            self._chain(stages, told),
+            self._chain(stages, told, self._at_end()),
             self.reader if alike else None,
             may_leak,
             watched=self.reader.wanted,
@@ -138,12 +139,21 @@ class ChainFactory:
             ids=self.ids,
             found=found,
             changed=changed,
+            half_calls=self.reader.half_calls,
         )
 
-    def _chain(self, stages: Sequence[Stage], share: int) -> Chain | None:
+    def _at_end(self) -> Stage | None:
+        """What keeps back the end of an answer of which a call is half."""
+        if CUT_OFF_CALL.code not in self.settings.repairs:
+            return None
+        return self.dialect.at_end(self._context(self.settings.repairs, changed=self.reader.changed))
+
+    def _chain(self, stages: Sequence[Stage], share: int, at_end: Stage | None = None) -> Chain | None:
         """The stages in a row; the first `share` of them see the calls of the stream as it came."""
         resolvers = [None] * min(share, len(stages)) + self._resolvers(len(stages) - share)
-        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read, self.reader) if stages else None
+        if not stages:
+            return None
+        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read, self.reader, at_end)
 
     def _breaking(self, stages: Sequence[Stage]) -> Breaking | None:
         resolvers = self._resolvers(len(stages))

@@ -6,7 +6,7 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from mitmproxy import http
+from mitmproxy import flow, http
 from mitmproxy.io import FlowReader, FlowWriter
 
 from toolstream_core.delivery.sent_bytes import response_id
@@ -20,9 +20,8 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mitmproxy import flow
-
     from toolstream_core.model import Json
+    from toolstream_core.sources.rewrite import NewBody
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
@@ -38,7 +37,7 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
             yield _answer(one, f"{source}#{number}")
 
 
-def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:
+def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
     """The flow file with the answers that `change` gives; what it leaves as it is stays as it is."""
     out = io.BytesIO()
     writer = FlowWriter(out)
@@ -49,10 +48,12 @@ def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -
     return out.getvalue()
 
 
-def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], bytes]) -> None:
-    """Give a flow its new body; one of which nothing was changed keeps its coding and its chunks."""
+def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], NewBody]) -> None:
+    """Give a flow its new body and end; one of which nothing was changed keeps its coding and its chunks."""
     assert one.response is not None
-    body = change(saved)
+    body, broken = change(saved)
+    if broken is not None and one.error is None:
+        one.error = flow.Error(broken, one.response.timestamp_end or one.request.timestamp_start)
     if body in {one.response.raw_content, one.response.get_content(strict=False)}:
         return
     unlabel(one.response)

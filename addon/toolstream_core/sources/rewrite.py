@@ -6,7 +6,7 @@ import base64
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from toolstream_core.model import ABSENT
 from toolstream_core.sources import cassettes, har, raw
@@ -22,8 +22,17 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.sources.saved import Saved
 
-type Change = Callable[[Saved], bytes]
-"""Gives an answer's new body, decoded."""
+
+class NewBody(NamedTuple):
+    """What an answer becomes."""
+
+    body: bytes
+    """Decoded."""
+    broken: str | None = None
+    """How the connection would have broken for the client behind it, where a repair ends the answer as a break."""
+
+
+type Change = Callable[[Saved], NewBody]
 type RewriteFlows = Callable[[BinaryIO, str, Change], bytes]
 """Writes a mitmproxy flow file again; handed in, because this package is not the one that knows mitmproxy."""
 
@@ -46,8 +55,8 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
             return _har(file.whole().read(), path, change)
         if file.kind is Kind.CASSETTE:
             entries = list(cassettes.interactions(file.whole().read(), path))
-            return cassettes.cassette([replace(one, body=change(saved_of(one))) for one in entries])
-        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request))
+            return cassettes.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
+        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request)).body
 
 
 def write(path: str, data: bytes) -> None:
@@ -67,7 +76,7 @@ def _har(data: bytes, path: str, change: Change) -> bytes:
     for entry, saved in zip(entries, har.answers(data, path), strict=True):
         if saved.missing:
             continue
-        body = change(saved)
+        body = change(saved).body
         if body != b"".join(saved.chunks):
             _put(entry["response"], body)
     return encoded(document)
