@@ -92,7 +92,10 @@ def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensi
     if in_prose:
         level = Sensitivity.WEAK
     value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
-    if value is None or is_placeholder(value[0]) or (in_query and b" " in value[0]):
+    # What may be any word comes often: mostly its length alone tells that it is no secret.
+    if value is None or (in_prose and len(value[0]) < _RANDOM_LENGTH):
+        return None
+    if is_placeholder(value[0]) or (in_query and b" " in value[0]):
         return None
     if between.groupdict().get("sign") == b",":
         # Two words of a list, such as `"role": "user", "content"`, unless the second one is none.

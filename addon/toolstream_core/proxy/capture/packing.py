@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import batched, chain
 from typing import TYPE_CHECKING
 
 from mitmproxy.io import tnetstring
@@ -18,6 +19,8 @@ BYTES = b","
 LIST = b"]"
 _WORD = 64
 """Characters below which a packed text is remembered."""
+_BLOCK = 4096
+"""Numbers that are packed together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +99,32 @@ def pack_pair(first: int, second: int) -> bytes:
     return _head(len(payload)) + payload + LIST
 
 
-def numbers(values: Iterable[int]) -> Streamed:
-    """A list of numbers, which are gone through twice."""
-    return Streamed(LIST, sum(len(pack_number(one)) for one in values), lambda: map(pack_number, values))
+def numbers(runs: Callable[[], Iterable[range]]) -> Streamed:
+    """A list of the numbers in all runs, none below zero. `runs` is called twice: they may be many."""
+    return Streamed(LIST, sum(map(_size, runs())), lambda: chain.from_iterable(map(_pieces, runs())))
+
+
+def _size(run: range) -> int:
+    return sum(len(part) * len(pack_number(part.start)) for part in _of_one_width(run))
+
+
+def _pieces(run: range) -> Iterator[bytes]:
+    if len(run) == 1:
+        yield pack_number(run.start)
+        return
+    for part in _of_one_width(run):
+        head = _head(len(str(part.start)))
+        for some in batched(part, _BLOCK):
+            yield head + (b"#" + head).join([b"%d" % number for number in some]) + b"#"
+
+
+def _of_one_width(run: range) -> Iterator[range]:
+    """The parts of a run whose numbers have equally many digits."""
+    start = run.start
+    while start < run.stop:
+        stop = min(run.stop, 10 ** len(str(start)))
+        yield range(start, stop)
+        start = stop
 
 
 def _joined(values: Sequence[bytes | Packed], kind: bytes) -> bytes | Packed:
