@@ -54,7 +54,7 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
     """Where the values of secret names stand."""
     lowered = text.lower()
     done = -1
-    for at in sorted({hit for stem in _STEMS for hit in _hits(lowered, stem)}):
+    for at in _hits(lowered):
         if at < done:
             continue
         before = text[max(0, at - _LONGEST_NAME) : at]
@@ -68,11 +68,15 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
             yield value.span()
 
 
-def _hits(text: bytes, stem: bytes) -> Iterator[int]:
-    at = text.find(stem)
-    while at >= 0:
-        yield at
-        at = text.find(stem, at + len(stem))
+def _hits(text: bytes) -> list[int]:
+    """Where pieces of names stand, in order."""
+    found: set[int] = set()
+    for stem in _STEMS:
+        at = text.find(stem)
+        while at >= 0:
+            found.add(at)
+            at = text.find(stem, at + len(stem))
+    return sorted(found)
 
 
 def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensitivity]) -> Span | None:

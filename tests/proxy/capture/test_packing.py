@@ -45,7 +45,9 @@ def test_numbers(values: list[int]) -> None:
     assert all(tnetstring.loads(pack_number(value)) == value for value in values)
 
 
-@given(st.lists(st.builds(lambda start, count: range(start, start + count), st.integers(0, 10**6), st.integers(0, 9999))))
+@given(
+    st.lists(st.builds(lambda start, count: range(start, start + count), st.integers(0, 10**6), st.integers(0, 9999)))
+)
 def test_runs_of_numbers(runs: list[range]) -> None:
     """As one list, whether they have equally many digits or not."""
     assert read(numbers(lambda: runs)) == [number for run in runs for number in run]
