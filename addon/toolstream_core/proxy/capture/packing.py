@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import batched, chain, groupby
+from itertools import batched, chain
 from typing import TYPE_CHECKING
 
 from mitmproxy.io import tnetstring
@@ -58,8 +58,14 @@ def pack(value: object) -> Packed:
     if isinstance(packed, bytes):
         return Packed(len(packed), [packed])
     parts: list[bytes | Streamed] = []
-    for is_streamed, some in groupby(packed.parts, lambda part: isinstance(part, Streamed)):
-        parts += some if is_streamed else [b"".join(some)]  # type: ignore[arg-type]  # no others are in there
+    plain: list[bytes] = []
+    for part in packed.parts:
+        if isinstance(part, Streamed):
+            parts += [b"".join(plain), part]
+            plain.clear()
+        else:
+            plain.append(part)
+    parts.append(b"".join(plain))
     return Packed(packed.size, parts)
 
 
