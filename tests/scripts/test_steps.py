@@ -16,7 +16,11 @@ case $1 in -c) echo 3 ;; *) echo "$(basename "$0") $*" >>"$NOTES" ;; esac
 FAILS = """#!/bin/sh
 exit 1
 """
-ALWAYS = {"mypy --no-error-summary", "python scripts/make_thing.py --check"}
+ALWAYS = {
+    "mypy --no-error-summary",
+    "python -m pytest --collect-only -qqq -p no:cacheprovider",
+    "python scripts/make_thing.py --check",
+}
 SUITE = "python -m pytest -n 3 --dist worksteal --durations 40 --durations-min 3"
 IN_CI = {
     "clients ",
