@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import CUT_OFF_CALL
@@ -21,10 +21,10 @@ from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
 from toolstream_core.wire.write import SseWriter, Unwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from toolstream_core.engine.record_builder import RecordBuilder
-    from toolstream_core.model import Change, Exchange, Finding
+    from toolstream_core.model import Change, Exchange, Finding, Json
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
     from toolstream_core.stages.repair.repairer import Repairer
@@ -130,7 +130,7 @@ class ChainFactory:
     ) -> Context:
         return Context(
             self.exchange,
-            self.dialect.requests.schemas(self.exchange.request),
+            self._schemas,
             promote=self.dialect.promoted,
             id_prefix=self.dialect.id_prefix,
             reads_comments=self.dialect.reads_comments,
@@ -161,8 +161,15 @@ class ChainFactory:
 
     def _resolvers(self, count: int) -> list[OwnResolver]:
         """Resolvers for so many stages that each see another stream."""
-        tools = self.dialect.requests.tools(self.exchange.request)
-        return [OwnResolver(self.dialect.calls(tools)) for _ in range(count)]
+        return [OwnResolver(self.dialect.calls(self._tools)) for _ in range(count)]
+
+    @cached_property
+    def _schemas(self) -> Mapping[str, Json]:
+        return self.dialect.requests.schemas(self.exchange.request)
+
+    @cached_property
+    def _tools(self) -> Mapping[str, bool]:
+        return self.dialect.requests.tools(self.exchange.request)
 
 
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:
