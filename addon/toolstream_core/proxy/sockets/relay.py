@@ -50,7 +50,8 @@ class SocketRelay:
         """Whether a layer sends what is in `outgoing`, in order; else messages go on as they came."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
-        self._lanes = Lanes(wire, flow.request.path, begin)
+        self._lanes = Lanes(wire, flow.request.path, self._begun)
+        self._begin = begin
         self._restore = restore
         self._closed = closed
         self._going: dict[str, list[SocketAnswer]] = {}
@@ -116,8 +117,12 @@ class SocketRelay:
         if restored != message.content and self.ordered:
             message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
-        if answer is not None:
+
+    def _begun(self, request: SocketRequest) -> SocketAnswer:
+        answer = self._begin(request)
+        if answer.error is None:
             self._going.setdefault(answer.lane, []).append(answer)
+        return answer
 
     def _answer(self, answer: SocketAnswer, error: bytes) -> None:
         """Answer with an error, without asking the provider."""

@@ -41,8 +41,9 @@ class Mode(enum.Enum):
 class RepairState:
     """One answer: what the client has been sent, and how findings are reported."""
 
-    def __init__(self, repairer: Repairer, context: Context) -> None:
-        """For one stream; `repairer` is who findings are reported to."""
+    def __init__(self, repairer: Repairer, context: Context, completed: str) -> None:
+        """For one stream; `repairer` is who findings are reported to, `completed` the type of the terminal event."""
+        self.completed = completed
         self._repairer = repairer
         self.on = repairer.on
         """Whether a row's repair is switched on."""
