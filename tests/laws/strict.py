@@ -104,6 +104,13 @@ def _realtime(body: bytes) -> Calls:
     for payload in payloads:
         _need(payload["event_id"], "no event_id")
         _need(payload.get("response_id", payload.get("response", {}).get("id")) == own, "another response's event")
+    items = {payload["output_index"]: payload["item"] for payload in payloads if "item" in payload}
+    for payload in payloads:
+        if payload["type"].startswith("response.function_call_arguments"):
+            item = items[payload["output_index"]]
+            _need(payload["call_id"] == item["call_id"], "arguments of another call id")
+            _need(payload.get("name", item["name"]) == item["name"], "arguments of another name")
+            _need(payload["type"].endswith("delta") or "name" in payload, "arguments without a name")
     return _items(payloads, "response.done")
 
 

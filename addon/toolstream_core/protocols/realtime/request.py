@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, override
 from urllib.parse import parse_qs, urlsplit
 
 from toolstream_core.protocols.responses.request import ResponsesRequests
+from toolstream_core.wire import json_access
 from toolstream_core.wire.form import Form
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class RealtimeRequests(ResponsesRequests):
 
     @override
     def form(self, path: str, request: Json) -> Form:
-        return Form.LINES
+        return Form.WHOLE if json_access.get(request, "stream") is False else Form.LINES
 
     @override
     def model(self, path: str, request: Json) -> str | None:

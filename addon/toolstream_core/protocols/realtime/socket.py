@@ -10,7 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.answers import dictionary
-from toolstream_core.protocols.realtime import errors
+from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.realtime.request import model_of
 from toolstream_core.protocols.realtime.row import REALTIME
@@ -131,5 +131,5 @@ REALTIME_SOCKET: Final = SocketWire(
     talk=RealtimeTalk,
     falls_back=False,
     lane_key="",
-    error=errors.message,
+    error=realtime_error,
 )

@@ -1,5 +1,5 @@
 """Answers that come over WebSockets, live. Knows mitmproxy's flow."""
 
-from toolstream_core.proxy.sockets.sockets import Sockets
+from toolstream_core.proxy.sockets.sockets import REFUSED, Sockets
 
-__all__ = ["Sockets"]
+__all__ = ["REFUSED", "Sockets"]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import ctx, http
 
 from toolstream_core.delivery.schedule import Schedule
-from toolstream_core.model import ABSENT
-from toolstream_core.protocols.registry import SOCKETS
+from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket, request_json
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+REFUSED: Final = "toolstream_refused"
+"""The key in the metadata of a flow that asked for a socket and was refused."""
 _FIRST: Final = 8
 """Messages of a client after which a socket of no LLM is looked at no more."""
 
@@ -69,6 +70,7 @@ class Sockets:
             {"content-type": "application/json", "upgrade": "HTTP/1.1", "connection": "upgrade"},
         )
         flow.comment = "refused by toolstream_websocket"
+        flow.metadata[REFUSED] = True
         return True
 
     def start(self, flow: http.HTTPFlow) -> None:
@@ -76,10 +78,12 @@ class Sockets:
         if self.mode != "read":
             return
         wire = next((one for one in SOCKETS if one.claims(flow.request.path)), None)
-        if wire is None:
-            self._unknown[flow.id] = 0
-        else:
+        if wire is not None:
             self._watch(flow, wire)
+            return
+        self._unknown[flow.id] = 0
+        if claiming(flow.request.path) is not None:
+            logger.warning("toolstream cannot read the WebSocket %s, which passes as it is", flow.id)
 
     def message(self, flow: http.HTTPFlow) -> None:
         """A message came, the flow's last one."""
@@ -153,7 +157,7 @@ class Sockets:
 
     def _restored(self, socket: http.HTTPFlow, content: bytes) -> bytes:
         """A client's message with the provider's own ids."""
-        if not self._ids or parse(content) is ABSENT:
+        if not (len(self._ids) or len(self._ids.functions)):
             return content
         flow = socket.copy()
         flow.request.headers.pop("content-encoding", None)
