@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import REPEATED_START
 from toolstream_core.defects.framing import MISSING_HEAD, RESTARTED_STREAM
-from toolstream_core.protocols.responses.repair.event_types import (
-    CREATED,
-    REALTIME_DONE,
-    is_resumed,
-    missing_head,
-)
+from toolstream_core.protocols.responses.repair.event_types import CREATED, is_resumed, missing_head
 from toolstream_core.protocols.responses.repair.state import Mode
 
 if TYPE_CHECKING:
@@ -39,7 +34,7 @@ class OpeningRepair:
         """Put `response.created` before the first event, where that is another one."""
         state = self._state
         state.mode = Mode.OPEN
-        heads = state.completed != REALTIME_DONE and not state.failed
+        heads = not (state.is_realtime or state.failed)
         response = missing_head(payload, kind) if heads else None
         message = f"the stream begins with {kind}, not with {CREATED}"
         if response is not None and state.report(MISSING_HEAD, message):

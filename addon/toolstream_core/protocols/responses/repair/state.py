@@ -6,6 +6,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.responses.repair.client_ids import ClientIds
+from toolstream_core.protocols.responses.repair.event_types import REALTIME_DONE
 from toolstream_core.protocols.responses.repair.output import Output
 from toolstream_core.protocols.responses.repair.places import Places
 
@@ -63,6 +64,11 @@ class RepairState:
         self._anonymous: list[OpenCall] = []
         self.replaced: list[KeptEvents] = []
         """Kept events in whose place something is sent for the event at hand."""
+
+    @property
+    def is_realtime(self) -> bool:
+        """Whether events come as the Realtime API says them."""
+        return self.completed == REALTIME_DONE
 
     def report(self, row: Row, message: str, call: OpenCall | None = None, *, severity: Severity | None = None) -> bool:
         """Report a finding at the event at hand; whether it is to be repaired."""
