@@ -46,7 +46,7 @@ def read(frame: Frame) -> EventContent:
     """The content of an event; see `WireProtocol.read`."""
     payload = frame.json
     kind = json_access.get(payload, "type")
-    if kind in _TEXT:
+    if isinstance(kind, str) and kind in _TEXT:
         text = json_access.get(payload, "delta")
         return EventContent(text=text) if isinstance(text, str) else NOTHING
     content = responses.read(frame)
@@ -79,7 +79,7 @@ def recognise(name: str, payload: Json) -> bool:
     """Whether a frame can only be this protocol's; see `WireProtocol.recognise`."""
     if not isinstance(payload, dict):
         return False
-    if RESPONSE in (payload.get("object"), json_access.get(payload.get("response"), "object")):
+    if RESPONSE in [payload.get("object"), json_access.get(payload, "response", "object")]:
         return True
     kind = payload.get("type", name)
     return isinstance(kind, str) and kind.startswith("response.") and "event_id" in payload and "response_id" in payload

@@ -50,7 +50,7 @@ class RealtimeTalk:
     def asked(self, message: Json) -> SocketRequest | None:
         """See `SocketTalk.asked`: the server says when a response begins, also where nobody asked for one."""
         kind = json_access.get(message, "type")
-        if kind in _SESSION:
+        if isinstance(kind, str) and kind in _SESSION:
             self._configure(message)
         elif kind == "conversation.item.create":
             self._items.append(_without_audio(json_access.get(message, "item")))
@@ -66,9 +66,11 @@ class RealtimeTalk:
             return SocketEvent(lane[1].decode("utf-8", "replace")) if kind.startswith(b"response.") else None
         payload = parse(raw)
         named = json_access.get(payload, "type")
+        if not isinstance(named, str):
+            return None
         if named in _SESSION:
             self._configure(payload)
-        if not isinstance(named, str) or not named.startswith("response."):
+        if not named.startswith("response."):
             return None
         response = json_access.get(payload, "response")
         own = json_access.get(payload, "response_id") or json_access.get(response, "id")
