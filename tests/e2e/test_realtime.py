@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.harness.trust import server_context
-from tests.laws.healthy import streams
+from tests.laws.healthy import request, streams
 from tests.laws.test_laws import CANNOT, injector
 from tests.tables import INJECTORS
 from toolstream_core.defects.row import LIVE, Safety
@@ -103,7 +103,8 @@ def test_what_is_planted_and_repaired_is_read_as_the_healthy_responses(
     ]
     broken = [one for one in broken if json.loads(one[-1])["type"] in ENDS]
     healthy = [messages_of(one.body) for one in HEALTHY]
-    greeting = [json.dumps({"type": "session.created", "event_id": "event_1", "session": {"type": "realtime"}})]
+    session = {"type": "realtime", "tools": request("openai-realtime")["tools"]}
+    greeting = [json.dumps({"type": "session.created", "event_id": "event_1", "session": session})]
     planned = upstream.plan(Planned([*healthy, *broken], greeting=greeting))
     with connected(proxies.get(toolstream_repair="safe"), upstream, planned) as connection:
         assert connection.recv().type == "session.created"
@@ -127,9 +128,8 @@ def test_what_is_told_of_a_response(proxies: Proxies, upstream: SocketServer) ->
             item: Any = {"type": "function_call_output", "call_id": call.id, "output": "done"}
             connection.conversation.item.create(item=item)
         calls_of(connection)
-    path = f"{planned.path}/v1/realtime"
-    [end] = tap.wait_for(lambda one: one["type"] == "end" and one["record"]["path"].startswith(path), 2)[:1]
-    record = end["record"]
+    ends = tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "openai-realtime", 2)
+    end, record = ends[0], ends[0]["record"]
     assert (record["dialect"], record["model"], record["findings"]) == ("openai-realtime", "gpt-realtime", [])
     assert record["events"] == len(whole) + 1
     assert [(call["id"], call["name"]) for call in record["calls"]] == [(call.id, call.name) for call in calls]

@@ -44,6 +44,8 @@ class RealtimeTalk:
         self._items: deque[Json] = deque(maxlen=MAX_ITEMS)
         self._creates: deque[dict[str, Json]] = deque(maxlen=MAX_ITEMS)
         """The responses that the client asked for and that were not created yet."""
+        self._open: dict[str, None] = {}
+        """The responses that are under way."""
         self._last: str | None = None
         """The last response that is a part of the conversation."""
 
@@ -74,18 +76,25 @@ class RealtimeTalk:
             return None
         response = json_access.get(payload, "response")
         own = json_access.get(payload, "response_id") or json_access.get(response, "id")
+        own = own or json_access.get(payload, "id")
         if not isinstance(own, str):
             return None
-        if named != "response.created":
-            return SocketEvent(own, named in _ENDS)
-        return SocketEvent(own, begins=SocketRequest(own, self._request(own, dictionary(response))))
+        if named != "response.created" or own in self._open:
+            ends = named in _ENDS
+            if ends:
+                self._open.pop(own, None)
+            return SocketEvent(own, ends=ends)
+        return SocketEvent(own, begins=self._begun(own, dictionary(response)))
 
     def _configure(self, message: Json) -> None:
         session = dictionary(json_access.get(message, "session"))
         self._session |= {key: session[key] for key in _OF_SESSION if session.get(key) is not None}
 
-    def _request(self, response_id: str, response: Mapping[str, Json]) -> dict[str, Json]:
+    def _begun(self, response_id: str, response: Mapping[str, Json]) -> SocketRequest:
         """What a response was asked for, as a request to Responses says it."""
+        self._open[response_id] = None
+        if len(self._open) > MAX_ITEMS:
+            self._open.pop(next(iter(self._open)))
         own = self._taken(response)
         body: dict[str, Json] = {**self._session, **{key: own[key] for key in _OF_SESSION if key in own}}
         given = own.get("input")
@@ -97,7 +106,7 @@ class RealtimeTalk:
             body |= {"previous_response_id": self._last} if self._last else {}
         if own.get("conversation") != "none":
             self._last = response_id
-        return {**body, "stream": True}
+        return SocketRequest(response_id, {**body, "stream": True})
 
     def _taken(self, response: Mapping[str, Json]) -> Mapping[str, Json]:
         """The client's `response.create` that a response answers; nothing for one that the server began by itself."""
