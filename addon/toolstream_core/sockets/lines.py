@@ -9,13 +9,6 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketLane
 
 
-def line_of(message: bytes) -> bytes:
-    """A message as one line. Line ends in JSON stand between its tokens, so a space says the same."""
-    if b"\n" in message or b"\r" in message:
-        message = message.replace(b"\r", b" ").replace(b"\n", b" ")
-    return message + b"\n"
-
-
 class Messages:
     """Makes messages of the lines that go to the client."""
 
@@ -29,10 +22,14 @@ class Messages:
         self._originals: dict[bytes, bytes] = {}
 
     def line(self, message: bytes) -> bytes:
-        """The line of a provider's message, which goes on as it came where the line does."""
-        line = line_of(message)
-        if len(message) != len(line) - 1 or line[:-1] != message:
-            self._originals[line] = message
+        """The line of a provider's message, which goes on as it came where the line does.
+
+        Line ends in JSON stand between its tokens, so a space says the same.
+        """
+        if b"\n" not in message and b"\r" not in message:
+            return message + b"\n"
+        line = message.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
+        self._originals[line] = message
         return line
 
     def take(self, piece: bytes) -> list[bytes]:

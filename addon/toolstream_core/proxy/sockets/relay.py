@@ -52,6 +52,8 @@ class SocketRelay:
         self.wire = wire
         self.ordered = False
         """Whether a layer sends what is in `outgoing`, in order; else messages go on as they came."""
+        self.kept = False
+        """Whether the flow keeps its messages."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
         self._lanes = Lanes(wire, flow.request.path, self._begun)
@@ -82,9 +84,10 @@ class SocketRelay:
         if made is not None and self.ordered:
             message.drop()
             self._send(made, answer)
-        self.advance()
         if answer.over:
             self._forget(answer)
+        elif answer.timed:
+            self.advance()
 
     def advance(self) -> None:
         """Let go what is due by now."""

@@ -99,7 +99,7 @@ class Sockets:
         except Exception:  # noqa: BLE001 - the message goes on, whatever it is
             logger.error("toolstream stopped reading the socket %s and passes it on as it is", flow.id)  # noqa: TRY400
             self._stop(flow)
-        if not _wanted_by_user():
+        if not relay.kept:
             del flow.websocket.messages[:-1]
 
     def end(self, flow: http.HTTPFlow) -> None:
@@ -131,6 +131,7 @@ class Sockets:
             self._close,
         )
         self._relays[flow.id] = relay
+        relay.kept = _wanted_by_user()
         if self._answers.settings.rewrites:
             relay.ordered = self._order(relay)
             if not relay.ordered:

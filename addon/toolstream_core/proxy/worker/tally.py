@@ -47,7 +47,7 @@ class Tally(Sink):
             self._counts["refused" if flow.response.status_code >= 400 else "accepted"] += 1  # noqa: PLR2004
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
-        """A WebSocket to an LLM, which nobody here reads."""
+        """A WebSocket to an LLM."""
         if claiming(flow.request.path) is not None:
             self._counts["websockets"] += 1
 
