@@ -61,6 +61,13 @@ class Lanes[A]:
                 del self._open[event.lane]
         return Part(answer, event.ends, unended)
 
+    def withdraw(self, answer: A) -> None:
+        """An answer that was asked for last will not come."""
+        lane = next(lane for lane, waiting in self._open.items() if answer in waiting)
+        self._open[lane].remove(answer)
+        if not self._open[lane]:
+            del self._open[lane]
+
     def __iter__(self) -> Iterator[A]:
         """The answers under way."""
         for waiting in self._open.values():

@@ -56,7 +56,8 @@ class SocketRelay:
         """Whether the flow keeps its messages."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
-        self._lanes = Lanes(wire, flow.request.path, begin)
+        self._lanes = Lanes(wire, flow.request.path, self._begun)
+        self._begin = begin
         self._restore = restore
         self._closed = closed
         self._going: dict[str, list[SocketAnswer]] = {}
@@ -128,11 +129,25 @@ class SocketRelay:
     def _asked(self, message: WebSocketMessage, *, binary: bool) -> None:
         restored = self._restore(message.content)
         answer = self._lanes.asked(message.content)
+        if answer is not None and answer.error is not None:
+            message.drop()
+            self._answer(answer, answer.error)
+            return
         if restored != message.content and self.ordered:
             message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
-        if answer is not None:
+
+    def _begun(self, request: SocketRequest) -> SocketAnswer:
+        answer = self._begin(request)
+        if answer.error is None:
             self._going.setdefault(answer.lane, []).append(answer)
+        return answer
+
+    def _answer(self, answer: SocketAnswer, error: bytes) -> None:
+        """Answer with an error, without asking the provider."""
+        self._lanes.withdraw(answer)
+        self._send(answer.only(error), answer)
+        self._closed(answer)
 
     def _send(self, messages: list[bytes], answer: SocketAnswer) -> None:
         self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary) for one in messages]
