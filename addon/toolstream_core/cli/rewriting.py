@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspect import request_file
+from toolstream_core.delivery.half_answer import error_for, has_half_call
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     work = Rewriting(settings, diff=args.diff, request=args.request)
     for source, target in pairs(args.source, args.output):
         try:
-            data = rewritten(source, work.body, _flows, args.request)
+            data = rewritten(source, work.pieces, _flows, args.request)
         except UnreadableError as error:
             return _cannot(f"{word(source)} {error}")
         if target == STDIN:
@@ -78,8 +79,8 @@ class Rewriting(Sink):
 
     live = True
 
-    def body(self, saved: Saved) -> bytes:
-        """The answer's new body."""
+    def pieces(self, saved: Saved) -> list[bytes]:
+        """What each chunk of the answer became, and what comes behind the last."""
         self._hide = lambda text: redacted(text, saved.secrets)
         faults = drawn(self.settings, saved.exchange, self._answers + 1)
         picks = [pick for _, pick in faults]
@@ -88,19 +89,22 @@ class Rewriting(Sink):
         body = Session(
             saved.exchange, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks
         )
-        out = [piece for chunk in chunks if chunk for piece in body.feed(chunk)]
-        out += body.end(broken=saved.broken)
+        out = [b"".join(body.feed(chunk)) if chunk else b"" for chunk in chunks]
+        out.append(b"".join(body.end(broken=saved.broken)))
         if saved.exchange.content_encoding and body.pipeline.failure is not None:
             _say_kept(saved.exchange.source, body.pipeline.failure)
-            return b"".join(chunks)
+            return [*chunks, b""]
         if faults:
             schedule = Schedule(replace(saved.exchange, content_encoding=""), faults)
-            out = [bytes_of(action for piece in (*out, b"") for action in schedule.feed(piece))]
+            out = [bytes_of(schedule.feed(piece)) if piece else b"" for piece in out]
+            out[-1] += bytes_of(schedule.feed(b""))
         record = body.record(broken=saved.broken)
         if record is not None:
             self._answers += 1
             self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
-        return b"".join(out)
+            if saved.socket and saved.broken is None and has_half_call(record, self.settings.repairs):
+                out[-1] += error_for(record)
+        return out
 
     def changed(self, changed: Change) -> None:
         """Count a change, and show it where that was asked for."""
@@ -133,10 +137,10 @@ def _seed(source: str, chunks: Iterable[bytes]) -> str:
     for chunk in chunks:
         said.update(chunk)
     place = source.rpartition("#")[2]
-    return f"{place if place.isdecimal() else 0}|{said.hexdigest()}"
+    return f"{place if place.replace('.', '').isdecimal() else 0}|{said.hexdigest()}"
 
 
-def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:
+def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], Sequence[bytes]]) -> bytes:
     from toolstream_core.proxy import flowfile
 
     return flowfile.rewritten(stream, source, change)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
+from toolstream_core.fixtures.sockets import socket_flows, unfolded
 from toolstream_core.proxy.changes import unlabel
 from toolstream_core.proxy.exchange import exchange_of, request_json, secrets_of
 from toolstream_core.redact import redacted
@@ -18,10 +20,11 @@ from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mitmproxy import flow
 
+    from toolstream_core.fixtures.sockets import SocketFlow
     from toolstream_core.model import Json
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
@@ -35,24 +38,51 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
     """Each HTTP flow's answer, named by the flow's place in the file."""
     for number, one in enumerate(_flows(stream)):
         if isinstance(one, http.HTTPFlow) and one.response is not None:
-            yield _answer(one, f"{source}#{number}")
+            for name, answer in unfolded(one, f"{source}#{number}"):
+                yield _answer(answer, name, socket=answer is not one)
 
 
-def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:
+def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], Sequence[bytes]]) -> bytes:
     """The flow file with the answers that `change` gives; what it leaves as it is stays as it is."""
     out = io.BytesIO()
     writer = FlowWriter(out)
     for number, one in enumerate(_flows(stream)):
-        if isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
+        if isinstance(one, http.HTTPFlow) and (answers := socket_flows(one)) is not None:
+            _put_messages(one, answers, f"{source}#{number}", change)
+        elif isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
             _put(one, _answer(one, f"{source}#{number}"), change)
         writer.add(one)
     return out.getvalue()
 
 
-def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], bytes]) -> None:
+def _put_messages(
+    one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Saved], Sequence[bytes]]
+) -> None:
+    """Give a socket the messages that its answers became, each at the time of what it was."""
+    assert one.websocket is not None
+    became: dict[int, list[bytes]] = {}
+    for number, (answer, flow) in enumerate(answers, 1):
+        pieces = change(_answer(flow, f"{source}.{number}", socket=True))
+        places = [message.place for message in answer.messages]
+        became.update(zip(places, answer.become(pieces), strict=True))
+    messages = one.websocket.messages
+    if all(made == [messages[place].content] for place, made in became.items()):
+        return
+    one.websocket.messages = []
+    for place, message in enumerate(messages):
+        if place in became:
+            one.websocket.messages += [
+                WebSocketMessage(message.type, from_client=False, content=data, timestamp=message.timestamp)
+                for data in became[place]
+            ]
+        elif message.from_client or not message.injected:
+            one.websocket.messages.append(message)
+
+
+def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], Sequence[bytes]]) -> None:
     """Give a flow its new body; one of which nothing was changed keeps its coding and its chunks."""
     assert one.response is not None
-    body = change(saved)
+    body = b"".join(change(saved))
     if body in {one.response.raw_content, one.response.get_content(strict=False)}:
         return
     unlabel(one.response)
@@ -76,7 +106,7 @@ def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
         raise UnreadableError(f"is no whole mitmproxy flow file, {where}: {why}") from error
 
 
-def _answer(one: http.HTTPFlow, source: str) -> Saved:
+def _answer(one: http.HTTPFlow, source: str, *, socket: bool = False) -> Saved:
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content
@@ -92,7 +122,8 @@ def _answer(one: http.HTTPFlow, source: str) -> Saved:
         began=one.request.timestamp_start,
         ended=one.response.timestamp_end or 0.0,
         response=response_id([body or b""], exchange),
-        missing=None if body or not was_llm(exchange, one.request.method) else _why(one),
+        socket=socket,
+        missing=None if body or socket or not was_llm(exchange, one.request.method) else _why(one),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import CUT_OFF_CALL, UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
+from toolstream_core.delivery.half_answer import has_half_call
 from toolstream_core.engine.session import Session
 from toolstream_core.proxy.exchange import exchange_of, secrets_of
 from toolstream_core.redact import redacted
@@ -183,9 +184,7 @@ class Watch:
         found = {finding.code for finding in record.findings}
         if UNREADABLE_BODY.code in found and self._rewrites and self._pipeline.error is None:
             return UNREADABLE_BODY
-        if CUT_OFF_CALL.code in found and CUT_OFF_CALL.code in self.repairs and not record.finish:
-            return CUT_OFF_CALL
-        return None
+        return CUT_OFF_CALL if has_half_call(record, self.repairs) else None
 
     def elapsed(self) -> int:
         """Milliseconds from the request's begin to the arrival of what is read now."""

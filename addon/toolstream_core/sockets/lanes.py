@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -54,6 +55,23 @@ class Lanes[A]:
             if not waiting:
                 del self._open[event.lane]
         return Part(answer, event.ends)
+
+    def concerned(self, raw: bytes) -> A | None:
+        """The answer under way that a client's message is about which asks for none: its lane's, or the only one."""
+        lane = json_access.get(parse(raw), "stream_id")
+        waiting = self._open.get(lane) if isinstance(lane, str) else None
+        if waiting is not None:
+            return waiting[0]
+        under_way = list(self)
+        return under_way[0] if len(under_way) == 1 else None
+
+    def over(self, answer: A) -> None:
+        """Nothing more of an answer comes, though its last message was not seen."""
+        for lane, waiting in list(self._open.items()):
+            if answer in waiting:
+                waiting.remove(answer)
+                if not waiting:
+                    del self._open[lane]
 
     def __iter__(self) -> Iterator[A]:
         """The answers under way."""

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LANE = b'"stream_id"'
+_NO_MESSAGES: Final = (b":", b"event:", b"id:", b"retry:")
+_DATA: Final = b"data:"
 
 
 def line_of(message: bytes) -> bytes:
@@ -37,6 +43,17 @@ class Messages:
         lines = (self._rest + piece).splitlines(keepends=True)
         self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         return [self._message(line) for line in lines if line.strip()]
+
+    def made(self, pieces: Iterable[bytes]) -> list[bytes]:
+        """As `take`, of bytes among which may be server-sent events: faults make such, and of them the data goes."""
+        made: list[bytes] = []
+        for piece in pieces:
+            for message in self.take(piece):
+                if message.startswith(_DATA):
+                    made += self.take(message.removeprefix(_DATA).strip() + b"\n")
+                elif not message.startswith(_NO_MESSAGES):
+                    made.append(message)
+        return made
 
     def end(self) -> list[bytes]:
         """What is left."""

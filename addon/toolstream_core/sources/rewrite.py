@@ -9,21 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.model import ABSENT
-from toolstream_core.sources import cassettes, har, raw
+from toolstream_core.sources import cassettes, har, har_socket, raw
 from toolstream_core.sources.files import STDIN, Kind, begun, files
 from toolstream_core.sources.interaction import saved_of
 from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.model import Json
     from toolstream_core.sources.saved import Saved
 
-type Change = Callable[[Saved], bytes]
-"""Gives an answer's new body, decoded."""
+type Change = Callable[[Saved], Sequence[bytes]]
+"""Gives what each chunk of an answer became, decoded, and what comes behind the last."""
 type RewriteFlows = Callable[[BinaryIO, str, Change], bytes]
 """Writes a mitmproxy flow file again; handed in, because this package is not the one that knows mitmproxy."""
 
@@ -46,8 +47,8 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
             return _har(file.whole().read(), path, change)
         if file.kind is Kind.CASSETTE:
             entries = list(cassettes.interactions(file.whole().read(), path))
-            return cassettes.cassette([replace(one, body=change(saved_of(one))) for one in entries])
-        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request))
+            return cassettes.cassette([replace(one, body=b"".join(change(saved_of(one)))) for one in entries])
+        return b"".join(change(raw.answer(file.pieces(), path, coding=file.coding, request=request)))
 
 
 def write(path: str, data: bytes) -> None:
@@ -61,20 +62,22 @@ def write(path: str, data: bytes) -> None:
 
 def _har(data: bytes, path: str, change: Change) -> bytes:
     document = parse(data.removeprefix(b"\xef\xbb\xbf"))
-    if not isinstance(document, dict):
+    entries = json_access.get(document, "log", "entries")
+    if not isinstance(entries, list):
         raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
-    entries = [entry for entry in document["log"]["entries"] if _has_response(entry)]
-    for entry, saved in zip(entries, har.answers(data, path), strict=True):
+    for number, entry in enumerate(entries):
+        if not har.has_response(entry):
+            continue
+        source = f"{path}#{number}"
+        if har_socket.MESSAGES in entry and har_socket.put(entry, har.interaction(entry, source), change):
+            continue
+        saved = har.answer(entry, source)
         if saved.missing:
             continue
-        body = change(saved)
+        body = b"".join(change(saved))
         if body != b"".join(saved.chunks):
             _put(entry["response"], body)
     return encoded(document)
-
-
-def _has_response(entry: Json) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
 
 
 def _put(response: dict[str, Json], body: bytes) -> None:

@@ -39,6 +39,8 @@ class Saved:
     """When the answer was over; 0 where nobody noted it."""
     response: str = ""
     """The id by which later requests may name the answer (`previous_response_id`)."""
+    socket: bool = False
+    """Whether it came over a WebSocket: each chunk is a message, as a line."""
     missing: str | None = None
     """Why the body of an LLM's answer is not there, where it is not."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.sockets.lanes import Lanes
+from toolstream_core.sockets.saved import SavedMessage, keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +113,11 @@ class SocketRelay:
         if restored != message.content and self.ordered:
             message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
-        if answer is not None:
+        if answer is None:
+            concerned = self._lanes.concerned(message.content)
+            if concerned is not None:
+                keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
+        else:
             self._going.setdefault(answer.lane, []).append(answer)
 
     def _send(self, messages: list[bytes], answer: SocketAnswer) -> None:

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import ctx, http
 
 from toolstream_core.delivery.schedule import Schedule
+from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
 from toolstream_core.proxy.exchange import request_json
 from toolstream_core.proxy.request_ids import restore
 from toolstream_core.proxy.sockets.answer import SocketAnswer
-from toolstream_core.proxy.sockets.answer_flow import answer_flow
 from toolstream_core.proxy.sockets.relay import SocketRelay
 from toolstream_core.settings import NOTHING
+from toolstream_core.sockets.saved import how_closed
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ class Sockets:
     def _close(self, answer: SocketAnswer) -> None:
         """Nothing more of an answer goes to the client."""
         flow = answer.watch.flow
+        flow.metadata[SOCKET] |= note_of(answer.lane, flow.request.timestamp_start, answer.others)
         self._answers.take(flow.id)
         self._answers.close(flow, answer.watch)
 
@@ -180,6 +182,4 @@ def _wanted_by_user() -> bool:
 
 def _how_closed(flow: http.HTTPFlow) -> str:
     assert flow.websocket is not None
-    who = "client" if flow.websocket.closed_by_client else "server"
-    code = flow.websocket.close_code
-    return f"the {who} closed the socket" + ("" if code is None else f" with code {int(code)}")
+    return how_closed(flow.websocket.close_code, by_client=bool(flow.websocket.closed_by_client))
