@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspect import request_file
-from toolstream_core.delivery.half_answer import error_for, has_half_call
+from toolstream_core.delivery.half_answer import has_half_call
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
 from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
@@ -22,6 +23,7 @@ from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.rewrite import pairs, rewritten, write
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     import argparse
@@ -95,15 +97,15 @@ class Rewriting(Sink):
             _say_kept(saved.exchange.source, body.pipeline.failure)
             return [*chunks, b""]
         if faults:
-            schedule = Schedule(replace(saved.exchange, content_encoding=""), faults)
+            schedule = Schedule(replace(saved.exchange, content_encoding=""), faults, socket=saved.socket)
             out = [bytes_of(schedule.feed(piece)) if piece else b"" for piece in out]
             out[-1] += bytes_of(schedule.feed(b""))
         record = body.record(broken=saved.broken)
         if record is not None:
             self._answers += 1
             self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
-            if saved.socket and saved.broken is None and has_half_call(record, self.settings.repairs):
-                out[-1] += error_for(record)
+            if saved.socket is not None and saved.broken is None and has_half_call(record, self.settings.repairs):
+                out[-1] += encoded(saved.socket.wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"
         return out
 
     def changed(self, changed: Change) -> None:

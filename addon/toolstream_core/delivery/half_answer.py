@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import CUT_OFF_CALL
-from toolstream_core.protocols.provider_error import ErrorKind
-from toolstream_core.protocols.registry import named
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,8 +16,3 @@ def has_half_call(record: Record, repairs: Collection[str]) -> bool:
     """Whether an answer is to end as an error or a break, as its repair says; `repairs` are codes."""
     found = {finding.code for finding in record.findings}
     return CUT_OFF_CALL.code in found and CUT_OFF_CALL.code in repairs and not record.finish
-
-
-def error_for(record: Record) -> bytes:
-    """The error in the place of the end that a break would be over HTTP: other answers share a socket."""
-    return named(record.dialect).error_event(ErrorKind.SERVER)

@@ -14,6 +14,7 @@ from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.transit import Ask, Cut, EventPlace, Finish, Hold, Send
 from toolstream_core.transit.context import FaultContext
+from toolstream_core.transit.rows import Moment
 from toolstream_core.wire import json_access
 from toolstream_core.wire.event_stream import EventStreamFramer
 from toolstream_core.wire.form import Form
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Exchange
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.protocols.socket_wire import SocketLane
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Action, TransitFault
-    from toolstream_core.transit.faults import Stage
+    from toolstream_core.transit.stage import Stage
     from toolstream_core.wire.frame import Frame
 
 type Drawn = Sequence[tuple[TransitFault, Picker]]
@@ -43,8 +45,13 @@ _CALLED = frozenset({"tool_calls", "tool_use", "TOOL_CALL"})
 class Schedule:
     """The actions of one answer."""
 
-    def __init__(self, exchange: Exchange, faults: Drawn, *, asks: bool = False) -> None:
-        """`faults` in the order in which they act; `asks`: whether calls that never came are asked for again."""
+    def __init__(
+        self, exchange: Exchange, faults: Drawn, *, asks: bool = False, socket: SocketLane | None = None
+    ) -> None:
+        """`faults` in the order in which they act; `asks`: whether calls that never came are asked for again.
+
+        `socket` is where the answer comes, if it comes over a WebSocket.
+        """
         self._exchange = exchange
         self._decoder = BodyDecoder(exchange.content_encoding)
         self._framing = BodyFraming(exchange.content_type)
@@ -54,7 +61,7 @@ class Schedule:
         self._index = -1
         self._event: Event | None = None
         self._ways = [
-            FaultContext(fault.values, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted)
+            FaultContext(fault.values, socket=socket, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted)
             for fault, pick in faults
         ]
         makes = [fault.row.make for fault, _ in faults]
@@ -187,13 +194,13 @@ class Schedule:
             self.over = isinstance(action, Cut | Finish | Hold)
 
 
-def drawn(settings: Settings, exchange: Exchange, number: int, *, early: bool = False) -> Drawn:
-    """The faults that act on an answer; `early` ones act before upstream is asked. `number`: as for `Session`."""
+def drawn(settings: Settings, exchange: Exchange, number: int, moment: Moment = Moment.ANSWER) -> Drawn:
+    """The faults that act on an answer from a moment on. `number`: as for `Session`."""
     out: list[tuple[TransitFault, Picker]] = []
     model, turn = asked.model_of(exchange.path, exchange.request), asked.results(exchange.path, exchange.request)
     for place, (one, fault, budget) in enumerate(settings.transit):
         reached = fault.reaches(host=exchange.host, path=exchange.path, model=model, turn=turn)
-        if reached and (one.row.make is None) == early:
+        if reached and one.acts_at(moment):
             pick = Picker(fault, f"{settings.seed}|{number}|transit{place}", budget)
             if pick.stream():
                 out.append((one, pick))

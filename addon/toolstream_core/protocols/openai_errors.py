@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.protocols.provider_error import ErrorKind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from toolstream_core.model import Json
 
 _WORDS: Final = {
@@ -37,6 +39,16 @@ def body(kind: ErrorKind, status: int) -> Json:
 def not_saved(message: str) -> Json:
     """As `WireProtocol.not_saved`."""
     return _error(message, "not_found_error", "no_saved_answer")
+
+
+def socket_error(kind: ErrorKind, status: int, headers: Mapping[str, str]) -> Json:
+    """As `SocketWire.error`.
+
+    https://developers.openai.com/api/docs/guides/websocket-mode; Codex reads the headers:
+    https://github.com/openai/codex/blob/main/codex-rs/codex-api/src/endpoint/responses_websocket.rs
+    """
+    error = {"type": word(kind), "code": word(kind), "message": kind.message, "param": None}
+    return {"type": "error", "status": status, "error": error, **({"headers": dict(headers)} if headers else {})}
 
 
 def _error(message: str, kind: str, code: str | None) -> Json:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from toolstream_core.model import Json
+    from toolstream_core.protocols.provider_error import ErrorKind
 
 
 class SocketRequest(NamedTuple):
@@ -57,3 +58,14 @@ class SocketWire(NamedTuple):
     """Begins to read a socket that was opened at a path."""
     falls_back: bool
     """Whether its clients ask over HTTP where the socket is refused."""
+    lane_key: str
+    """The key of a message that says its lane, so that a message of ours needs it too; `""` where there is none."""
+    error: Callable[[ErrorKind, int, Mapping[str, str]], Json]
+    """The message of an error, with its HTTP status and the headers that an HTTP answer would have."""
+
+
+class SocketLane(NamedTuple):
+    """Where an answer comes that comes over a socket."""
+
+    wire: SocketWire
+    lane: str

@@ -166,8 +166,8 @@ class WatchedDelivery(Delivery):
                 return bool(raw)
             case Wait(seconds):
                 self._due = _now() + seconds
-            case Cut(how, why):
-                self.step = Break(how, why)
+            case Cut(how, why, code):
+                self.step = Break(how, why, code)
             case Finish():
                 self._watch.finish(broken="ended by toolstream_fault")
                 self._closed()

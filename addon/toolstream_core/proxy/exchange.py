@@ -39,6 +39,11 @@ def request_json(request: http.Request) -> Json:
         return ABSENT
 
 
+def opens_socket(request: http.Request) -> bool:
+    """Whether a request asks for a WebSocket: https://www.rfc-editor.org/rfc/rfc6455#section-4.1."""
+    return bool(request.method == "GET" and request.headers.get("upgrade", "").lower() == "websocket")
+
+
 def secrets_of(request: http.Request) -> tuple[str, ...]:
     """The values in a request that are secrets by the name of their header or parameter."""
     return request_secrets(request.headers.items(multi=True), request.path)

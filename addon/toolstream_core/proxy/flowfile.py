@@ -11,7 +11,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
-from toolstream_core.fixtures.sockets import socket_flows, unfolded
+from toolstream_core.fixtures.sockets import socket_flows
 from toolstream_core.proxy.changes import unlabel
 from toolstream_core.proxy.exchange import exchange_of, request_json, secrets_of
 from toolstream_core.redact import redacted
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.fixtures.sockets import SocketFlow
     from toolstream_core.model import Json
+    from toolstream_core.protocols.socket_wire import SocketLane
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
@@ -38,8 +39,12 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
     """Each HTTP flow's answer, named by the flow's place in the file."""
     for number, one in enumerate(_flows(stream)):
         if isinstance(one, http.HTTPFlow) and one.response is not None:
-            for name, answer in unfolded(one, f"{source}#{number}"):
-                yield _answer(answer, name, socket=answer is not one)
+            found = socket_flows(one)
+            if found is None:
+                yield _answer(one, f"{source}#{number}")
+                continue
+            for at, (answer, answered) in enumerate(found, 1):
+                yield _answer(answered, f"{source}#{number}.{at}", answer.lane)
 
 
 def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], Sequence[bytes]]) -> bytes:
@@ -62,7 +67,7 @@ def _put_messages(
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (answer, flow) in enumerate(answers, 1):
-        pieces = change(_answer(flow, f"{source}.{number}", socket=True))
+        pieces = change(_answer(flow, f"{source}.{number}", answer.lane))
         places = [message.place for message in answer.messages]
         became.update(zip(places, answer.become(pieces), strict=True))
     messages = one.websocket.messages
@@ -106,7 +111,7 @@ def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
         raise UnreadableError(f"is no whole mitmproxy flow file, {where}: {why}") from error
 
 
-def _answer(one: http.HTTPFlow, source: str, *, socket: bool = False) -> Saved:
+def _answer(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content

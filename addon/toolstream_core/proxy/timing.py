@@ -20,13 +20,14 @@ from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
-from toolstream_core.proxy.exchange import request_json
+from toolstream_core.proxy.exchange import opens_socket, request_json
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.request_ids import is_signed
 from toolstream_core.proxy.resend import resend
 from toolstream_core.proxy.socket_layer import order
 from toolstream_core.settings import NOTHING
+from toolstream_core.transit.rows import Moment
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -87,7 +88,8 @@ class Timing:
         if not looks_like_llm(flow.request.path, body):
             return False
         exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=body)
-        for fault, pick in drawn(self._settings, exchange, self._requests, early=True):
+        moment = Moment.UPGRADE if opens_socket(flow.request) else Moment.REQUEST
+        for fault, pick in drawn(self._settings, exchange, self._requests, moment):
             protocol = claiming(flow.request.path) or PROTOCOLS[0]
             status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
             said = json.dumps(protocol.error_body(kind_of(status), status)).encode()

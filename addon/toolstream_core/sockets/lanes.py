@@ -65,13 +65,12 @@ class Lanes[A]:
         under_way = list(self)
         return under_way[0] if len(under_way) == 1 else None
 
-    def over(self, answer: A) -> None:
-        """Nothing more of an answer comes, though its last message was not seen."""
-        for lane, waiting in list(self._open.items()):
-            if answer in waiting:
-                waiting.remove(answer)
-                if not waiting:
-                    del self._open[lane]
+    def withdraw(self, answer: A) -> None:
+        """An answer that was asked for last will not come."""
+        lane = next(lane for lane, waiting in self._open.items() if answer in waiting)
+        self._open[lane].remove(answer)
+        if not self._open[lane]:
+            del self._open[lane]
 
     def __iter__(self) -> Iterator[A]:
         """The answers under way."""

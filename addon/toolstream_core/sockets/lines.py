@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LANE = b'"stream_id"'
+    from toolstream_core.protocols.socket_wire import SocketLane
+
 _NO_MESSAGES: Final = (b":", b"event:", b"id:", b"retry:")
 _DATA: Final = b"data:"
 
@@ -23,9 +24,12 @@ def line_of(message: bytes) -> bytes:
 class Messages:
     """Makes messages of the lines that go to the client."""
 
-    def __init__(self, lane: str) -> None:
-        """Each message that was not the provider's is given the `lane`, where there is one."""
-        self._lane = b"" if not lane else LANE + b":" + json.dumps(lane).encode()
+    def __init__(self, place: SocketLane) -> None:
+        """Each message that was not the provider's says the lane, where the API has a key for it."""
+        self._key = json.dumps(place.wire.lane_key).encode()
+        self._lane = b""
+        if place.lane and place.wire.lane_key:
+            self._lane = self._key + b":" + json.dumps(place.lane).encode()
         self._rest = b""
         self._originals: dict[bytes, bytes] = {}
 
@@ -65,7 +69,7 @@ class Messages:
         if original is not None:
             return original
         message = line.removesuffix(b"\n")
-        if self._lane and LANE not in message and message.rstrip().endswith(b"}"):
+        if self._lane and self._key not in message and message.rstrip().endswith(b"}"):
             head = message.rstrip()[:-1]
             return head + (b"" if head.strip() == b"{" else b",") + self._lane + b"}"
         return message

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.protocols.registry import SOCKETS
+from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.sockets.lanes import Lanes
 from toolstream_core.sockets.lines import Messages, line_of
 from toolstream_core.wire.frame import parse
@@ -40,12 +41,18 @@ class SavedAnswer:
     request: SocketRequest
     asked: SavedMessage
     """The message that asked for it, or with which it began."""
+    wire: SocketWire
     messages: list[SavedMessage] = field(default_factory=list)
     """The provider's, in order."""
     others: list[SavedMessage] = field(default_factory=list)
     """What the client sent while it came: to steer it, or to cancel it."""
     broken: str | None = None
     """How the socket ended, where that was before the answer's last message."""
+
+    @property
+    def lane(self) -> SocketLane:
+        """Where on its socket it came."""
+        return SocketLane(self.wire, self.request.lane)
 
     @property
     def lines(self) -> list[tuple[int, bytes]]:
@@ -55,7 +62,7 @@ class SavedAnswer:
 
     def become(self, pieces: Sequence[bytes]) -> list[list[bytes]]:
         """What goes in the place of each message where its line became `pieces[n]`; the last piece comes behind all."""
-        going = Messages(self.request.lane)
+        going = Messages(self.lane)
         made: list[list[bytes]] = []
         for message, piece in zip(self.messages, pieces, strict=False):
             unchanged = piece == going.line(message.data)
@@ -80,7 +87,7 @@ def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], c
     now = SavedMessage(from_client=True, at=0.0, data=b"")
 
     def begin(request: SocketRequest) -> SavedAnswer:
-        answers.append(SavedAnswer(request, now))
+        answers.append(SavedAnswer(request, now, wire))
         return answers[-1]
 
     lanes = Lanes(wire, path, begin)

@@ -126,6 +126,6 @@ def _saved(answer: SavedAnswer, one: Interaction) -> Saved:
         times=[when for when, _ in lines],
         began=answer.asked.at,
         ended=answer.messages[-1].at if answer.messages else 0.0,
-        socket=True,
+        socket=answer.lane,
         missing=None,
     )

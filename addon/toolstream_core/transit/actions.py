@@ -64,6 +64,8 @@ class Cut:
     how: BreakKind
     why: str = "cut by toolstream_fault"
     """The message of the flow's error."""
+    code: int | None = None
+    """What a WebSocket is closed with; `None` sends no close frame."""
 
 
 @dataclass(frozen=True, slots=True)

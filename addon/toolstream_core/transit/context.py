@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.protocols.socket_wire import SocketLane
 
 
 @dataclass
@@ -23,6 +24,8 @@ class FaultContext:
     protocol: WireProtocol = PROTOCOLS[0]
     binary: bool = False
     """Whether the stream is an AWS event stream, which can only hold whole messages."""
+    socket: SocketLane | None = None
+    """Where on a WebSocket the stream comes, each event a message; `None` for one over HTTP."""
     seed: str = ""
     hits: Callable[[str], bool] = lambda tool: True  # noqa: ARG005
     """Whether calls of a tool are among the targets."""

@@ -1,4 +1,4 @@
-"""Transit faults at work: each replaces the actions of one stream. Knows nothing of time or sockets."""
+"""Faults of time and of the connection at work. Know nothing of a clock or a socket."""
 
 from __future__ import annotations
 
@@ -8,65 +8,16 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.protocols.aws_errors import exception_message
 from toolstream_core.protocols.provider_error import ERRORS
 from toolstream_core.transit.actions import Action, BreakKind, Cut, Finish, Hold, Send, Wait
+from toolstream_core.transit.stage import AtPoint, Stage
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from toolstream_core.transit.context import FaultContext
-    from toolstream_core.transit.points import Point
 
-
-class Stage:
-    """One fault in one stream: replaces each action by others."""
-
-    def __init__(self, context: FaultContext) -> None:
-        """For one stream, from its start."""
-        self.context = context
-
-    def begin(self) -> Iterable[Action]:
-        """The actions before the headers are sent."""
-        return ()
-
-    def take(self, action: Action) -> Iterable[Action]:
-        """The actions in place of `action`."""
-        return self.sent(action) if isinstance(action, Send) else (action,)
-
-    def sent(self, send: Send) -> Iterable[Action]:
-        """The actions in place of bytes to be sent."""
-        return (send,)
-
-    def end(self) -> Iterable[Action]:
-        """The actions before the body's end."""
-        return ()
-
-
-class _AtPoint(Stage):
-    """Acts once, at a point."""
-
-    whole = False
-    """Whether it acts on the whole event that the point is in, not only on its bytes behind the point."""
-
-    def __init__(self, context: FaultContext) -> None:
-        super().__init__(context)
-        self.over = False
-
-    @override
-    def sent(self, send: Send) -> Iterator[Action]:
-        at: Point = self.context.values["at"]
-        before = None if self.over else at.split(send, self.context.hits)
-        if before is None:
-            yield send
-            return
-        self.over = True
-        self.context.acted()
-        before = 0 if self.whole else before
-        if before:
-            yield replace(send, raw=send.raw[:before])
-        yield from self.reached(replace(send, raw=send.raw[before:]))
-
-    def reached(self, rest: Send) -> Iterable[Action]:
-        """The actions in place of the bytes behind the point."""
-        raise NotImplementedError
+NO_CLOSE_FRAME = 1006
+"""The code that no close frame says: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
 
 
 class FirstByteDelay(Stage):
@@ -78,7 +29,7 @@ class FirstByteDelay(Stage):
         return (Wait(self.context.seconds()),)
 
 
-class Stall(_AtPoint):
+class Stall(AtPoint):
     """Waits once."""
 
     @override
@@ -95,23 +46,28 @@ class Drip(Stage):
         return (Wait(self.context.seconds()), send)
 
 
-class CutOff(_AtPoint):
+class CutOff(AtPoint):
     """Breaks the connection."""
 
     @override
     def reached(self, rest: Send) -> Iterable[Action]:
         del rest
-        return (Cut(BreakKind(self.context.values["how"])),)
+        values = self.context.values
+        return (Cut(BreakKind(values["how"]), code=None if values["code"] == NO_CLOSE_FRAME else values["code"]),)
 
 
-class ErrorEvent(_AtPoint):
+class ErrorEvent(AtPoint):
     """Sends an error and ends the stream."""
 
     @override
     def reached(self, rest: Send) -> Iterable[Action]:
+        return (replace(rest, raw=self._error(rest.place.number)), Finish())
+
+    def _error(self, number: int) -> bytes:
         context, kind = self.context, ERRORS[self.context.values["error"]]
-        raw = exception_message(kind) if context.binary else context.protocol.error_event(kind, rest.place.number)
-        return (replace(rest, raw=raw), Finish())
+        if context.socket is not None:
+            return encoded(context.socket.wire.error(kind, kind.status, {})) + b"\n"
+        return exception_message(kind) if context.binary else context.protocol.error_event(kind, number)
 
 
 class Recut(Stage):
@@ -124,6 +80,8 @@ class Recut(Stage):
 
     @override
     def sent(self, send: Send) -> Iterable[Action]:
+        if self.context.socket is not None:
+            return (send,)
         values = self.context.values
         if values["events"]:
             self._held.append(send)
@@ -168,55 +126,5 @@ class HoldOpen(Stage):
     def end(self) -> Iterable[Action]:
         self.context.acted()
         seconds, heartbeat = self.context.values["ms"] / 1000, self.context.values["heartbeat"] / 1000
-        return (Hold(seconds or None, None if self.context.binary else heartbeat or None),)
-
-
-class DuplicateEvent(_AtPoint):
-    """Sends an event twice."""
-
-    whole = True
-
-    @override
-    def reached(self, rest: Send) -> Iterable[Action]:
-        return (rest, rest)
-
-
-class DropEvent(_AtPoint):
-    """Leaves an event out."""
-
-    whole = True
-
-    @override
-    def reached(self, rest: Send) -> Iterable[Action]:
-        del rest
-        return ()
-
-
-class SwapEvents(_AtPoint):
-    """Sends an event behind the one that follows it."""
-
-    whole = True
-
-    def __init__(self, context: FaultContext) -> None:
-        """For one stream, from its start."""
-        super().__init__(context)
-        self._held: Send | None = None
-
-    @override
-    def sent(self, send: Send) -> Iterator[Action]:
-        held, self._held = self._held, None
-        if held is None:
-            yield from super().sent(send)
-        else:
-            yield from (send, held)
-
-    @override
-    def reached(self, rest: Send) -> Iterable[Action]:
-        self._held = rest
-        return ()
-
-    @override
-    def end(self) -> Iterable[Action]:
-        # The last event has none behind it.
-        held, self._held = self._held, None
-        return () if held is None else (held,)
+        silent = self.context.binary or self.context.socket is not None
+        return (Hold(seconds or None, None if silent else heartbeat or None),)

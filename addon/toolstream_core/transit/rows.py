@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.protocols.provider_error import ERRORS
-from toolstream_core.transit import faults
+from toolstream_core.transit import event_faults, faults
 from toolstream_core.transit.actions import BreakKind
 from toolstream_core.transit.points import FORMS, Point, point
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from toolstream_core.transit.context import FaultContext
-    from toolstream_core.transit.faults import Stage
+    from toolstream_core.transit.stage import Stage
 
 type Value = int | str | Point | bool
 
@@ -29,6 +30,19 @@ class Key(NamedTuple):
     """What its values are, for messages and the list."""
     default: Value | None
     """`None` where a value has to be given."""
+
+
+class Moment(enum.Enum):
+    """When faults are drawn for an answer."""
+
+    ANSWER = "answer"
+    """Its headers have come."""
+    REQUEST = "request"
+    """It has been asked for over HTTP."""
+    UPGRADE = "upgrade"
+    """A WebSocket has been asked for."""
+    MESSAGE = "message"
+    """It has been asked for by a message of a WebSocket."""
 
 
 class TransitRow(NamedTuple):
@@ -50,6 +64,17 @@ class TransitFault:
     row: TransitRow
     values: Mapping[str, Value]
 
+    def acts_at(self, moment: Moment) -> bool:
+        """Whether it is drawn at a moment."""
+        before_answer = self.row.make is None
+        match moment:
+            case Moment.ANSWER:
+                return not before_answer
+            case Moment.REQUEST:
+                return before_answer
+            case _:
+                return before_answer and self.values["on"] in {_BOTH, moment.value}
+
 
 def _number(least: int, most: int = 86_400_000) -> Callable[[str], int | None]:
     def parse(text: str) -> int | None:
@@ -63,6 +88,15 @@ def _one_of(*words: str) -> Callable[[str], str | None]:
     return lambda text: text if text in words else None
 
 
+_CODES = (1000, 1001, faults.NO_CLOSE_FRAME, 1011)
+
+
+def _code(text: str) -> int | None:
+    return next((code for code in _CODES if str(code) == text), None)
+
+
+_BOTH = "both"
+_ON = (_BOTH, Moment.UPGRADE.value, Moment.MESSAGE.value)
 _HOW = tuple(how.value for how in BreakKind)
 _DISTRIBUTIONS = ("uniform", "normal", "exponential")
 _AT = Key("at", point, FORMS, Point("in-arguments"))
@@ -86,7 +120,16 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
     TransitRow(
         "cut",
         "the connection breaks",
-        (Key("how", _one_of(*_HOW), " or ".join(_HOW), "close"), _AT),
+        (
+            Key("how", _one_of(*_HOW), " or ".join(_HOW), "close"),
+            Key(
+                "code",
+                _code,
+                "1000, 1001, 1006 (no close frame) or 1011, with which a WebSocket is closed; nothing to HTTP",
+                faults.NO_CLOSE_FRAME,
+            ),
+            _AT,
+        ),
         faults.CutOff,
         lossy=True,
     ),
@@ -106,6 +149,12 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
         (
             Key("status", _number(400, 599), "an HTTP status from 400 to 599", 529),
             Key("retry-after", _number(0), "seconds", 0),
+            Key(
+                "on",
+                _one_of(*_ON),
+                "of a WebSocket: upgrade (an HTTP status), message (an error message for each request on it) or both",
+                _BOTH,
+            ),
         ),
         None,
         lossy=True,
@@ -123,9 +172,16 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
         (_ms(0), Key("heartbeat", _number(1), "milliseconds between comments", 0)),
         faults.HoldOpen,
     ),
-    TransitRow("duplicate-event", "an event comes twice", (_AT,), faults.DuplicateEvent, lossy=True),
-    TransitRow("drop-event", "an event does not come", (_AT,), faults.DropEvent, lossy=True),
-    TransitRow("swap-events", "an event comes after the one behind it", (_AT,), faults.SwapEvents, lossy=True),
+    TransitRow("duplicate-event", "an event comes twice", (_AT,), event_faults.DuplicateEvent, lossy=True),
+    TransitRow("drop-event", "an event does not come", (_AT,), event_faults.DropEvent, lossy=True),
+    TransitRow("swap-events", "an event comes after the one behind it", (_AT,), event_faults.SwapEvents, lossy=True),
+    TransitRow(
+        "wrong-stream-id",
+        "a message of a WebSocket says another answer's stream_id; over HTTP there is none",
+        (Key("id", lambda text: text or None, "a stream_id", "other"), _AT),
+        event_faults.WrongStreamId,
+        lossy=True,
+    ),
 )
 
 _BY_NAME = {row.name: row for row in TRANSIT}

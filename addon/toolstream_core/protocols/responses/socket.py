@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.responses.row import RESPONSES
 from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
 from toolstream_core.wire import json_access
@@ -75,4 +76,6 @@ RESPONSES_SOCKET: Final = SocketWire(
     recognise=lambda message: json_access.get(message, "type") == _CREATE,
     talk=ResponsesTalk,
     falls_back=True,
+    lane_key="stream_id",
+    error=socket_error,
 )

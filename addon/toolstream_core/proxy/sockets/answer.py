@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.provider_error import ErrorKind
-from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.proxy.steps import Break, End
-from toolstream_core.sockets.lines import Messages
+from toolstream_core.sockets.lines import Messages, line_of
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
+    from toolstream_core.protocols.socket_wire import SocketLane
     from toolstream_core.proxy.delivery_loop import WatchedDelivery
     from toolstream_core.proxy.kept import KeptWatch
     from toolstream_core.sockets.saved import SavedMessage
@@ -18,12 +19,19 @@ if TYPE_CHECKING:
 class SocketAnswer:
     """Reads one answer, and says what goes to the client in its place."""
 
-    def __init__(self, watch: KeptWatch, lane: str, delivery: WatchedDelivery | None) -> None:
-        """`delivery` has the faults of time; without it each message goes on, or what it became, at once."""
+    def __init__(
+        self, watch: KeptWatch, place: SocketLane, delivery: WatchedDelivery | None, error: bytes | None = None
+    ) -> None:
+        """`delivery` has the faults of time; without it each message goes on, or what it became, at once.
+
+        `error` is the one message of an answer that the provider is not asked for.
+        """
         self.watch = watch
-        self.lane = lane
+        self.lane = place.lane
+        self.error = error
+        self._wire = place.wire
         self._delivery = delivery
-        self._messages = Messages(lane)
+        self._messages = Messages(place)
         self.binary = False
         """Whether its messages came as binary ones."""
         self.others: list[SavedMessage] = []
@@ -46,6 +54,12 @@ class SocketAnswer:
         for piece in pieces:
             self._delivery.offer(piece)
         return []
+
+    def only(self, message: bytes) -> list[bytes]:
+        """What goes to the client where this message is the whole answer."""
+        self.watch.stream(line_of(message))
+        self.end()
+        return self._messages.made([line_of(message)])
 
     def end(self, broken: str | None = None) -> list[bytes]:
         """The provider's last message has come, or the socket ended as `broken` says; what goes on at once."""
@@ -96,6 +110,4 @@ class SocketAnswer:
 
     def _error(self) -> list[bytes]:
         """An error in the place of the end that a break would be over HTTP: other answers share the socket."""
-        heading = self.watch.heading
-        protocol = claiming(self.watch.exchange.path) if heading is None else named(heading.protocol)
-        return [] if protocol is None else self._messages.made([protocol.error_event(ErrorKind.SERVER)])
+        return self._messages.made([encoded(self._wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"])

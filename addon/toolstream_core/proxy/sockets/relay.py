@@ -110,6 +110,10 @@ class SocketRelay:
     def _asked(self, message: WebSocketMessage, *, binary: bool) -> None:
         restored = self._restore(message.content)
         answer = self._lanes.asked(message.content)
+        if answer is not None and answer.error is not None:
+            message.drop()
+            self._answer(answer, answer.error)
+            return
         if restored != message.content and self.ordered:
             message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
@@ -119,6 +123,12 @@ class SocketRelay:
                 keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
         else:
             self._going.setdefault(answer.lane, []).append(answer)
+
+    def _answer(self, answer: SocketAnswer, error: bytes) -> None:
+        """Answer with an error, without asking the provider."""
+        self._lanes.withdraw(answer)
+        self._send(answer.only(error), answer)
+        self._closed(answer)
 
     def _send(self, messages: list[bytes], answer: SocketAnswer) -> None:
         self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary) for one in messages]

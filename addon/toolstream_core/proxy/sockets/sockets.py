@@ -13,10 +13,12 @@ from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.registry import SOCKETS
+from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
-from toolstream_core.proxy.exchange import request_json
+from toolstream_core.proxy.exchange import opens_socket, request_json
 from toolstream_core.proxy.request_ids import restore
 from toolstream_core.proxy.sockets.answer import SocketAnswer
+from toolstream_core.proxy.sockets.error_messages import ErrorMessages
 from toolstream_core.proxy.sockets.relay import SocketRelay
 from toolstream_core.settings import NOTHING
 from toolstream_core.sockets.saved import how_closed
@@ -50,13 +52,14 @@ class Sockets:
         self._unknown: dict[str, int] = {}
         """Sockets that may be an LLM's, and how many messages their clients have sent."""
         self._begun: dict[str, int] = {}
+        self._errors = ErrorMessages()
 
     def refuses(self, flow: http.HTTPFlow) -> bool:
         """Refuse a request to open a socket whose client would ask over HTTP then; whether that was done.
 
         https://www.rfc-editor.org/rfc/rfc9110#name-426-upgrade-required
         """
-        if self.mode != "refuse" or not _opens(flow.request):
+        if self.mode != "refuse" or not opens_socket(flow.request):
             return False
         if not any(wire.falls_back and wire.claims(flow.request.path) for wire in SOCKETS):
             return False
@@ -138,12 +141,16 @@ class Sockets:
         flow = answer_flow(socket, request, number)
         self._verdicts.asked(flow)
         settings = self._answers.settings if relay.ordered else NOTHING
+        place = SocketLane(relay.wire, request.lane)
+        error = self._errors.instead_of(flow, request, place, settings) if settings.transit else None
+        if error is not None:
+            settings = NOTHING
         watch, faults = self._answers.begin(flow, request_json(flow.request), delivering=True, settings=settings)
         delivery = None
         if settings.transit:
-            schedule = Schedule(replace(watch.exchange, content_encoding=""), faults) if faults else None
-            delivery = WatchedDelivery(watch, schedule)
-        return SocketAnswer(watch, request.lane, delivery)
+            exchange = replace(watch.exchange, content_encoding="")
+            delivery = WatchedDelivery(watch, Schedule(exchange, faults, socket=place) if faults else None)
+        return SocketAnswer(watch, place, delivery, error)
 
     def _restored(self, socket: http.HTTPFlow, content: bytes) -> bytes:
         """A client's message with the provider's own ids."""
@@ -167,11 +174,6 @@ class Sockets:
         if relay is not None:
             relay.ordered = False
             relay.end("toolstream stopped reading the socket")
-
-
-def _opens(request: http.Request) -> bool:
-    """Whether a request asks for a WebSocket."""
-    return bool(request.method == "GET" and request.headers.get("upgrade", "").lower() == "websocket")
 
 
 def _wanted_by_user() -> bool:

@@ -1,0 +1,37 @@
+"""Errors that a fault answers a socket's requests with. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.delivery.schedule import drawn
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.provider_error import kind_of
+from toolstream_core.transit.rows import Moment
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from mitmproxy import http
+
+    from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
+    from toolstream_core.settings import Settings
+
+
+class ErrorMessages:
+    """The errors of one run of the proxy."""
+
+    def __init__(self) -> None:
+        """Nothing was asked for yet."""
+        self._requests = 0
+
+    def instead_of(
+        self, flow: http.HTTPFlow, request: SocketRequest, place: SocketLane, settings: Settings
+    ) -> bytes | None:
+        """The error message that comes instead of an answer; `None` where the provider is to be asked."""
+        self._requests += 1
+        exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=request.body)
+        for fault, pick in drawn(settings, exchange, self._requests, Moment.MESSAGE):
+            status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
+            flow.comment = f"answered by fault {pick.fault.spec}"
+            return encoded(place.wire.error(kind_of(status), status, {"retry-after": str(later)} if later else {}))
+        return None
