@@ -49,6 +49,10 @@ class Provider:
         except FixtureError as error:
             raise ProviderError(str(error)) from error
 
+    def recorded(self, flow: http.HTTPFlow) -> bool:
+        """Whether an equal request was saved."""
+        return self.matcher.has(flow.request.path, content_of(flow.request), _redacting(flow.request))
+
     def answer(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request
@@ -79,6 +83,8 @@ def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
 
 
 def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form, *, exact: bool) -> None:
+    # An answer that came over a WebSocket was asked for as one over HTTP is, and is framed otherwise.
+    exact = exact and form_of(fixture) in {form, Form.WHOLE}
     chunks, kind = (fixture.chunks, None) if exact else _rendered(fixture, form)
     kept = [(name, value) for name, value in fixture.headers if name.lower() not in _NOT_REPEATED]
     # A break needs a body to break off, though no byte of it goes.

@@ -1,5 +1,6 @@
 """Answers that come over WebSockets, live. Knows mitmproxy's flow."""
 
+from toolstream_core.proxy.sockets.provider import SocketProvider
 from toolstream_core.proxy.sockets.sockets import Sockets
 
-__all__ = ["Sockets"]
+__all__ = ["SocketProvider", "Sockets"]

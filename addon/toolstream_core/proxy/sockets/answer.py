@@ -55,6 +55,11 @@ class SocketAnswer:
             self._delivery.offer(piece)
         return []
 
+    def serve(self) -> None:
+        """Begin the answer, which is saved: nothing of it comes from a provider."""
+        assert self._delivery is not None
+        self._delivery.offer(None)
+
     def only(self, message: bytes) -> list[bytes]:
         """What goes to the client where this message is the whole answer."""
         self.watch.stream(line_of(message))

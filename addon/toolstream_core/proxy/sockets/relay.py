@@ -49,6 +49,8 @@ class SocketRelay:
         self.wire = wire
         self.ordered = False
         """Whether a layer sends what is in `outgoing`, in order; else messages go on as they came."""
+        self.served = False
+        """Whether it has no provider: what its client says is answered here."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
         self._lanes = Lanes(wire, flow.request.path, begin)
@@ -62,6 +64,9 @@ class SocketRelay:
         binary = not message.is_text
         if message.from_client:
             self._asked(message, binary=binary)
+            if self.served:
+                message.drop()
+                self.advance()
             return
         part = self._lanes.answered(message.content)
         if part is None:
@@ -114,7 +119,7 @@ class SocketRelay:
             message.drop()
             self._answer(answer, answer.error)
             return
-        if restored != message.content and self.ordered:
+        if restored != message.content and self.ordered and not self.served:
             message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
         if answer is None:
@@ -122,6 +127,7 @@ class SocketRelay:
             if concerned is not None:
                 keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
         else:
+            answer.binary = binary
             self._going.setdefault(answer.lane, []).append(answer)
 
     def _answer(self, answer: SocketAnswer, error: bytes) -> None:
@@ -140,4 +146,6 @@ class SocketRelay:
             waiting.remove(answer)
             if not waiting:
                 self._going.pop(answer.lane, None)
+            if self.served:
+                self._lanes.withdraw(answer)
             self._closed(answer)
