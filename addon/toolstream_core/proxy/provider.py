@@ -11,6 +11,7 @@ from mitmproxy import http
 from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load
 from toolstream_core.fixtures.matching import Answer, Matcher, form_of
 from toolstream_core.fixtures.read import BAD_STATUS
+from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy.provided import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.proxy.replies import assembled, models, nothing_saved
@@ -83,9 +84,9 @@ def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
 
 
 def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form, *, exact: bool) -> None:
-    # An answer that came over a WebSocket was asked for as one over HTTP is, and is framed otherwise.
-    exact = exact and form_of(fixture) in {form, Form.WHOLE}
-    chunks, kind = (fixture.chunks, None) if exact else _rendered(fixture, form)
+    # What came over a WebSocket was asked for as a stream over HTTP is, and is framed otherwise; there, any stream does.
+    as_it_is = SOCKET in flow.metadata if form_of(fixture) is not form and fixture.record.streamed else exact
+    chunks, kind = (fixture.chunks, None) if as_it_is else _rendered(fixture, form)
     kept = [(name, value) for name, value in fixture.headers if name.lower() not in _NOT_REPEATED]
     # A break needs a body to break off, though no byte of it goes.
     body = b"".join(chunk.data for chunk in chunks) or (b" " if fixture.broken is not None else b"")

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layers.websocket import WebsocketEndHook, WebsocketLayer, WebsocketMessageHook
+from mitmproxy.websocket import WebSocketMessage
 from wsproto.connection import ConnectionState
 from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
+from wsproto.frame_protocol import Opcode
 
 from toolstream_core.proxy.connections import reset_soon
 from toolstream_core.transit import BreakKind
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from wsproto.events import Event
 
     from toolstream_core.proxy.gate import Gate
-    from toolstream_core.proxy.sockets.relay import SocketRelay
+    from toolstream_core.proxy.sockets.relay import Outgoing, SocketRelay
     from toolstream_core.proxy.steps import Break
 
     type Commands = Generator[commands.Command, Any, None]
@@ -84,11 +86,21 @@ class RelayedSocket(WebsocketLayer):
             if ws.state is ConnectionState.OPEN:
                 message = BytesMessage(one.data) if one.binary else TextMessage(one.data.decode("utf-8", "replace"))
                 yield ws.send2(message)
+                self._keep(one)
         if relay.broken is not None:
             yield from self._break(relay.broken)
         elif not self._wakes and (pause := relay.pause) is not None:
             self._wakes += 1
             yield commands.RequestWakeup(pause)
+
+    def _keep(self, sent: Outgoing) -> None:
+        """Keep a message with those that came, where somebody wants them."""
+        assert self.flow.websocket is not None
+        if self.relay.kept:
+            kind = Opcode.BINARY if sent.binary else Opcode.TEXT
+            self.flow.websocket.messages.append(
+                WebSocketMessage(kind, not sent.to_client, sent.data, injected=sent.injected)
+            )
 
     def _break(self, step: Break) -> Commands:
         """Break the client's connection as a fault says, and take leave of upstream."""

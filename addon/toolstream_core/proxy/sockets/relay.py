@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 class Outgoing:
     """A message in the place of one that came."""
 
-    __slots__ = ("binary", "data", "to_client")
+    __slots__ = ("binary", "data", "injected", "to_client")
 
-    def __init__(self, data: bytes, *, to_client: bool, binary: bool) -> None:
-        """`binary`: as a binary message, not as text."""
+    def __init__(self, data: bytes, *, to_client: bool, binary: bool, injected: bool = True) -> None:
+        """`binary`: as a binary message, not as text; `injected`: in the place of one that another sent."""
         self.data = data
         self.to_client = to_client
+        self.injected = injected
         self.binary = binary
 
 
@@ -51,6 +52,8 @@ class SocketRelay:
         """Whether a layer sends what is in `outgoing`, in order; else messages go on as they came."""
         self.served = False
         """Whether it has no provider: what its client says is answered here."""
+        self.kept = False
+        """Whether what goes in the place of messages is to be kept beside them, in the flow."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
         self._lanes = Lanes(wire, flow.request.path, begin)
@@ -65,7 +68,6 @@ class SocketRelay:
         if message.from_client:
             self._asked(message, binary=binary)
             if self.served:
-                message.drop()
                 self.advance()
             return
         part = self._lanes.answered(message.content)
@@ -133,11 +135,12 @@ class SocketRelay:
     def _answer(self, answer: SocketAnswer, error: bytes) -> None:
         """Answer with an error, without asking the provider."""
         self._lanes.withdraw(answer)
-        self._send(answer.only(error), answer)
+        self._send(answer.only(error), answer, injected=False)
         self._closed(answer)
 
-    def _send(self, messages: list[bytes], answer: SocketAnswer) -> None:
-        self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary) for one in messages]
+    def _send(self, messages: list[bytes], answer: SocketAnswer, *, injected: bool = True) -> None:
+        injected = injected and not self.served
+        self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary, injected=injected) for one in messages]
 
     def _forget(self, answer: SocketAnswer) -> None:
         """Nothing more of an answer goes."""

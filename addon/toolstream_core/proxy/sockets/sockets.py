@@ -19,6 +19,7 @@ from toolstream_core.proxy.exchange import opens_socket, request_json
 from toolstream_core.proxy.request_ids import restore
 from toolstream_core.proxy.sockets.answer import SocketAnswer
 from toolstream_core.proxy.sockets.error_messages import ErrorMessages
+from toolstream_core.proxy.sockets.hooks import ToolstreamSocketRequestHook, ToolstreamSocketResponseHook
 from toolstream_core.proxy.sockets.relay import SocketRelay
 from toolstream_core.proxy.steps import Break
 from toolstream_core.settings import NOTHING
@@ -121,12 +122,13 @@ class Sockets:
             relay = self._recognised(flow, message.content)
         if relay is None:
             return
+        relay.kept = _wanted_by_user()
         try:
             relay.take(message)
         except Exception:  # noqa: BLE001 - the message goes on, whatever it is
             logger.error("toolstream stopped reading the socket %s and passes it on as it is", flow.id)  # noqa: TRY400
             self._stop(flow)
-        if not _wanted_by_user():
+        if not relay.kept:
             del flow.websocket.messages[:-1]
 
     def end(self, flow: http.HTTPFlow) -> None:
@@ -172,6 +174,8 @@ class Sockets:
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
         flow = answer_flow(socket, request, number)
         self._verdicts.asked(flow)
+        ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
+        restore(flow, self._ids)
         settings = self._answers.settings if relay.ordered else NOTHING
         place = SocketLane(relay.wire, request.lane)
         error = self._errors.instead_of(flow, request, place, settings) if settings.transit else None
@@ -192,7 +196,6 @@ class Sockets:
 
     def _saved(self, provider: SocketProvider, flow: http.HTTPFlow, place: SocketLane) -> Provided:
         """The answer to a request that no provider is asked."""
-        restore(flow, self._ids)
         saved = provider.answer(flow, place)
         self._replayed(flow)
         return saved
@@ -213,6 +216,7 @@ class Sockets:
         flow.metadata[SOCKET] |= note_of(answer.lane, flow.request.timestamp_start, answer.others)
         self._answers.take(flow.id)
         self._answers.close(flow, answer.watch)
+        ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))
 
     def _stop(self, flow: http.HTTPFlow) -> None:
         relay = self._relays.pop(flow.id, None)
