@@ -58,9 +58,7 @@ def test_what_was_captured_is_served_and_captured_again_as_it_was(session: Proxy
     session.reset(live)
     with provider(sockets) as port:
         through = {"proxy": session.proxy_url}
-        answered = [
-            talk(f"ws://127.0.0.1:{port}/v1/responses", requests(one), 2, **through) for one in sockets
-        ]
+        answered = [talk(f"ws://127.0.0.1:{port}/v1/responses", requests(one), 2, **through) for one in sockets]
     assert answered == [[m.data for m in one if not m.from_client] for one in sockets]
     session.reset(Setup(flows=(first,), strict=True, options={"toolstream_capture": str(second)}))
     for compression in ("deflate", None):

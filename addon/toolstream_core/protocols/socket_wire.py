@@ -27,6 +27,8 @@ class SocketEvent(NamedTuple):
     """A message of the provider that belongs to an answer."""
 
     lane: str
+    starts: bool = False
+    """Whether it can only be an answer's first one."""
     ends: bool = False
     """Whether it is the answer's last one."""
     begins: SocketRequest | None = None

@@ -32,7 +32,7 @@ from toolstream_core.proxy.providers import AnyProvider, provider_of
 from toolstream_core.proxy.reporters import Reporters
 from toolstream_core.proxy.request_ids import is_signed, restore
 from toolstream_core.proxy.resend import RESENT
-from toolstream_core.proxy.sockets import SocketProvider, Sockets
+from toolstream_core.proxy.sockets import REFUSED, SocketProvider, Sockets
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.stages.answer_ids import Ids
@@ -149,8 +149,8 @@ class ToolstreamAddon:
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let a streamed answer through as it comes, and look at what may be an LLM's."""
         assert flow.response is not None
-        if RESENT in flow.metadata:
-            return  # wanted whole
+        if RESENT in flow.metadata or REFUSED in flow.metadata:
+            return  # wanted whole; no answer
         streamed = flow.response.headers.get("content-type", "").lower().startswith(_STREAMED)
         claimed = claiming(flow.request.path) is not None
         if streamed and not flow.response.stream:

@@ -40,9 +40,10 @@ class RelayedSocket(WebsocketLayer):
 
     relay: SocketRelay
     _wakes: int = 0
+    _closing: bool = False
 
     def relay_messages(self, event: events.Event) -> Commands:
-        """As ever, and behind each message what it became."""
+        """As ever, and behind each message what it became, also where the socket is being closed."""
         if isinstance(event, events.Wakeup):
             self._wakes -= 1
             self.relay.advance()
@@ -55,6 +56,10 @@ class RelayedSocket(WebsocketLayer):
                 command = inner.send(reply)
             except StopIteration:
                 return
+            if not self._closing and self.flow.websocket is not None and self.flow.websocket.timestamp_end is not None:
+                self._closing = True
+                self.relay.close()
+                yield from self._deliver()
             if not self._goes(command):
                 reply = None
                 continue

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
 
-MAX_OPEN = 64
-"""Answers under way on one socket; the oldest of more is given up."""
-
 
 class Part[A](NamedTuple):
     """A provider's message as a part of an answer."""
@@ -23,6 +20,8 @@ class Part[A](NamedTuple):
     answer: A
     ends: bool
     """Whether it is the last one."""
+    unended: A | None = None
+    """The answer before it, where that one's last message never came."""
 
 
 class Lanes[A]:
@@ -33,6 +32,8 @@ class Lanes[A]:
         self._talk = wire.talk(path)
         self._begin = begin
         self._open: dict[str, deque[A]] = {}
+        self._started: set[str] = set()
+        """Lanes whose first answer has begun to come."""
 
     def asked(self, raw: bytes) -> A | None:
         """The answer that a client's message asks for, if it does."""
@@ -49,12 +50,17 @@ class Lanes[A]:
         waiting = self._open.get(event.lane)
         if not waiting:
             return None
+        unended = None
+        if event.starts and event.lane in self._started and len(waiting) > 1:
+            unended = waiting.popleft()
+        self._started.add(event.lane)
         answer = waiting[0]
         if event.ends:
+            self._started.discard(event.lane)
             waiting.popleft()
             if not waiting:
                 del self._open[event.lane]
-        return Part(answer, event.ends)
+        return Part(answer, event.ends, unended)
 
     def concerned(self, raw: bytes) -> A | None:
         """The answer under way that a client's message is about which asks for none: its lane's, or the only one."""
@@ -81,6 +87,7 @@ class Lanes[A]:
         """The answers that were under way when the socket ended."""
         left = list(self)
         self._open.clear()
+        self._started.clear()
         return left
 
     def _opened(self, request: SocketRequest) -> A:

@@ -20,6 +20,8 @@ FIRST: Final = 8
 """Messages of a client by which a socket is recognised, where its path says nothing."""
 _MOST: Final = 64
 _LONGEST: Final = 4096
+NORMAL: Final = 1000
+"""The code of a socket that is closed in order: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
 STILL_OPEN: Final = "the socket was saved before the answer ended"
 
 
@@ -81,8 +83,8 @@ def wire_of(path: str, messages: Iterable[SavedMessage]) -> SocketWire | None:
     return next((wire for payload in payloads for wire in SOCKETS if wire.recognise(payload)), None)
 
 
-def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], closed: str) -> list[SavedAnswer]:
-    """The answers of a socket, in the order in which they were asked for; `closed` says how the socket ended."""
+def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], closed: str | None) -> list[SavedAnswer]:
+    """The answers of a socket, in the order in which they were asked for; `closed` says how it broke, if it did."""
     answers: list[SavedAnswer] = []
     now = SavedMessage(from_client=True, at=0.0, data=b"")
 

@@ -35,8 +35,8 @@ _ENDS: Final = frozenset(
     }
 )
 _LANE: Final = b'"stream_id"'
-_MAY_END: Final = re.compile(rb'"(?:error|response\.(?:cancelled|completed|done|failed|incomplete))"|\\u')
-"""An event whose type is escaped is parsed too."""
+_EDGE: Final = re.compile(rb'"(?:error|response\.(?:created|cancelled|completed|done|failed|incomplete))"|\\u')
+"""In an event that may be an answer's first or last one; one whose type is escaped is parsed too."""
 _OF_NO_ANSWER: Final = re.compile(rb'^\s*\{\s*"type"\s*:\s*"(?!response\.|error")')
 
 
@@ -56,8 +56,7 @@ class ResponsesTalk:
 
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`."""
-        may_end = _MAY_END.search(raw) is not None
-        if not may_end and _LANE not in raw:
+        if _LANE not in raw and _EDGE.search(raw) is None:
             return None if _OF_NO_ANSWER.match(raw) else SocketEvent("")
         payload = parse(raw)
         kind = json_access.get(payload, "type")
@@ -65,7 +64,7 @@ class ResponsesTalk:
             return SocketEvent(_lane(payload))
         if kind != "error" and not kind.startswith("response."):
             return None
-        return SocketEvent(_lane(payload), kind in _ENDS)
+        return SocketEvent(_lane(payload), starts=kind == "response.created", ends=kind in _ENDS)
 
 
 def _lane(message: Json) -> str:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.steps import Break
 
 
+_NORMAL = 1000
+"""https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1"""
+
+
 class Outgoing:
     """A message in the place of one that came."""
 
@@ -73,6 +77,9 @@ class SocketRelay:
         part = self._lanes.answered(message.content)
         if part is None:
             return
+        if part.unended is not None:
+            self._send(part.unended.end(), part.unended)
+            self.advance()
         answer = part.answer
         answer.binary = binary
         made = answer.take(message.content)
@@ -102,6 +109,15 @@ class SocketRelay:
         """Seconds after which something may be due; `None` where nothing waits for a time."""
         pauses = [pause for one in self._going.values() if one and (pause := one[0].pause) is not None]
         return min(pauses, default=None)
+
+    def close(self) -> None:
+        """The socket is being closed. In order, by the provider, that is also the end of what it was saying."""
+        websocket = self.flow.websocket
+        if websocket is None or websocket.closed_by_client or websocket.close_code != _NORMAL:
+            return
+        for answer in self._lanes.close():
+            self._send(answer.end(), answer)
+        self.advance()
 
     def end(self, broken: str) -> None:
         """The socket is over; `broken` says how, where no fault broke it."""

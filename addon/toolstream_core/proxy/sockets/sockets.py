@@ -11,8 +11,7 @@ from mitmproxy import ctx, http
 
 from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
-from toolstream_core.model import ABSENT
-from toolstream_core.protocols.registry import SOCKETS
+from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket, request_json
@@ -42,6 +41,8 @@ logger = logging.getLogger(__name__)
 _STOPPED: Final = "toolstream stopped reading the socket"
 _INTERNAL_ERROR: Final = 1011
 """https://www.rfc-editor.org/rfc/rfc6455#section-7.4"""
+REFUSED: Final = "toolstream_refused"
+"""The key in the metadata of a flow that asked for a socket and was refused."""
 
 
 class Sockets:
@@ -90,6 +91,7 @@ class Sockets:
             {"content-type": "application/json", "upgrade": "HTTP/1.1", "connection": "upgrade"},
         )
         flow.comment = "refused by toolstream_websocket"
+        flow.metadata[REFUSED] = True
         return True
 
     def serves(self, flow: http.HTTPFlow) -> bool:
@@ -108,10 +110,12 @@ class Sockets:
         if self.mode != "read":
             return
         wire = next((one for one in SOCKETS if one.claims(flow.request.path)), None)
-        if wire is None:
-            self._unknown[flow.id] = 0
-        else:
+        if wire is not None:
             self._watch(flow, wire)
+            return
+        self._unknown[flow.id] = 0
+        if claiming(flow.request.path) is not None:
+            logger.warning("toolstream cannot read the WebSocket %s, which passes as it is", flow.id)
 
     def message(self, flow: http.HTTPFlow) -> None:
         """A message came, the flow's last one."""
@@ -202,7 +206,7 @@ class Sockets:
 
     def _restored(self, socket: http.HTTPFlow, content: bytes) -> bytes:
         """A client's message with the provider's own ids."""
-        if not self._ids or parse(content) is ABSENT:
+        if not (len(self._ids) or len(self._ids.functions)):
             return content
         flow = socket.copy()
         flow.request.headers.pop("content-encoding", None)

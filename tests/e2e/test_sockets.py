@@ -1,0 +1,307 @@
+"""Responses over real WebSockets, through a real mitmdump, read by the official client and byte for byte."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import openai
+import pytest
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
+from websockets.sync.client import connect
+
+from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.trust import server_context
+from tests.laws.healthy import request, streams
+from tests.laws.test_laws import CANNOT, injector
+from tests.tables import INJECTORS, SHAPES
+from toolstream_core.defects.row import LIVE, Safety
+from toolstream_core.defects.table import ROWS
+from toolstream_core.wire.sse import SseFramer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from openai.resources.responses.responses import ResponsesConnection
+    from openai.types.responses import Response
+
+    from tests.e2e.harness.proxies import Proxies
+    from tests.laws.healthy import Healthy
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+RESPONSES = [one for one in streams() if one.dialect == "openai-responses"]
+TWO = next(one for one in RESPONSES if one.name == "fragments of two")
+REQUEST = {key: value for key, value in request("openai-responses").items() if key != "stream"}
+SAFELY = [row.name for row in ROWS if row.repair is Safety.SAFE and row.code not in LIVE]
+NO_MESSAGES = {"comment-as-data", "empty-data", "unterminated-event", "missing-event-name"}
+"""Defects of the event stream around the events, which a socket does not have."""
+
+
+class Call(NamedTuple):
+    """As the SDK has it."""
+
+    name: str
+    arguments: str
+
+
+def messages_of(body: bytes) -> list[str]:
+    """The events of an event stream, as messages of a socket."""
+    return [frame.data.decode() for frame in SseFramer().feed(body) if frame.data]
+
+
+@pytest.fixture(scope="session")
+def sockets(pem: Path) -> Iterator[SocketServer]:
+    """An upstream that speaks WebSocket over TLS."""
+    context = server_context(pem)
+    context.set_alpn_protocols(["http/1.1"])
+    with SocketServer(context) as server:
+        yield server
+
+
+class Way:
+    """A client's way through a proxy to the sockets."""
+
+    def __init__(self, proxy: Mitmdump, server: SocketServer, *, compressed: bool = True) -> None:
+        self._proxy = proxy
+        self._server = server
+        self._options: Any = {
+            "proxy": proxy.url,
+            "ssl": ssl.create_default_context(cafile=proxy.ca),
+            "compression": "deflate" if compressed else None,
+            "max_size": None,
+        }
+
+    def connect(self, planned: Planned) -> Any:
+        """A bare client on a planned socket."""
+        return connect(f"wss://127.0.0.1:{self._server.port}{planned.path}/v1/responses", **self._options)
+
+    def openai(self, planned: Planned) -> Any:
+        """The official client on a planned socket."""
+        sdk = openai.OpenAI(api_key="none", base_url=f"https://127.0.0.1:{self._server.port}{planned.path}/v1")
+        return sdk.responses.connect(websocket_connection_options=self._options)
+
+    def answers(self, *answers: Sequence[str], **more: Any) -> list[list[Call]]:
+        """The calls of each answer as the official client reads them."""
+        with self.openai(self._server.plan(Planned(answers, **more))) as connection:
+            return [calls_of(answer_of(connection)) for _ in answers]
+
+
+def answer_of(connection: ResponsesConnection) -> Response | None:
+    """Ask, and read until the answer's last event."""
+    connection.response.create(**REQUEST)
+    for event in connection:
+        if event.type in {"response.completed", "response.incomplete"}:
+            return event.response
+        if event.type in {"error", "response.failed"}:
+            return None
+    return None
+
+
+def calls_of(response: Response | None) -> list[Call]:
+    """What it says."""
+    items = [] if response is None else response.output
+    return [Call(item.name, item.arguments) for item in items if item.type == "function_call"]
+
+
+@pytest.mark.parametrize("compressed", [True, False], ids=["deflate", "plain"])
+@pytest.mark.parametrize("options", [{}, {"toolstream_repair": "safe"}], ids=["nothing on", "safe"])
+def test_healthy_messages_pass_as_they_came(
+    proxies: Proxies, sockets: SocketServer, options: dict[str, str], compressed: bool
+) -> None:
+    """In order, and text as text, whatever stands around their tokens; so does what is no answer's."""
+    way = Way(proxies.get(**options), sockets, compressed=compressed)
+    greeting: list[str | bytes] = ['{"type":"codex.rate_limits","of":1}', "no JSON at all", b"\x00binary"]
+    answers = [messages_of(one.body) for one in RESPONSES]
+    answers[0] = [json.dumps(json.loads(one), indent=2, ensure_ascii=False) for one in answers[0]]
+    planned = sockets.plan(Planned(answers, greeting=greeting))
+    with way.connect(planned) as socket:
+        got = [socket.recv() for _ in greeting]
+        for messages in answers:
+            socket.send(json.dumps({"type": "response.create", **REQUEST}))
+            got += [socket.recv() for _ in messages]
+    assert got == [*greeting, *(message for messages in answers for message in messages)]
+    assert [one["type"] for one in planned.received] == ["response.create"] * len(answers)
+
+
+@pytest.fixture(scope="session")
+def healthy(proxies: Proxies, sockets: SocketServer) -> dict[str, list[Call]]:
+    """What the official client reads of each healthy stream, by its name."""
+    read = Way(proxies.get(), sockets).answers(*(messages_of(one.body) for one in RESPONSES))
+    return {one.name: calls for one, calls in zip(RESPONSES, read, strict=True)}
+
+
+def test_shapes_are_read_alike(proxies: Proxies, sockets: SocketServer, healthy: dict[str, list[Call]]) -> None:
+    """By the official client, all answers on one socket."""
+    shapes = list(SHAPES["openai-responses"])
+    way = Way(proxies.get(toolstream_shape=",".join(shapes)), sockets)
+    assert way.answers(*(messages_of(one.body) for one in RESPONSES)) == [healthy[one.name] for one in RESPONSES]
+
+
+ENDS = {"response.completed", "response.incomplete", "response.failed", "response.done"}
+"""Types of the events that end an answer."""
+
+
+def planted() -> Iterator[tuple[str, Healthy, list[str]]]:
+    """Each defect that is safely repaired, in each stream, as messages."""
+    for name in INJECTORS["openai-responses"]:
+        if name in SAFELY and name not in NO_MESSAGES:
+            for one in RESPONSES:
+                if (name, one.name) not in CANNOT and (broken := injector(one, name)).changes:
+                    yield name, one, messages_of(broken.body)
+
+
+def ends(messages: Sequence[str]) -> bool:
+    """Whether a message of an answer ends it."""
+    return any(json.loads(message).get("type") in ENDS for message in messages)
+
+
+def test_planted_and_repaired_answers_are_read_alike(
+    proxies: Proxies, sockets: SocketServer, healthy: dict[str, list[Call]]
+) -> None:
+    """By the official client: every defect that is safely repaired, in every stream, one after the other."""
+    cases = [(name, one, messages) for name, one, messages in planted() if ends(messages)]
+    read = Way(proxies.get(toolstream_repair="safe"), sockets).answers(*(messages for _, _, messages in cases))
+    wrong = [f"{name}: {one.name}" for (name, one, _), got in zip(cases, read, strict=True) if got != healthy[one.name]]
+    assert len(cases) > 100
+    assert wrong == []
+
+
+def test_an_end_that_never_comes_is_put_in_when_the_socket_is_closed(
+    proxies: Proxies, sockets: SocketServer, healthy: dict[str, list[Call]]
+) -> None:
+    """Nothing else says that the answer is over."""
+    endless = [(one, messages) for _, one, messages in planted() if not ends(messages)]
+    way = Way(proxies.get(toolstream_repair="safe"), sockets)
+    for one, messages in endless:
+        assert way.answers(messages, close=1000) == [healthy[one.name]]
+    assert endless
+
+
+CREATE = {"type": "response.create", **REQUEST}
+
+
+def test_answers_of_several_lanes_are_mended_apart(
+    proxies: Proxies, sockets: SocketServer, healthy: dict[str, list[Call]]
+) -> None:
+    """Their messages come in turns; each keeps its own order and its lane, in messages that are put in too."""
+    names = ["cumulative-arguments", "missing-head", "repeated-stop"]
+    answers = [messages_of(injector(TWO, name).body) for name in names]
+    planned = sockets.plan(Planned(answers, together=len(names)))
+    lanes: dict[str, list[dict[str, Any]]] = {}
+    with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
+        for name in names:
+            socket.send(json.dumps({**CREATE, "stream_id": name}))
+        while not all(any(one["type"] in ENDS for one in lanes.get(name, [])) for name in names):
+            event = json.loads(socket.recv(timeout=PATIENCE))
+            lanes.setdefault(event["stream_id"], []).append(event)
+    assert set(lanes) == set(names)
+    for events in lanes.values():
+        assert [event["sequence_number"] for event in events] == list(range(len(events)))
+        output = events[-1]["response"]["output"]
+        assert [Call(item["name"], item["arguments"]) for item in output] == healthy[TWO.name]
+        deltas = [event["delta"] for event in events if event["type"] == "response.function_call_arguments.delta"]
+        assert "".join(deltas) == "".join(call.arguments for call in healthy[TWO.name])
+
+
+def test_an_answer_that_never_ends_is_over_when_the_next_one_begins(proxies: Proxies, sockets: SocketServer) -> None:
+    """Each is mended by itself."""
+    answers = [messages_of(injector(TWO, "missing-finish").body), messages_of(TWO.body)]
+    planned = sockets.plan(Planned(answers))
+    with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
+        socket.send(json.dumps(CREATE))
+        for _ in answers[0]:
+            socket.recv(timeout=PATIENCE)
+        socket.send(json.dumps(CREATE))
+        after = [socket.recv(timeout=PATIENCE) for _ in range(len(answers[1]) + 1)]
+    assert json.loads(after[0])["type"] == "response.completed"
+    assert after[1:] == answers[1]
+
+
+def test_the_provider_gets_its_own_items_again(proxies: Proxies, sockets: SocketServer) -> None:
+    """A function call that the client has as a custom tool's is a function's result again on its way back."""
+    item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "apply_patch"}
+    done = {**item, "arguments": '{"patch":"*** Begin"}'}
+    head = {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": []}}
+    events = [
+        head,
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "arguments": ""}},
+        {"type": "response.output_item.done", "output_index": 0, "item": done},
+        {"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": [done]}},
+    ]
+    answers = [[json.dumps(event) for event in events], messages_of(TWO.body)]
+    create = {**CREATE, "tools": [{"type": "custom", "name": "apply_patch"}], "input": []}
+    planned = sockets.plan(Planned(answers))
+    way = Way(proxies.get(toolstream_repair=["safe", "custom-as-function"]), sockets)
+    with way.connect(planned) as socket:
+        socket.send(json.dumps(create))
+        got = [json.loads(socket.recv(timeout=PATIENCE)) for _ in range(3)]
+        while got[-1]["type"] not in ENDS:
+            got.append(json.loads(socket.recv(timeout=PATIENCE)))
+        [call] = got[-1]["response"]["output"]
+        assert (call["type"], call["input"]) == ("custom_tool_call", "*** Begin")
+        result = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "done"}
+        socket.send(json.dumps({**create, "previous_response_id": "resp_1", "input": [result]}))
+        socket.recv(timeout=PATIENCE)
+    assert planned.received[1]["input"] == [{**result, "type": "function_call_output"}]
+
+
+def test_what_is_told(proxies: Proxies, sockets: SocketServer) -> None:
+    """Each answer in the log and in JSON Lines, with its verdict; the socket that broke in the middle too."""
+    proxy, tap = proxies.telling()
+    planned = sockets.plan(Planned([messages_of(TWO.body), messages_of(TWO.body)[:4]], close=1011))
+    ids = [item["call_id"] for item in json.loads(messages_of(TWO.body)[-1])["response"]["output"]]
+    with Way(proxy, sockets).connect(planned) as socket:
+        socket.send(json.dumps(CREATE))
+        answer = [json.loads(socket.recv(timeout=PATIENCE)) for _ in messages_of(TWO.body)]
+        results = [{"type": "function_call_output", "call_id": one, "output": "rain"} for one in ids]
+        response = answer[-1]["response"]["id"]
+        socket.send(json.dumps({**CREATE, "previous_response_id": response, "input": results}))
+        for _ in range(4):
+            socket.recv(timeout=PATIENCE)
+        with pytest.raises(ConnectionClosedError) as closed:
+            socket.recv(timeout=PATIENCE)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1011
+    path = f"{planned.path}/v1/responses"
+    proxy.wait_for(rf"#\d+ WS 127.0.0.1{path} ")
+    [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"].endswith(".1"))
+    assert (verdict["verdict"]["verdict"], verdict["verdict"]["results"]) == ("results-only", ids)
+    [end] = tap.wait_for(lambda one: one["type"] == "end" and one["flow"] == f"{verdict['flow'][:-2]}.2")
+    assert end["broken"] == "the server closed the socket with code 1011"
+
+
+@pytest.mark.parametrize("mode", ["pass", "refuse"])
+def test_other_ways_with_sockets(proxies: Proxies, sockets: SocketServer, mode: str) -> None:
+    """Passed on unread, even where something is to be mended; refused with 426, by which clients ask over HTTP."""
+    proxy = proxies.get(toolstream_websocket=mode, toolstream_repair="safe")
+    broken = messages_of(injector(TWO, "cumulative-arguments").body)
+    planned = sockets.plan(Planned([broken]))
+    way = Way(proxy, sockets)
+    if mode == "refuse":
+        with pytest.raises(InvalidStatus) as refused, way.connect(planned):
+            pass
+        assert refused.value.response.status_code == 426
+        assert not planned.received
+        return
+    with way.connect(planned) as socket:
+        socket.send(json.dumps(CREATE))
+        assert [socket.recv(timeout=PATIENCE) for _ in broken] == broken
+
+
+def test_a_burst_keeps_its_order(proxies: Proxies, sockets: SocketServer) -> None:
+    """Thousands of messages at once, of which some are rewritten, some go by, some are dropped."""
+    delta = {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": 0}
+    whole = messages_of(injector(TWO, "repeated-stop").body)
+    texts = [json.dumps({**delta, "delta": str(number), "sequence_number": 0}) for number in range(3000)]
+    planned = sockets.plan(Planned([[*whole[:1], *texts, *whole[1:]]]))
+    got: list[dict[str, Any]] = []
+    with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
+        socket.send(json.dumps(CREATE))
+        while not got or got[-1]["type"] not in ENDS:
+            got.append(json.loads(socket.recv(timeout=PATIENCE)))
+    assert [one["delta"] for one in got if one["type"] == delta["type"]] == [str(number) for number in range(3000)]
+    assert sum(one["type"] == "response.output_item.done" for one in got) == 2
