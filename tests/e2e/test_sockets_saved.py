@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import openai
 import pytest
 
-from tests.e2e.harness.socket_talk import provider, talk
+from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.socket_talk import talk
 from tests.sockets import conversation
+from tests.sockets.test_saved import apart
 from toolstream_core.fixtures import Fixture, load
 from toolstream_core.testing import ProxySession, Setup
 
@@ -35,6 +37,11 @@ def requests(messages: Sequence[SavedMessage]) -> list[dict[str, Any]]:
     return [one for one in said if one["type"] == "response.create"]
 
 
+def answers_of(messages: Sequence[SavedMessage]) -> list[list[str]]:
+    """What its provider says to each request."""
+    return [[one.data.decode() for one in answer.messages] for answer in apart(messages)]
+
+
 def url(session: ProxySession) -> str:
     """Where the session is a Responses socket."""
     return f"ws://127.0.0.1:{session.port}/v1/responses"
@@ -52,14 +59,15 @@ def captured(folder: Path) -> list[Fixture]:
 
 def test_what_was_captured_is_served_and_captured_again_as_it_was(session: ProxySession, tmp_path: Path) -> None:
     """Two answers on one socket, and two lanes at once, with and without compression; each message as it came."""
-    sockets = [conversation.two_answers(), [m for m in conversation.two_lanes() if b"steer" not in m.data]]
+    sockets = [conversation.two_answers(), conversation.two_lanes()]
     first, second = tmp_path / "first", tmp_path / "second"
-    live = Setup(network="loopback", options={"toolstream_capture": str(first)})
-    session.reset(live)
-    with provider(sockets) as port:
-        through = {"proxy": session.proxy_url}
-        answered = [talk(f"ws://127.0.0.1:{port}/v1/responses", requests(one), 2, **through) for one in sockets]
-    assert answered == [[m.data for m in one if not m.from_client] for one in sockets]
+    session.reset(Setup(network="loopback", options={"toolstream_capture": str(first)}))
+    with SocketServer() as server:
+        plans = [server.plan(Planned(answers_of(one), together=at)) for at, one in enumerate(sockets, 1)]
+        answered = [
+            talk(f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses", requests(one), 2, proxy=session.proxy_url)
+            for plan, one in zip(plans, sockets, strict=True)
+        ]
     session.reset(Setup(flows=(first,), strict=True, options={"toolstream_capture": str(second)}))
     for compression in ("deflate", None):
         served = [talk(url(session), requests(one), 2, compression=compression) for one in sockets]
@@ -120,4 +128,3 @@ def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_pat
     said = json.loads(refused)
     assert (said["type"], said["status"], said["stream_id"]) == ("error", 404, "a")
     assert "no saved answer" in said["error"]["message"]
-    session.reset(Setup(flows=(tmp_path,), fault=("delta-without-added",) if False else ("missing-item-id",)))

@@ -62,7 +62,7 @@ def two_answers() -> list[SavedMessage]:
 
 def two_lanes() -> list[SavedMessage]:
     """Two answers under way at once, their events alternating; the second is asked to be steered."""
-    lanes = [request(stream_id=lane) for lane in ("a", "b")]
+    lanes = [request(stream_id=lane, input=[{"role": "user", "content": f"on {lane}"}]) for lane in ("a", "b")]
     one, other = answered(lanes[0]), answered(lanes[1], "get_time {}")
     steer = {"type": "response.steer", "stream_id": "b", "input": "shorter"}
     mixed = [event for pair in zip(one, other, strict=False) for event in pair]

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from tests.sockets import conversation
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.sockets.saved import STILL_OPEN, SavedAnswer, SavedMessage, how_closed, taken_apart, wire_of
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 CLOSED = how_closed(1006, by_client=False)
 
 
-def apart(messages: list[SavedMessage]) -> list[SavedAnswer]:
+def apart(messages: Sequence[SavedMessage]) -> list[SavedAnswer]:
     """The answers in a conversation over a Responses socket."""
     wire = wire_of(conversation.PATH, messages)
     assert wire is not None

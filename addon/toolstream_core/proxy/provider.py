@@ -84,7 +84,7 @@ def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
 
 
 def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form, *, exact: bool) -> None:
-    # What came over a WebSocket was asked for as a stream over HTTP is, and is framed otherwise; there, any stream does.
+    # What came over a WebSocket was asked for as a stream over HTTP is, and framed otherwise; there, any stream does.
     as_it_is = SOCKET in flow.metadata if form_of(fixture) is not form and fixture.record.streamed else exact
     chunks, kind = (fixture.chunks, None) if as_it_is else _rendered(fixture, form)
     kept = [(name, value) for name, value in fixture.headers if name.lower() not in _NOT_REPEATED]

@@ -1,42 +1,14 @@
-"""A WebSocket server that answers as it was told, and a client that says what it was told. Knows websockets."""
+"""A client of a Responses socket that says what it was told. Knows websockets."""
 
 from __future__ import annotations
 
 import json
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from websockets.sync.client import connect
-from websockets.sync.server import serve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from websockets.sync.server import ServerConnection
-
-    from toolstream_core.sockets.saved import SavedMessage
-
-
-@contextmanager
-def provider(sockets: Sequence[Sequence[SavedMessage]]) -> Iterator[int]:
-    """A server that plays each of these sockets once, in order: it waits for its client's messages; the port."""
-    waiting = list(sockets)
-
-    def play(connection: ServerConnection) -> None:
-        for message in waiting.pop(0):
-            if message.from_client:
-                connection.recv()
-            else:
-                connection.send(message.data.decode())
-        connection.recv()
-
-    with serve(play, "127.0.0.1", 0) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.socket.getsockname()[1]
-        server.shutdown()
-        thread.join()
+    from collections.abc import Sequence
 
 
 def talk(url: str, requests: Sequence[dict[str, Any]], answers: int, **more: Any) -> list[bytes]:
