@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import openai
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.harness.socket_talk import talk
+from tests.fixtures.test_sockets import file_of, socket
 from tests.sockets import conversation
 from tests.sockets.test_saved import apart
+from toolstream_core.cli.main import main
 from toolstream_core.fixtures import Fixture, load
 from toolstream_core.testing import ProxySession, Setup
 
@@ -128,3 +133,47 @@ def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_pat
     said = json.loads(refused)
     assert (said["type"], said["status"], said["stream_id"]) == ("error", 404, "a")
     assert "no saved answer" in said["error"]["message"]
+
+
+def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tmp_path: Path) -> None:
+    """The same messages, whether they are broken and repaired in files or on their way."""
+    healthy, broken, repaired = (tmp_path / name for name in ("healthy.flow", "broken.flow", "repaired.flow"))
+    sockets = [conversation.two_answers(), conversation.two_lanes()]
+    healthy.write_bytes(file_of(*(socket(one) for one in sockets)))
+    assert main(["fault", "missing-index", str(healthy), "-o", str(broken)]) == 0
+    assert main(["repair", "--repair", "missing-index", str(broken), "-o", str(repaired)]) == 0
+    served = {}
+    for name, setup in {
+        "healthy": Setup(flows=(healthy,)),
+        "broken": Setup(flows=(broken,)),
+        "breaking": Setup(flows=(healthy,), fault=("missing-index",)),
+        "repaired": Setup(flows=(repaired,)),
+        "repairing": Setup(flows=(broken,), repair=("missing-index",)),
+    }.items():
+        session.reset(setup)
+        served[name] = [sorted(talk(url(session), requests(one), 2)) for one in sockets]
+    assert served["breaking"] == served["broken"] != served["healthy"]
+    assert served["repairing"] == served["repaired"] != served["broken"]
+    [fixed, *_] = load(repaired)
+    assert fixed.record.findings == []
+
+
+def test_a_saved_answer_comes_in_its_time_and_breaks_as_it_did(session: ProxySession, tmp_path: Path) -> None:
+    """With the code that its socket was closed with, in the middle of a call."""
+    path = tmp_path / "cut.flow"
+    cut = socket(conversation.two_answers()[:6])
+    assert cut.websocket is not None
+    cut.websocket.closed_by_client, cut.websocket.close_code = False, 1011
+    path.write_bytes(file_of(cut))
+    session.reset(Setup(flows=(path,), speed=0.5))
+    begun = time.monotonic()
+    with connect(url(session)) as connection:
+        connection.send(json.dumps(conversation.request()))
+        got = [connection.recv(10) for _ in range(5)]
+        with pytest.raises(ConnectionClosed):
+            connection.recv(10)
+        assert connection.close_code == 1011
+    assert time.monotonic() - begun >= 2 * 0.04
+    assert [str(one).encode() for one in got] == [one.data for one in conversation.two_answers()[1:6]]
+    [exchange] = (one for one in session.exchanges() if one.request.protocol)
+    assert exchange.broken == "the server closed the socket with code 1011"

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 from tests.sockets import conversation
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.sockets.lines import line_of
-from toolstream_core.sockets.saved import STILL_OPEN, SavedAnswer, SavedMessage, how_closed, taken_apart, wire_of
+from toolstream_core.sockets.saved import (
+    STILL_OPEN,
+    SavedAnswer,
+    SavedMessage,
+    close_code,
+    how_closed,
+    taken_apart,
+    wire_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +65,10 @@ def test_an_answer_that_the_socket_s_end_cut_says_how() -> None:
     """The others ended by themselves."""
     one, other = apart(conversation.two_answers()[:-1])
     assert (one.broken, other.broken) == (None, "the server closed the socket with code 1006")
+    codes = {how_closed(code, by_client=False): code for code in (1000, 1011)}
+    assert {text: close_code(text) for text in codes} == codes
+    for text in (CLOSED, how_closed(1000, by_client=True), how_closed(None, by_client=False), "peer left"):
+        assert close_code(text) is None
     assert how_closed(None, by_client=True) == "the client closed the socket"
     assert "saved" in STILL_OPEN
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FIRST: Final = 8
 """Messages of a client by which a socket is recognised, where its path says nothing."""
+_NEVER_SENT: Final = frozenset({1005, 1006, 1015})
+"""Codes that stand for the lack of a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
 _MOST: Final = 64
 _LONGEST: Final = 4096
 NORMAL: Final = 1000
@@ -103,6 +105,12 @@ def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], c
     for answer in lanes.close():
         answer.broken = closed
     return answers
+
+
+def close_code(broken: str) -> int | None:
+    """The code of the provider's close frame, as `how_closed` says it; `None` where there was none."""
+    said = broken.removeprefix(how_closed(None, by_client=False) + " with code ")
+    return int(said) if said.isdecimal() and int(said) not in _NEVER_SENT else None
 
 
 def keep(others: list[SavedMessage], message: SavedMessage) -> None:
