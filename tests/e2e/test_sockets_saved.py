@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import openai
 import pytest
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowReader
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -18,12 +21,14 @@ from tests.sockets import conversation
 from tests.sockets.test_saved import apart
 from toolstream_core.cli.main import main
 from toolstream_core.fixtures import Fixture, load
+from toolstream_core.fixtures.sockets import unfolded
+from toolstream_core.sockets.lines import line_of
 from toolstream_core.testing import ProxySession, Setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
+    from tests.e2e.harness.proxies import Proxies
     from toolstream_core.sockets.saved import SavedMessage
 
 pytestmark = pytest.mark.e2e
@@ -129,6 +134,8 @@ def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_pat
     session.reset(Setup(flows=(tmp_path,), strict=True))
     plain = talk(url(session), [asked], 1)
     assert [json.loads(one)["type"] for one in (plain[0], plain[-1])] == ["response.created", "response.completed"]
+    kinds = [event.type for event in client.responses.create(**body, stream=True)]
+    assert kinds == [json.loads(one)["type"] for one in plain]
     [refused] = talk(url(session), [conversation.request(model="other", stream_id="a")], 1)
     said = json.loads(refused)
     assert (said["type"], said["status"], said["stream_id"]) == ("error", 404, "a")
@@ -177,3 +184,38 @@ def test_a_saved_answer_comes_in_its_time_and_breaks_as_it_did(session: ProxySes
     assert [str(one).encode() for one in got] == [one.data for one in conversation.two_answers()[1:6]]
     [exchange] = (one for one in session.exchanges() if one.request.protocol)
     assert exchange.broken == "the server closed the socket with code 1011"
+
+
+def test_what_the_client_got_is_kept_beside_what_the_provider_said(proxies: Proxies, tmp_path: Path) -> None:
+    """In captures and in the flow file that mitmdump writes, where repairs and faults made them differ."""
+    written, folder = tmp_path / "written.flow", tmp_path / "captures"
+    asked = [json.loads(one.data) for one in conversation.two_lanes() if one.from_client]
+    options = {"toolstream_capture": str(folder), "toolstream_fault": "missing-index", "toolstream_repair": "all"}
+    with SocketServer() as server:
+        plan = server.plan(Planned(answers_of(conversation.two_lanes()), together=2))
+        with proxies.make({**options, "save_stream_file": str(written)}) as proxy:
+            there = f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses"
+            got = talk(there, asked[:2], 2, also=asked[2:], proxy=proxy.url)
+    captures, flows = load(folder), [flow for _, flow in unfolded(read_one(written), "a")]
+    assert [one.source for one in load(written)] == [f"{written}#0.1", f"{written}#0.2"]
+    for capture, flow in zip(sorted(captures, key=lambda one: str(one.request)), flows, strict=True):
+        saved = read_one(Path(capture.source.partition("#")[0]))
+        noted, kept = saved.metadata["toolstream"], flow.metadata["toolstream"]
+        assert saved.response is not None
+        assert flow.response is not None
+        assert saved.response.raw_content == flow.response.raw_content == capture.body
+        lane = noted["socket"]["stream_id"]
+        mine = [line_of(one) for one in got if json.loads(one)["stream_id"] == lane]
+        assert noted["sent"]["body"] == kept["sent"]["body"] == b"".join(mine) != capture.body
+        assert [size for _, size in noted["sent"]["chunks"]] == [len(line) for line in mine]
+        for socket_note in (noted["socket"], kept["socket"]):
+            said = [json.loads(text)["type"] for _, text in socket_note.get("sent", [])]
+            assert said == (["response.steer"] if lane == "b" else [])
+
+
+def read_one(path: Path) -> HTTPFlow:
+    """The one flow in a file."""
+    with path.open("rb") as file:
+        [flow] = FlowReader(file).stream()
+    assert isinstance(flow, HTTPFlow)
+    return flow

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def talk(url: str, requests: Sequence[dict[str, Any]], answers: int, **more: Any) -> list[bytes]:
+def talk(
+    url: str, requests: Sequence[dict[str, Any]], answers: int, *, also: Sequence[dict[str, Any]] = (), **more: Any
+) -> list[bytes]:
     """What a client gets that sends one request after the last event of the answer before, until all have ended.
 
-    Requests on lanes are sent at once. `answers` is how many end.
+    Requests on lanes are sent at once, and behind them what is `also` to be said. `answers` is how many end.
     """
     got: list[bytes] = []
     with connect(url, **more) as connection:
@@ -23,6 +25,8 @@ def talk(url: str, requests: Sequence[dict[str, Any]], answers: int, **more: Any
         for request in at_once:
             waiting.remove(request)
             connection.send(json.dumps(request))
+        for message in also:
+            connection.send(json.dumps(message))
         while answers:
             message = connection.recv(10)
             got.append(message.encode() if isinstance(message, str) else message)
