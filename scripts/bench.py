@@ -16,7 +16,7 @@ import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "addon")]
 
-from benchlib import capturing, endurance, latency, odd, paced, provided, throughput  # noqa: E402 - the checkout's own addon is measured
+from benchlib import capturing, endurance, latency, odd, paced, provided, sockets, throughput  # noqa: E402 - the checkout's own addon is measured
 from benchlib.results import Results  # noqa: E402
 from benchlib.rig import rig  # noqa: E402
 from benchlib.security import Security, secure  # noqa: E402
@@ -26,7 +26,7 @@ from benchlib.tables import report  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECTIONS = ("throughput", "latency", "memory", "core", "odd", "provided", "paced", "captured")
+SECTIONS = ("throughput", "latency", "memory", "core", "odd", "provided", "paced", "captured", "sockets")
 ABOUT = """\
 One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
@@ -47,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _measure(options, Path(folder), results)
         if "provided" in options.only:
             results.provided = [provided.measure(Path(folder), options.provided, 40 if options.quick else 250)]
+        if "sockets" in options.only:
+            results.sockets = sockets.measure(Path(folder), 200 if options.quick else 10_000, options.rounds)
     if "core" in options.only:
         # With it come the SDKs: seconds of imports, in the upstream's and the client's process too.
         from benchlib import core

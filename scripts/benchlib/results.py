@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from benchlib.latency import Delays
     from benchlib.odd import Oddity
     from benchlib.provided import Lateness
+    from benchlib.sockets import Passing
     from benchlib.streams import Kind
     from benchlib.throughput import Timed
 
@@ -28,6 +29,7 @@ class Results:
     provided: list[Lateness] = field(default_factory=list)
     paced: list[Timed] = field(default_factory=list)
     captured: list[Timed] = field(default_factory=list)
+    sockets: list[Passing] = field(default_factory=list)
 
     def ratios(self, kind: Kind, letter: str, other: str) -> dict[str, float]:
         """How many times as long as `other` a contender takes, in each scene of that kind."""

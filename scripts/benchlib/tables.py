@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+from benchlib import sockets
 from benchlib.capturing import OFF
 from benchlib.paced import PACE
 from benchlib.results import ratio
@@ -48,6 +49,9 @@ def report(results: Results) -> Iterator[str]:
     if results.captured:
         yield "## Captures: mitmdump's own processor time, until they are written\n"
         yield _table("streams | through | us/event | x (h)", _captured(results))
+    if results.sockets:
+        yield "## Messages on a WebSocket: mitmdump's own processor time\n"
+        yield _table("messages | through | us/message | x mitmproxy | MiB", _sockets(results))
     yield "## Targets\n"
     yield _table("target | where | measured | met?", _judgements(results))
 
@@ -138,6 +142,14 @@ def _lateness(results: Results) -> Iterator[Row]:
     for one in results.provided:
         late = (one.percentile(50), one.percentile(99), max(one.milliseconds))
         yield f"{one.streams}", f"{one.events}", *(f"{value:.1f}" for value in late)
+
+
+def _sockets(results: Results) -> Iterator[Row]:
+    times = {(one.kind, one.way): times for one, times in sockets.ratios(results.sockets)}
+    for one in results.sockets:
+        each = statistics.median(one.processor) / one.messages * 1e6
+        beside = times.get((one.kind, one.way), 1.0)
+        yield f"{one.messages} {one.kind}", one.way, f"{each:.1f}", f"{beside:.2f}", f"{one.mebibytes:.0f}"
 
 
 def _judgements(results: Results) -> Iterator[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchlib import sockets
 from benchlib.results import ratio
 from benchlib.streams import HEALTHY, Kind
 
@@ -18,6 +19,7 @@ _GROWN_MIB = 10
 _TIMES_SDK = 20
 _TIMES_BARE = 1.35
 _TIMES_CAPTURED = 1.15
+_TIMES_SOCKET = {"toolstream calls": 1.2, "toolstream calls, repair": 1.5}
 
 
 class Judged(NamedTuple):
@@ -31,7 +33,7 @@ class Judged(NamedTuple):
 
 def judge(results: Results) -> list[Judged]:
     """Every target whose section ran."""
-    judged = [*_throughput(results), *_paced(results), *_captured(results)]
+    judged = [*_throughput(results), *_paced(results), *_captured(results), *_sockets(results)]
     if results.latency:
         judged += _latency(results)
     return [*judged, *_memory(results), *_core(results)]
@@ -54,6 +56,12 @@ def _throughput(results: Results) -> Iterator[Judged]:
 def _paced(results: Results) -> Iterator[Judged]:
     for scene, times in results.paced_ratios().items():
         yield Judged(f"(g) <= {_TIMES_BARE} x (a), live", scene, f"{times:.3f} x", times <= _TIMES_BARE)
+
+
+def _sockets(results: Results) -> Iterator[Judged]:
+    for one, times in sockets.ratios(results.sockets):
+        most = _TIMES_SOCKET[one.way]
+        yield Judged(f"{one.way} <= {most} x mitmproxy, a message", one.kind, f"{times:.3f} x", times <= most)
 
 
 def _captured(results: Results) -> Iterator[Judged]:

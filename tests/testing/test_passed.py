@@ -33,7 +33,7 @@ def test_all_of_it() -> None:
     )
     assert [*told.lines()] == [
         "3 requests, 1 answered with an HTTP error, 2 answers, 1 call sent, 4 requests to others",
-        "1 WebSocket to an LLM, which toolstream does not read",
+        "1 WebSocket to an LLM",
         "findings: empty-id 4, absent-id 1, empty-name 1",
         "answers changed: empty-id 2",
         "verdicts: lost-arguments 1 → --set toolstream_repair=empty-id, ok 1",

@@ -9,7 +9,7 @@ from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.engine.state import State
 from toolstream_core.model import NOTHING, Event
 from toolstream_core.wire.frame import DamagedFrame
-from toolstream_core.wire.sse import reread
+from toolstream_core.wire.framer import TextCutter
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
@@ -148,14 +148,14 @@ class Dispatcher:
 
     def _break(self, faults: Breaking, frame: Frame) -> None:
         """Let everybody see what a frame was made of by faults."""
-        fast = self.fast
+        fast, framer = self.fast, self._framer
         known = fast.take_healthy(frame) if fast is not None else None
         event = Event(frame, self._read_healthy)
         broken = faults.take(event) if known is None else [known]
         for one in broken:
             sent = fast.take_broken(one) if fast is not None else None
             if sent is None:
-                self.tell(one if one is not known else reread(one))
+                self.tell(framer.reread(one) if one is known and isinstance(framer, TextCutter) else one)
             else:
                 self._output.send([sent])
         if known is None and fast is not None:

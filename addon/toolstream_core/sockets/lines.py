@@ -35,9 +35,10 @@ class Messages:
 
     def line(self, message: bytes) -> bytes:
         """The line of a provider's message, which goes on as it came where the line does."""
+        if b"\n" not in message and b"\r" not in message:
+            return message + b"\n"
         line = line_of(message)
-        if len(message) != len(line) - 1 or line[:-1] != message:
-            self._originals[line] = message
+        self._originals[line] = message
         return line
 
     def take(self, piece: bytes) -> list[bytes]:

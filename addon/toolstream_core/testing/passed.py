@@ -23,7 +23,7 @@ class Passed:
     refused: int
     """Requests to LLMs that were answered with an HTTP error."""
     websockets: int
-    """Connections to LLMs as WebSockets, which are not read."""
+    """Connections to LLMs as WebSockets; each may have had many answers."""
     answers: int
     """Of LLMs, also those that were not whole."""
     calls: int
@@ -40,7 +40,7 @@ class Passed:
         """What is told of it at the end of a run."""
         yield ", ".join(self._counts())
         if self.websockets:
-            yield f"{counted(self.websockets, 'WebSocket')} to an LLM, which toolstream does not read"
+            yield f"{counted(self.websockets, 'WebSocket')} to an LLM"
         if not self.requests and not self.websockets:
             yield "no request of an LLM came; --base-url is for clients that ignore proxy variables"
         if self.findings:

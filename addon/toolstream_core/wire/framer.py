@@ -36,6 +36,16 @@ class Cutter(ABC):
             self._keep(chunk[at:] if at else chunk, frames)
         return frames
 
+    @property
+    def holding(self) -> bool:
+        """Whether a frame has begun and is not over."""
+        return bool(self._held or self._over)
+
+    def skip(self, frames: int) -> int:
+        """Go past so many frames that were not taken in; the number of the first."""
+        self._number += frames
+        return self._number - frames
+
     @abstractmethod
     def _seek(self, chunk: bytes, at: int) -> int:
         """Scan `chunk` from `at`: where the frame ends that is open, or -1 having scanned all of it."""
@@ -85,3 +95,21 @@ class Cutter(ABC):
         raw = bytes(self._held)
         self._held.clear()
         return raw
+
+
+class TextCutter(Cutter):
+    """A framing whose usual frames are told by their text alone, so that many can pass at once."""
+
+    end: bytes
+    """What ends a usual frame."""
+
+    @abstractmethod
+    def usual(self, chunk: bytes) -> int:
+        """How many frames `chunk` is, where each of them is a usual one; else 0.
+
+        Takes nothing in. Whoever has no use for the frames themselves may `skip` them.
+        """
+
+    @abstractmethod
+    def reread(self, frame: Frame) -> Frame:
+        """A frame whose bytes were changed, with what they say now."""

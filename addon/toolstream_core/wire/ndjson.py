@@ -5,22 +5,38 @@ https://github.com/ndjson/ndjson-spec
 
 from __future__ import annotations
 
+from typing import override
+
 from toolstream_core.wire.frame import MAX_FRAME, Frame
-from toolstream_core.wire.framer import Cutter
+from toolstream_core.wire.framer import TextCutter
 from toolstream_core.wire.sse import BOM
 
 
-class LineFramer(Cutter):
+class LineFramer(TextCutter):
     """Cuts a body at its line feeds. Blank lines open the next frame.
 
     The last line may lack its line feed and is then a frame with data all the same: `trailing` only says
     that it was not terminated.
     """
 
+    end = b"\n"
+
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         """Bytes of one line above `max_frame` go through unread."""
         super().__init__(max_frame)
         self._blank = True
+
+    @override
+    def usual(self, chunk: bytes) -> int:
+        """See `TextCutter.usual`: lines that are an object, ended by LF."""
+        if self._held or self._over or chunk[:1] != b"{" or chunk[-2:] != b"}\n" or b"\r" in chunk:
+            return 0
+        lines = chunk.count(b"}\n{") + 1
+        return lines if chunk.count(b"\n") == lines and len(chunk) <= self._max else 0
+
+    @override
+    def reread(self, frame: Frame) -> Frame:
+        return Frame(frame.raw, frame.number, frame.raw.strip(), frame.name, frame.last_id)
 
     def _seek(self, chunk: bytes, at: int) -> int:
         while at < len(chunk):

@@ -34,9 +34,10 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html
 from __future__ import annotations
 
 import re
+from typing import override
 
 from toolstream_core.wire.frame import MAX_FRAME, Frame
-from toolstream_core.wire.framer import Cutter
+from toolstream_core.wire.framer import TextCutter
 
 BOM = b"\xef\xbb\xbf"
 _END = re.compile(rb"\n(?:\r?\n|\r(?!\n|\Z))|\r\r")
@@ -46,12 +47,14 @@ _WAITING = b"\n\r"
 _MAX_RETRY_DIGITS = 18
 
 
-class SseFramer(Cutter):
+class SseFramer(TextCutter):
     """Cuts an event stream into its blocks.
 
     `retry` is the reconnection time in milliseconds as last said. What the stream leaves unfinished is a
     frame marked `trailing` whose data is shown, although the standard would not dispatch it.
     """
+
+    end = b"\n\n"
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         """Bytes of one block above `max_frame` go through unread."""
@@ -78,26 +81,23 @@ class SseFramer(Cutter):
         self._started = True
         return frames if at == len(chunk) else frames + super().feed(chunk[at:])
 
+    @override
     def usual(self, chunk: bytes) -> int:
-        """How many blocks `chunk` is, where each of them is one data line ended by LF; else 0.
-
-        Takes nothing in. Whoever has no use for the blocks themselves may `skip` them.
-        """
+        """See `TextCutter.usual`: blocks of one data line, ended by LF."""
         if self._held or self._over or chunk[:5] != b"data:" or chunk[-2:] != b"\n\n" or b"\r" in chunk:
             return 0
         blocks = chunk.count(b"\n\ndata:") + 1
         return blocks if chunk.count(b"\n") == 2 * blocks and len(chunk) <= self._max else 0
 
-    @property
-    def holding(self) -> bool:
-        """Whether a block has begun and is not over."""
-        return bool(self._held or self._over)
-
-    def skip(self, blocks: int) -> int:
-        """Go past so many blocks that were not taken in; the number of the first."""
+    @override
+    def skip(self, frames: int) -> int:
         self._started = True
-        self._number += blocks
-        return self._number - blocks
+        return super().skip(frames)
+
+    @override
+    def reread(self, frame: Frame) -> Frame:
+        said = SseFramer().feed(frame.raw)[0]
+        return Frame(frame.raw, frame.number, said.data, said.name, frame.last_id)
 
     def _plain(self, chunk: bytes, at: int) -> Frame | None:
         """The block at `at` where it is a usual one: one data line, perhaps an event line before it."""
@@ -191,9 +191,3 @@ class SseFramer(Cutter):
             name, data = "error", error
         told = b"\n".join(data) if data else None
         return Frame(raw, self._number, told, name, self._last_id, trailing=trailing)
-
-
-def reread(frame: Frame) -> Frame:
-    """A frame whose bytes were changed, with what they say now."""
-    said = SseFramer().feed(frame.raw)[0]
-    return Frame(frame.raw, frame.number, said.data, said.name, frame.last_id)

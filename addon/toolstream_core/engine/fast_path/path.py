@@ -9,7 +9,7 @@ from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.stage_set import never
 from toolstream_core.model import Event
 from toolstream_core.wire.frame import Frame
-from toolstream_core.wire.sse import SseFramer, reread
+from toolstream_core.wire.framer import TextCutter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,11 +80,11 @@ class FastPath:
         self._quiet: Callable[[bytes, int], bool] = never
         self._holding = False
         """Whether a stage holds something back, so that events that say nothing have to queue behind it."""
-        self._bulk: SseFramer | None = None
+        self._bulk: TextCutter | None = None
         self._skipper: Skipper | None = None
         self._fault_skipper: Skipper | None = None
         self._parses_all = not fast
-        if isinstance(framer, SseFramer) and self.direct:
+        if isinstance(framer, TextCutter) and self.direct:
             self._bulk = None if stages.wants_each or any(one.each for one in self._observers) else framer
             if stages.resolver is not None and not stages.wants_each:
                 self._skipper = Skipper(framer, template_reader, stages, dialect.quiet)
@@ -103,14 +103,14 @@ class FastPath:
         bulk, skipper = self._bulk, self._skipper
         if skipper is not None and skipper.quiet_frames.frames:
             skipper.hand_on_quiet()
-        if bulk is None or (self._output.collects and chunk.find(b"\n\n") == len(chunk) - 2):
+        if bulk is None or (self._output.collects and chunk.find(bulk.end) == len(chunk) - len(bulk.end)):
             self._parsing.pass_frames(self._framer.feed(chunk))
             return
         if self._output.collects and len(chunk) < MANY and self._count_quiet(bulk, chunk):
             self._output.send_raw(chunk)
             return
         if bulk.holding and len(chunk) > MANY:
-            begin = chunk.find(b"\n\n") + 2
+            begin = chunk.find(bulk.end) + len(bulk.end)
             self._parsing.pass_frames(bulk.feed(chunk[:begin]))
             chunk = chunk[begin:]
         self._at_once(bulk, chunk)
@@ -196,15 +196,15 @@ class FastPath:
         sent = skipper.whole(raw, number)
         if sent is None:
             skipper.hand_on()
-            self._parsing.tell(reread(Frame(raw, number, None)))
+            self._parsing.tell(bulk.reread(Frame(raw, number, None)))
             sent = self._output.joined()
         return sent
 
-    def _at_once(self, bulk: SseFramer, chunk: bytes) -> None:
+    def _at_once(self, bulk: TextCutter, chunk: bytes) -> None:
         """Pass a chunk that begins where a frame does, most often; what cannot pass at once may do so in halves."""
         if self._skipper is not None and self._stages.faults is None:
             chunk = self._skipper.along(chunk, self._output.send_part)
-        end = chunk.rfind(b"\n\n") + 2 if len(chunk) > MANY and not bulk.holding else 0
+        end = chunk.rfind(bulk.end) + len(bulk.end) if len(chunk) > MANY and not bulk.holding else 0
         if end < MANY:
             self._parsing.pass_frames(bulk.feed(chunk) if chunk else [])
         elif end < len(chunk):
@@ -215,15 +215,15 @@ class FastPath:
         else:
             self._in_halves(bulk, chunk)
 
-    def _in_halves(self, bulk: SseFramer, chunk: bytes) -> None:
-        half = chunk.find(b"\n\n", len(chunk) // 2) + 2
+    def _in_halves(self, bulk: TextCutter, chunk: bytes) -> None:
+        half = chunk.find(bulk.end, len(chunk) // 2) + len(bulk.end)
         if half == len(chunk):
             self._parsing.pass_frames(bulk.feed(chunk))
             return
         self._at_once(bulk, chunk[:half])
         self._at_once(bulk, chunk[half:])
 
-    def _count_quiet(self, bulk: SseFramer, chunk: bytes) -> bool:
+    def _count_quiet(self, bulk: TextCutter, chunk: bytes) -> bool:
         """Count the frames of a chunk, where none says anything: whether that is so."""
         if self._holding:
             return False

@@ -21,8 +21,8 @@ _VALUE: Final = re.compile(
 _TEXT: Final = re.compile(
     rb'"(?![\x80-\xbf])[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u(?!00[0-7])[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+"',
 )
-_CLOSED: Final = re.compile(rb"[ }\]]*\r?\n\r?\n")
-_FIELDS: Final = (b"data:", b"event:")
+_CLOSED: Final = re.compile(rb"[ }\]]*\r?\n(?:\r?\n)?")
+_FIELDS: Final = (b"data:", b"event:", b"{")
 _QUOTE: Final = 0x22
 
 

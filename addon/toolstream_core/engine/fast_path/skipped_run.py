@@ -46,7 +46,7 @@ _ANY: Final = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4
 """Any string: for who goes by what each says, and takes it whatever that is."""
 _WRITTEN: Final = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\["\\bfnrt][^"\\\x00-\x1f]*+)*+"')
 """Any string as it would be written anew."""
-_CLOSED: Final = re.compile(rb"[ }\]]*\r?\n\r?\n")
+_CLOSED: Final = re.compile(rb"[ }\]]*\r?\n(?:\r?\n)?")
 MANY: Final = 256
 """Texts after which they are handed on."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.engine.fast_path.skipped_run import Edit, Match
     from toolstream_core.engine.fast_path.template import Template, TemplateReader
-    from toolstream_core.wire.sse import SseFramer
+    from toolstream_core.wire.framer import TextCutter
 
 type Send = Callable[[bytes, int, int, bytes | None], None]
 """Takes a chunk, where what passes begins and ends in it, and what goes on in its place if it does not pass."""
@@ -26,7 +26,7 @@ class Skipper:
     """Finds out which events of one stream may be skipped, and tells its readers of those that were."""
 
     def __init__(
-        self, framer: SseFramer, template_reader: TemplateReader, plan: StageSet, quiet: Callable[[bytes, int], bool]
+        self, framer: TextCutter, template_reader: TemplateReader, plan: StageSet, quiet: Callable[[bytes, int], bool]
     ) -> None:
         """`template_reader` reads the stream's events, `quiet` tells those that say nothing."""
         self._framer = framer
@@ -231,7 +231,7 @@ class Skipper:
             stage.on_quiet(raw, len(raw) if end is None else end)
 
 
-def skipper_of_faults(framer: SseFramer, template_reader: TemplateReader, plan: StageSet) -> Skipper | None:
+def skipper_of_faults(framer: TextCutter, template_reader: TemplateReader, plan: StageSet) -> Skipper | None:
     """The courses of frames through the faults that break them; `template_reader` reads the healthy stream."""
     if plan.faults is None or plan.watched:
         return None

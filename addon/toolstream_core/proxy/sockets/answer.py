@@ -106,6 +106,11 @@ class SocketAnswer:
         return out, None
 
     @property
+    def timed(self) -> bool:
+        """Whether something of it may go later than it came."""
+        return self._delivery is not None
+
+    @property
     def pause(self) -> float | None:
         """Seconds after which `advance` is to be called again; `None` where it waits for messages alone."""
         return None if self._delivery is None or self.over else self._delivery.pause

@@ -57,7 +57,7 @@ class SocketRelay:
         self.served = False
         """Whether it has no provider: what its client says is answered here."""
         self.kept = False
-        """Whether what goes in the place of messages is to be kept beside them, in the flow."""
+        """Whether the flow keeps its messages, and what went in their place."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
         self._lanes = Lanes(wire, flow.request.path, begin)
@@ -89,9 +89,10 @@ class SocketRelay:
         if made is not None and self.ordered:
             message.drop()
             self._send(made, answer)
-        self.advance()
         if answer.over:
             self._forget(answer)
+        elif answer.timed:
+            self.advance()
 
     def advance(self) -> None:
         """Let go what is due by now."""

@@ -126,7 +126,6 @@ class Sockets:
             relay = self._recognised(flow, message.content)
         if relay is None:
             return
-        relay.kept = _wanted_by_user()
         try:
             relay.take(message)
         except Exception:  # noqa: BLE001 - the message goes on, whatever it is
@@ -165,6 +164,7 @@ class Sockets:
             self._close,
         )
         self._relays[flow.id] = relay
+        relay.kept = _wanted_by_user()
         relay.served = flow.id in self._served
         if self._answers.settings.rewrites or relay.served:
             relay.ordered = self._order(relay)

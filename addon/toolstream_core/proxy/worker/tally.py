@@ -50,8 +50,8 @@ class Tally(Sink):
             self._counts["refused" if flow.response.status_code >= 400 else "accepted"] += 1  # noqa: PLR2004
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
-        """A WebSocket to an LLM, if nobody here reads it."""
-        if claiming(flow.request.path) is not None and not _is_read(flow):
+        """A WebSocket to an LLM."""
+        if claiming(flow.request.path) is not None:
             self._counts["websockets"] += 1
 
     def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
