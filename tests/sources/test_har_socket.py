@@ -8,7 +8,7 @@ from tests.sockets import conversation
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.sockets.saved import STILL_OPEN
 from toolstream_core.sources import har, har_socket
-from toolstream_core.sources.rewrite import rewritten
+from toolstream_core.sources.rewrite import NewBody, rewritten
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,9 +78,11 @@ def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_pat
     for binary in (False, True):
         before = entry(conversation.two_answers(), binary=binary)
         path.write_bytes(document(before))
-        same = rewritten(str(path), lambda saved: [*saved.chunks, b""], lambda *_: b"")
+        same = rewritten(str(path), lambda saved: NewBody([*saved.chunks, b""]), lambda *_: b"")
         assert json.loads(same) == json.loads(document(before))
-        changed = rewritten(str(path), lambda saved: [b"", *list(saved.chunks)[1:], b'{"x":1}\n'], lambda *_: b"")
+        changed = rewritten(
+            str(path), lambda saved: NewBody([b"", *list(saved.chunks)[1:], b'{"x":1}\n']), lambda *_: b""
+        )
         after = json.loads(changed)["log"]["entries"][0][har_socket.MESSAGES]
         kept = [one for at, one in enumerate(before[har_socket.MESSAGES]) if at != 1]
         assert after[:10] == kept[:10]

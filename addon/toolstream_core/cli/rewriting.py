@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspect import request_file
-from toolstream_core.delivery.half_answer import has_half_call
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -20,9 +19,10 @@ from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.summary import fault_line
 from toolstream_core.sources.files import STDIN
-from toolstream_core.sources.rewrite import pairs, rewritten, write
+from toolstream_core.sources.rewrite import NewBody, pairs, rewritten, write
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.transit import repair_cut
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     work = Rewriting(settings, diff=args.diff, request=args.request)
     for source, target in pairs(args.source, args.output):
         try:
-            data = rewritten(source, work.pieces, _flows, args.request)
+            data = rewritten(source, work.body, _flows, args.request)
         except UnreadableError as error:
             return _cannot(f"{word(source)} {error}")
         if target == STDIN:
@@ -77,12 +77,13 @@ class Rewriting(Sink):
     _answers: int = 0
     _changed: set[tuple[int, int]] = field(default_factory=set)
     _faults: list[str] = field(default_factory=list)
+    _broken: list[str] = field(default_factory=list)
     _hide: Callable[[str], str] = str
 
     live = True
 
-    def pieces(self, saved: Saved) -> list[bytes]:
-        """What each chunk of the answer became, and what comes behind the last."""
+    def body(self, saved: Saved) -> NewBody:
+        """The answer's new body."""
         self._hide = lambda text: redacted(text, saved.secrets)
         faults = drawn(self.settings, saved.exchange, self._answers + 1)
         picks = [pick for _, pick in faults]
@@ -95,7 +96,7 @@ class Rewriting(Sink):
         out.append(b"".join(body.end(broken=saved.broken)))
         if saved.exchange.content_encoding and body.pipeline.failure is not None:
             _say_kept(saved.exchange.source, body.pipeline.failure)
-            return [*chunks, b""]
+            return NewBody([*chunks, b""])
         if faults:
             schedule = Schedule(replace(saved.exchange, content_encoding=""), faults, socket=saved.socket)
             out = [bytes_of(schedule.feed(piece)) if piece else b"" for piece in out]
@@ -104,9 +105,14 @@ class Rewriting(Sink):
         if record is not None:
             self._answers += 1
             self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
-            if saved.socket is not None and saved.broken is None and has_half_call(record, self.settings.repairs):
-                out[-1] += encoded(saved.socket.wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"
-        return out
+        row = None if record is None or saved.broken is not None else body.cut_off(record)
+        if row is None:
+            return NewBody(out)
+        if saved.socket is not None:
+            out[-1] += encoded(saved.socket.wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"
+            return NewBody(out)
+        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the answer ends as a break for the client")
+        return NewBody(out, repair_cut(row.name).why)
 
     def changed(self, changed: Change) -> None:
         """Count a change, and show it where that was asked for."""
@@ -124,7 +130,7 @@ class Rewriting(Sink):
 
     def sum_up(self) -> None:
         """Say what was done."""
-        for line in self._faults:
+        for line in (*self._faults, *self._broken):
             print(line, file=sys.stderr)
         print(f"{counted(self._answers, 'stream')}, {counted(len(self._changed), 'event')} changed", file=sys.stderr)
 
@@ -142,7 +148,7 @@ def _seed(source: str, chunks: Iterable[bytes]) -> str:
     return f"{place if place.replace('.', '').isdecimal() else 0}|{said.hexdigest()}"
 
 
-def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], Sequence[bytes]]) -> bytes:
+def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
     from toolstream_core.proxy import flowfile
 
     return flowfile.rewritten(stream, source, change)

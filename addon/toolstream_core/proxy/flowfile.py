@@ -6,7 +6,7 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from mitmproxy import http
+from mitmproxy import flow, http
 from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
@@ -22,11 +22,10 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mitmproxy import flow
-
     from toolstream_core.fixtures.sockets import SocketFlow
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketLane
+    from toolstream_core.sources.rewrite import NewBody
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
@@ -47,7 +46,7 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
                 yield _answer(answered, f"{source}#{number}.{at}", answer.lane)
 
 
-def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], Sequence[bytes]]) -> bytes:
+def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
     """The flow file with the answers that `change` gives; what it leaves as it is stays as it is."""
     out = io.BytesIO()
     writer = FlowWriter(out)
@@ -61,13 +60,13 @@ def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], Sequence[
 
 
 def _put_messages(
-    one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Saved], Sequence[bytes]]
+    one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Saved], NewBody]
 ) -> None:
     """Give a socket the messages that its answers became, each at the time of what it was."""
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
-    for number, (answer, flow) in enumerate(answers, 1):
-        pieces = change(_answer(flow, f"{source}.{number}", answer.lane))
+    for number, (answer, answered) in enumerate(answers, 1):
+        pieces = change(_answer(answered, f"{source}.{number}", answer.lane)).pieces
         places = [message.place for message in answer.messages]
         became.update(zip(places, answer.become(pieces), strict=True))
     messages = one.websocket.messages
@@ -84,15 +83,17 @@ def _put_messages(
             one.websocket.messages.append(message)
 
 
-def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], Sequence[bytes]]) -> None:
-    """Give a flow its new body; one of which nothing was changed keeps its coding and its chunks."""
+def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], NewBody]) -> None:
+    """Give a flow its new body and end; one of which nothing was changed keeps its coding and its chunks."""
     assert one.response is not None
-    body = b"".join(change(saved))
-    if body in {one.response.raw_content, one.response.get_content(strict=False)}:
+    new = change(saved)
+    if new.broken is not None and one.error is None:
+        one.error = flow.Error(new.broken, one.response.timestamp_end or one.request.timestamp_start)
+    if new.body in {one.response.raw_content, one.response.get_content(strict=False)}:
         return
     unlabel(one.response)
-    one.response.raw_content = body
-    one.response.headers["content-length"] = str(len(body))
+    one.response.raw_content = new.body
+    one.response.headers["content-length"] = str(len(new.body))
     one.metadata.pop("toolstream", None)
 
 

@@ -6,9 +6,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.finish import CUT_OFF_CALL, UNTERMINATED_BODY
+from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
-from toolstream_core.delivery.half_answer import has_half_call
 from toolstream_core.engine.session import Session
 from toolstream_core.proxy.exchange import exchange_of, secrets_of
 from toolstream_core.redact import redacted
@@ -184,7 +183,7 @@ class Watch:
         found = {finding.code for finding in record.findings}
         if UNREADABLE_BODY.code in found and self._rewrites and self._pipeline.error is None:
             return UNREADABLE_BODY
-        return CUT_OFF_CALL if has_half_call(record, self.repairs) else None
+        return self._body.cut_off(record)
 
     def elapsed(self) -> int:
         """Milliseconds from the request's begin to the arrival of what is read now."""

@@ -6,7 +6,7 @@ import base64
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from toolstream_core.model import ABSENT
 from toolstream_core.sources import cassettes, har, har_socket, raw
@@ -23,8 +23,22 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.sources.saved import Saved
 
-type Change = Callable[[Saved], Sequence[bytes]]
-"""Gives what each chunk of an answer became, decoded, and what comes behind the last."""
+
+class NewBody(NamedTuple):
+    """What an answer becomes."""
+
+    pieces: Sequence[bytes]
+    """What each chunk became, decoded, and what comes behind the last."""
+    broken: str | None = None
+    """How the connection would have broken for the client behind it, where a repair ends the answer as a break."""
+
+    @property
+    def body(self) -> bytes:
+        """All of it."""
+        return b"".join(self.pieces)
+
+
+type Change = Callable[[Saved], NewBody]
 type RewriteFlows = Callable[[BinaryIO, str, Change], bytes]
 """Writes a mitmproxy flow file again; handed in, because this package is not the one that knows mitmproxy."""
 
@@ -47,8 +61,8 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
             return _har(file.whole().read(), path, change)
         if file.kind is Kind.CASSETTE:
             entries = list(cassettes.interactions(file.whole().read(), path))
-            return cassettes.cassette([replace(one, body=b"".join(change(saved_of(one)))) for one in entries])
-        return b"".join(change(raw.answer(file.pieces(), path, coding=file.coding, request=request)))
+            return cassettes.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
+        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request)).body
 
 
 def write(path: str, data: bytes) -> None:
@@ -69,12 +83,14 @@ def _har(data: bytes, path: str, change: Change) -> bytes:
         if not har.has_response(entry):
             continue
         source = f"{path}#{number}"
-        if har_socket.MESSAGES in entry and har_socket.put(entry, har.interaction(entry, source), change):
+        if har_socket.MESSAGES in entry and har_socket.put(
+            entry, har.interaction(entry, source), lambda saved: change(saved).pieces
+        ):
             continue
         saved = har.answer(entry, source)
         if saved.missing:
             continue
-        body = b"".join(change(saved))
+        body = change(saved).body
         if body != b"".join(saved.chunks):
             _put(entry["response"], body)
     return encoded(document)
