@@ -83,6 +83,8 @@ UNMIRRORED = {
     "cli/list.py": "tests/cli/test_catalogue.py",
     "cli/fault.py": "tests/cli/test_rewriting.py",
     "cli/repair.py": "tests/cli/test_rewriting.py",
+    "fixtures/socket_redaction.py": "tests/fixtures/test_sockets.py",
+    "proxy/sockets/hooks.py": "tests/e2e/test_sockets_saved.py",
     "fixtures/error.py": "tests/fixtures/test_expectation.py",
     "fixtures/expectation/": "tests/fixtures/test_expectation.py",
     "cli/serving.py": "tests/cli/test_run.py",

@@ -6,6 +6,7 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
+from toolstream_core.sockets.saved import close_code
 from toolstream_core.transit import BreakKind, Cut, EventPlace, Hold, Send, repair_cut
 
 if TYPE_CHECKING:
@@ -96,4 +97,4 @@ class ActionQueue:
             self.end()
         else:
             how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
-            self.add(Cut(how, broken))
+            self.add(Cut(how, broken, close_code(broken)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow, http
 
 from toolstream_core.fixtures import content_of, redacted_state
+from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.model import Runs
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.capture.body import KeptBody
@@ -161,11 +162,21 @@ class Draft:
         }
         if self._client is not None and self._is_told_apart(ending):
             noted["sent"] = {"body": self._client.content(), "chunks": self._client.chunks()}
+        if SOCKET in ending.state["metadata"]:
+            noted["socket"] = self._socket(ending.state["metadata"][SOCKET])
         if ending.record is not None:
             noted["record"] = self._record(ending.record)
         if ending.broken is not None:
             noted["broken"] = redacted_text(ending.broken, redaction, self._known)
         return noted
+
+    def _socket(self, noted: dict[str, Any]) -> dict[str, Any]:
+        """What `fixtures.sockets.note_of` says of the socket, redacted as a body is."""
+        told = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
+        clean: dict[str, Any] = json.loads(
+            redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.redaction, self._known)
+        )
+        return clean
 
     def _is_told_apart(self, ending: Ending) -> bool:
         """Whether the client got something else than upstream said."""
