@@ -333,3 +333,19 @@ def test_a_block_keeps_its_index_where_that_repair_is_off(repair: str, body: byt
     """The repair of the other defect of indexes is on."""
     assert Outcome(Case("anthropic", body, repair=(repair,))).on.out == body
     assert Outcome(Case("anthropic", body, repair=("reused-index", "offset-index"))).on.out != body
+
+
+ANOTHER_AT_ITS_INDEX: dict[str, bytes] = {
+    "anthropic": sse(tool_use(1), partial(1, '{"a":1}'), text_block(0), tool_use(1, name="g")),
+    "bedrock": converse(start(0, F), delta(0, {"input": '{"a":1}'}), start(0, F | {"name": "g"})),
+    "cohere-v2": sse(cohere(0, named("f", '{"a":1}')), cohere(0, named("g") | {"id": "f_1"})),
+}
+
+
+@pytest.mark.parametrize("dialect", ANOTHER_AT_ITS_INDEX)
+def test_a_start_under_the_id_of_the_open_call_is_another_call_where_its_name_is(dialect: str) -> None:
+    """It has no arguments, and nothing says that it is over."""
+    kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
+    outcome = Outcome(Case(dialect, ANOTHER_AT_ITS_INDEX[dialect], kind))
+    calls = [("f", '{"a":1}', True), ("g", "", False)]
+    assert outcome.off.calls == outcome.reread.calls == calls
