@@ -172,6 +172,13 @@ FOUND: dict[str, tuple[str, bytes]] = {
             item_done(9, "fc_2", "{}"),
         ),
     ),
+    "a repetition that begins in the event with the finish": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a":', id="call_1", name="f", type="function")),
+            chat(entry(0, "1}{"), "tool_calls"),
+        ),
+    ),
     "two messages with the same text": (
         "openai-chat",
         sse(*({"object": "chat.completion", "choices": [{"index": 0, "message": one}]} for one in ONE_TEXT)),
