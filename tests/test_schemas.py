@@ -174,6 +174,30 @@ EVENTS = {
         error=ODD,
         choices=listed(some(index=ODD, delta=MESSAGE, message=MESSAGE, finish_reason=ODD)),
     ),
+    "openai-realtime": some(
+        event_id=ODD,
+        response_id=ODD,
+        type=st.sampled_from(
+            [
+                "response.output_item.added",
+                "response.function_call_arguments.delta",
+                "response.function_call_arguments.done",
+                "response.output_audio_transcript.delta",
+                "response.output_item.done",
+                "response.output_text.delta",
+                "response.done",
+                "response.failed",
+                "error",
+            ]
+        ),
+        output_index=ODD,
+        item_id=ODD,
+        call_id=ODD,
+        delta=ODD,
+        arguments=ODD,
+        item=ITEM,
+        response=some(model=ODD, status=ODD, error=ODD, output=listed(ITEM)),
+    ),
     "openai-responses": some(
         type=st.sampled_from(
             [
@@ -276,6 +300,7 @@ EVENTS = {
     ),
 }
 PATHS = {
+    "openai-realtime": "/v1/realtime",
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
@@ -286,6 +311,7 @@ PATHS = {
 }
 FIRST = {
     "openai-chat": {"object": "chat.completion.chunk", "choices": []},
+    "openai-realtime": {"type": "response.created", "event_id": "e", "response": {"object": "realtime.response"}},
     "openai-responses": {"type": "response.created", "response": {"object": "response", "model": "m"}},
     "anthropic": {"type": "message_start", "message": {"type": "message", "model": "m"}},
     "gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m"},
@@ -300,7 +326,7 @@ FIRST = {
 def test_whatever_a_stream_says_is_printed_as_the_schemas_say(dialect: str, data: st.DataObject) -> None:
     """Every protocol, streamed and whole, with values of every kind in every place."""
     events = [FIRST[dialect], *data.draw(st.lists(EVENTS[dialect], max_size=6))]
-    before, after = ("", "\n") if dialect == "ollama" else ("data: ", "\n\n")
+    before, after = ("", "\n") if dialect in {"ollama", "openai-realtime"} else ("data: ", "\n\n")
     wire = "".join(f"{before}{json.dumps(event)}{after}" for event in events)
     document, lines = validated(wire.encode(), PATHS[dialect])
     [stream] = document["streams"]

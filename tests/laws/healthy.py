@@ -14,6 +14,7 @@ type Payload = dict[str, Any]
 SSE = "text/event-stream"
 PATHS = {
     "openai-chat": "/v1/chat/completions",
+    "openai-realtime": "/v1/realtime?model=m",
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
@@ -21,7 +22,8 @@ PATHS = {
     "cohere-v2": "/v2/chat",
     "bedrock": "/model/m/converse-stream",
 }
-CONTENT_TYPES = {"ollama": "application/x-ndjson", "bedrock": MESSAGES}
+LINES = "application/x-ndjson"
+CONTENT_TYPES = {"ollama": LINES, "openai-realtime": LINES, "bedrock": MESSAGES}
 TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
 """The tools on offer, each with its one required parameter."""
 
@@ -62,7 +64,7 @@ class Healthy(NamedTuple):
         """The body, event by event."""
         if self.dialect == "bedrock":
             return [frame.raw for frame in EventStreamFramer().feed(self.body)]
-        end = b"\n" if self.dialect == "ollama" else b"\n\n"
+        end = b"\n" if CONTENT_TYPES.get(self.dialect) == LINES else b"\n\n"
         return [frame + end for frame in self.body.removesuffix(end).split(end)]
 
     def __str__(self) -> str:
@@ -82,7 +84,7 @@ def request(dialect: str) -> Payload:
     }
     if dialect == "anthropic":
         tools: list[Payload] = [{"name": name, "input_schema": schema} for name, schema in schemas.items()]
-    elif dialect == "openai-responses":
+    elif dialect in {"openai-realtime", "openai-responses"}:
         tools = [{"type": "function", "name": name, "parameters": schema} for name, schema in schemas.items()]
     elif dialect == "gemini":
         declared = [{"name": name, "parameters": schema} for name, schema in schemas.items()]
@@ -96,9 +98,11 @@ def request(dialect: str) -> Payload:
         ]
     messages = [{"role": "user", "content": "Go on."}]
     body: Payload = {"model": "m", "stream": True, "tools": tools}
-    return body | {"gemini": {"contents": messages}, "openai-responses": {"input": messages}}.get(
-        dialect, {"messages": messages}
-    )
+    return body | {
+        "gemini": {"contents": messages},
+        "openai-realtime": {"input": messages},
+        "openai-responses": {"input": messages},
+    }.get(dialect, {"messages": messages})
 
 
 def _sse(payloads: list[Payload], *, named: bool, done: bool) -> bytes:
@@ -205,6 +209,30 @@ def _responses_streams() -> dict[str, bytes]:
         "interleaved": _responses(_interleaved(weather, time), WEATHER, TIME),
         "without arguments": _responses(_item_events(0, PING), PING),
     }
+
+
+def _realtime(body: bytes) -> bytes:
+    """The same response in the words of Realtime: one terminal event, ids around each event, no numbers."""
+    said = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: ")]
+    head = {"id": "resp_1", "object": "realtime.response", "status": "in_progress", "output": []}
+    lines: list[Payload] = []
+    calls: dict[str, Payload] = {}
+    for number, one in enumerate(said):
+        event = {key: value for key, value in one.items() if key != "sequence_number"}
+        if "response" in event:
+            over = event["type"] == "response.completed"
+            event["response"] = head | ({"status": "completed", "output": event["response"]["output"]} if over else {})
+            event["type"] = "response.done" if over else event["type"]
+        else:
+            event["response_id"] = "resp_1"
+        if "item" in event:
+            calls[event["item"]["id"]] = event["item"]
+        elif "arguments" in event["type"]:
+            call = calls[event["item_id"]]
+            event |= {"call_id": call["call_id"]} | ({"name": call["name"]} if event["type"].endswith("done") else {})
+        if event["type"] != "response.in_progress":
+            lines.append({"event_id": f"event_{number}", **event})
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
 
 
 def _block_events(at: int, call: Wanted) -> list[Payload]:
@@ -386,6 +414,7 @@ def _streams() -> tuple[Healthy, ...]:
     found = {
         "openai-chat": _chat_streams(),
         "openai-responses": _responses_streams(),
+        "openai-realtime": {name: _realtime(body) for name, body in _responses_streams().items()},
         "anthropic": _anthropic_streams(),
         "gemini": {
             "one": _gemini([WEATHER]),

@@ -31,6 +31,8 @@ def calls(dialect: str, body: bytes, exchange: Exchange) -> Calls:
         return _chat(_payloads(body))
     if dialect == "openai-responses":
         return _responses(_payloads(body))
+    if dialect == "openai-realtime":
+        return _realtime(body)
     if dialect == "anthropic":
         return _anthropic(_payloads(body))
     if dialect == "cohere-v2":
@@ -90,10 +92,33 @@ def _take(found: dict[int, list[str]], entry: Any) -> None:
 
 def _responses(payloads: list[Any]) -> Calls:
     """Items added, filled and closed under one id each, and said once more in the end."""
+    return _items(payloads, "response.completed")
+
+
+def _realtime(body: bytes) -> Calls:
+    """The same of one response, whose events have ids of their own and name it."""
+    _need(body.endswith(b"\n"), "the last message is not whole")
+    payloads = [json.loads(line) for line in body.splitlines()]
+    _need(payloads[0]["type"] == "response.created", "no response.created")
+    own = payloads[0]["response"]["id"]
+    for payload in payloads:
+        _need(payload["event_id"], "no event_id")
+        _need(payload.get("response_id", payload.get("response", {}).get("id")) == own, "another response's event")
+    items = {payload["output_index"]: payload["item"] for payload in payloads if "item" in payload}
+    for payload in payloads:
+        if payload["type"].startswith("response.function_call_arguments"):
+            item = items[payload["output_index"]]
+            _need(payload["call_id"] == item["call_id"], "arguments of another call id")
+            _need(payload.get("name", item["name"]) == item["name"], "arguments of another name")
+            _need(payload["type"].endswith("delta") or "name" in payload, "arguments without a name")
+    return _items(payloads, "response.done")
+
+
+def _items(payloads: list[Any], end: str) -> Calls:
     items: dict[int, dict[str, Any]] = {}
     last = None
     for payload in payloads:
-        _need(last != "response.completed", "an event after the end")
+        _need(last != end, "an event after the end")
         last = payload["type"]
         if last == "response.output_item.added":
             _need(payload["output_index"] not in items, "an item added twice")
@@ -108,7 +133,7 @@ def _responses(payloads: list[Any]) -> Calls:
         elif last == "response.output_item.done":
             _same_item(items[payload["output_index"]], payload["item"])
             items[payload["output_index"]]["done"] = True
-    _need(last == "response.completed", "no response.completed")
+    _need(last == end, f"no {end}")
     said = [item for item in payloads[-1]["response"]["output"] if item["type"] == "function_call"]
     mine = [items[at] for at in sorted(items) if items[at]["type"] == "function_call"]
     _need(len(said) == len(mine), "the response has other items")

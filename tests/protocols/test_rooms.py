@@ -43,6 +43,8 @@ FUNCTIONS: Final = {
 """What `WireProtocol` calls in a room, with what it gives it."""
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
 """Files that judge the streams of every protocol."""
+BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-head", "sequence-numbers"})}
+"""Rooms whose streams another one's repairs judge, and the rows that cannot be said on their own wire."""
 LAZY: Final = ("repair", "inject", "shape", "promote", "whole_answer", "healthy", "errors", "api")
 """The modules of a room that reading a stream does not need."""
 CONSTANTS: Final = {
@@ -115,7 +117,7 @@ def test_what_is_no_answer_is_not_streamed(protocol: WireProtocol) -> None:
 def test_the_table_names_the_protocol_where_the_room_judges(protocol: WireProtocol) -> None:
     """No row names a protocol that never reports it, and no protocol reports a row that does not name it."""
     named = {row.name for row in ROWS if protocol.name in row.dialects}
-    own = rows_of_room(protocol.package)
+    own = rows_of_room(protocol.package) | borrowed_rows(protocol.package)
     files = [path for pattern in EVERYWHERE for path in (ADDON / "toolstream_core").glob(pattern)]
     everywhere = {row for path in files for row in rows_of_module(_dotted(path))}
     assert named - own - everywhere == set(), "the table names the protocol, and nothing reports these"
@@ -134,6 +136,19 @@ def test_rows_of_a_room_are_found_also_in_the_stages_that_it_uses() -> None:
     assert {"empty-id", "cumulative-arguments", "comment-as-data"} <= chat
     assert "foreign-delta" not in chat
     assert "cumulative-arguments" not in rows_of_room("toolstream_core.protocols.gemini")
+
+
+def borrowed_rows(package: str) -> frozenset[str]:
+    """The rows that a room's streams are judged by in another room's modules; that room's framing is its own."""
+    rooms, _, room = package.rpartition(".")
+    if room not in BORROWED:
+        return frozenset()
+    lender, left_out = BORROWED[room]
+    repairer = f"{rooms}.{lender}.repair.repairer"
+    assert repairer in {target for _, target in _imports(f"{package}.repair")}
+    rows = rows_of_module(repairer, f"{rooms}.{lender}.")
+    assert left_out <= rows
+    return rows - left_out
 
 
 @cache

@@ -11,6 +11,7 @@ from toolstream_core.defects.row import (
     ERROR,
     GEMINI,
     NOTE,
+    REALTIME,
     RESPONSES,
     SAFE,
     UNSAFE,
@@ -18,7 +19,7 @@ from toolstream_core.defects.row import (
     Row,
 )
 
-_STREAMED = (CHAT, RESPONSES, ANTHROPIC, COHERE)
+_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
 _NOT_RUN = "does not run the call, and tells the model what was wrong"
 _AS_MEANT = "runs the call once, with the arguments that were meant, or reports them as invalid"
 
@@ -58,7 +59,7 @@ REPLAYED_ARGUMENTS: Final = Row(
     may_refuse=True,
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Row(
-    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (CHAT, RESPONSES, ANTHROPIC, GEMINI, COHERE, BEDROCK),
+    "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (*_STREAMED, GEMINI, BEDROCK),
     "{} or null is sent before the real arguments",
     _AS_MEANT,
     also=("repeated-index",),
@@ -101,22 +102,22 @@ SPLIT_SURROGATE: Final = Row(
     "joins the deltas before it encodes them",
 )  # fmt: skip
 PREFILLED_ARGUMENTS: Final = Row(
-    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the event that opens the call carries its arguments already",
     "takes them once",
 )  # fmt: skip
 MISSING_DELTAS: Final = Row(
-    "TS215", "missing-deltas", "arguments", NOTE, SAFE, (RESPONSES, COHERE),
+    "TS215", "missing-deltas", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, COHERE),
     "arguments come only with the event that closes the call",
     "takes them from there",
 )  # fmt: skip
 SHORT_DELTAS: Final = Row(
-    "TS216", "short-deltas", "arguments", ERROR, SAFE, (RESPONSES,),
+    "TS216", "short-deltas", "arguments", ERROR, SAFE, (REALTIME, RESPONSES),
     "the deltas lack an end that the closing event has",
     "takes the arguments of the closing event",
 )  # fmt: skip
 SHORT_CLOSING: Final = Row(
-    "TS217", "short-closing", "arguments", WARNING, SAFE, (RESPONSES,),
+    "TS217", "short-closing", "arguments", WARNING, SAFE, (REALTIME, RESPONSES),
     "an event that says arguments whole lacks what the deltas before it said",
     "takes the arguments of the deltas",
 )  # fmt: skip

@@ -11,6 +11,7 @@ from toolstream_core.defects.row import (
     ERROR,
     NOTE,
     OLLAMA,
+    REALTIME,
     RESPONSES,
     SAFE,
     UNSAFE,
@@ -18,7 +19,7 @@ from toolstream_core.defects.row import (
     Row,
 )
 
-_STREAMED = (CHAT, RESPONSES, ANTHROPIC, COHERE)
+_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
 _RUNS = "runs the calls that came"
 
 TRUNCATED_STREAM: Final = Row(
@@ -61,7 +62,7 @@ MISSING_CALLS: Final = Row(
     "says so or asks again; never waits for a result of nothing",
 )  # fmt: skip
 UNSTREAMED_CALLS: Final = Row(
-    "TS308", "unstreamed-calls", "ending", WARNING, SAFE, (CHAT, RESPONSES),
+    "TS308", "unstreamed-calls", "ending", WARNING, SAFE, (CHAT, REALTIME, RESPONSES),
     "calls come only in the final message or response, not in deltas",
     "takes them from there",
 )  # fmt: skip
@@ -82,7 +83,7 @@ EMPTY_FINISH: Final = Row(
     "reads on",
 )  # fmt: skip
 FOREIGN_FINISH: Final = Row(
-    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the finish reason is another protocol's word",
     _RUNS,
 )  # fmt: skip
@@ -94,18 +95,18 @@ IN_BAND_ERROR: Final = Row(
     lossy=True,
 )  # fmt: skip
 UNCLOSED_CALL: Final = Row(
-    "TS314", "unclosed-call", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS314", "unclosed-call", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the event that closes a call is missing",
     "takes the end of the answer for the end of the call",
     also=("overlapping-blocks",),
 )  # fmt: skip
 REPEATED_STOP: Final = Row(
-    "TS315", "repeated-stop", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS315", "repeated-stop", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the answer, a content block or an output item is stopped twice",
     "runs the call once",
 )  # fmt: skip
 REPEATED_START: Final = Row(
-    "TS316", "repeated-start", "ending", WARNING, SAFE, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS316", "repeated-start", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the answer, a content block or an output item is started twice",
     "goes on with the call that is open",
 )  # fmt: skip
@@ -115,7 +116,7 @@ OVERLAPPING_BLOCKS: Final = Row(
     "goes by the index of each delta",
 )  # fmt: skip
 EMPTY_OUTPUT: Final = Row(
-    "TS318", "empty-output", "ending", WARNING, SAFE, (RESPONSES,),
+    "TS318", "empty-output", "ending", WARNING, SAFE, (REALTIME, RESPONSES),
     "the completed response lacks calls that were streamed",
     "takes the calls from the stream's items",
 )  # fmt: skip

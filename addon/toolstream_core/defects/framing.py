@@ -12,6 +12,7 @@ from toolstream_core.defects.row import (
     GEMINI,
     NOTE,
     OLLAMA,
+    REALTIME,
     RESPONSES,
     SAFE,
     UNSAFE,
@@ -89,7 +90,7 @@ CHANGING_STREAM_ID: Final = Row(
     _READ_THE_REST,
 )  # fmt: skip
 BARE_RESPONSE: Final = Row(
-    "TS012", "bare-response", "framing", WARNING, SAFE, (RESPONSES,),
+    "TS012", "bare-response", "framing", WARNING, SAFE, (REALTIME, RESPONSES),
     "the terminal event holds the response's fields without their envelope",
     _READ_THE_REST,
 )  # fmt: skip
@@ -114,7 +115,7 @@ FOREIGN_DELTA: Final = Row(
     "keeps the call's arguments free of it",
 )  # fmt: skip
 RESTARTED_STREAM: Final = Row(
-    "TS017", "restarted-stream", "framing", ERROR, None, (RESPONSES, ANTHROPIC, COHERE, BEDROCK),
+    "TS017", "restarted-stream", "framing", ERROR, None, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the answer begins again within one stream",
     "reports a broken stream; runs no call twice",
     lossy=True,

@@ -11,6 +11,7 @@ from toolstream_core.defects.row import (
     ERROR,
     GEMINI,
     NOTE,
+    REALTIME,
     RESPONSES,
     SAFE,
     UNSAFE,
@@ -18,7 +19,7 @@ from toolstream_core.defects.row import (
     Row,
 )
 
-_STREAMED = (CHAT, RESPONSES, ANTHROPIC, COHERE)
+_STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
 _ONE_CALL = "puts the fragments into one call"
 _EACH_CALL = "keeps the calls apart and runs each once"
 
@@ -48,7 +49,7 @@ CHANGING_ID: Final = Row(
     f"{_ONE_CALL}, under the first id",
 )  # fmt: skip
 ROTATING_ITEM_ID: Final = Row(
-    "TS106", "rotating-item-id", "identity", NOTE, SAFE, (RESPONSES,),
+    "TS106", "rotating-item-id", "identity", NOTE, SAFE, (REALTIME, RESPONSES),
     "events of one output item carry different item ids",
     f"goes by output_index and call_id, and {_ONE_CALL}",
 )  # fmt: skip
@@ -64,7 +65,7 @@ LATE_ID: Final = Row(
     also=("repeated-index",),
 )  # fmt: skip
 LATE_NAME: Final = Row(
-    "TS109", "late-name", "identity", NOTE, SAFE, (CHAT, RESPONSES, COHERE),
+    "TS109", "late-name", "identity", NOTE, SAFE, (CHAT, REALTIME, RESPONSES, COHERE),
     "the name comes after the call's first fragment",
     f"{_ONE_CALL} and waits for its name",
     also=("repeated-index",),
@@ -81,7 +82,7 @@ REPEATED_NAME: Final = Row(
     _ONE_CALL,
 )  # fmt: skip
 EMPTY_NAME: Final = Row(
-    "TS112", "empty-name", "identity", NOTE, SAFE, (CHAT, RESPONSES),
+    "TS112", "empty-name", "identity", NOTE, SAFE, (CHAT, REALTIME, RESPONSES),
     'a later fragment of the call carries name ""',
     "keeps the name that the call has",
 )  # fmt: skip
@@ -97,7 +98,7 @@ MISSING_TYPE: Final = Row(
     "takes it for a function",
 )  # fmt: skip
 MISSING_INDEX: Final = Row(
-    "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, RESPONSES, COHERE, BEDROCK),
+    "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, REALTIME, RESPONSES, COHERE, BEDROCK),
     "fragments have no index",
     _EACH_CALL,
 )  # fmt: skip
@@ -140,12 +141,12 @@ UNKNOWN_BLOCK: Final = Row(
     may_refuse=True,
 )  # fmt: skip
 CHANGING_CALL_ID: Final = Row(
-    "TS123", "changing-call-id", "identity", WARNING, SAFE, (RESPONSES,),
+    "TS123", "changing-call-id", "identity", WARNING, SAFE, (REALTIME, RESPONSES),
     "later events give the call another call_id than the first",
     "answers under the first one",
 )  # fmt: skip
 ITEM_PER_FRAGMENT: Final = Row(
-    "TS124", "item-per-fragment", "identity", ERROR, SAFE, (RESPONSES,),
+    "TS124", "item-per-fragment", "identity", ERROR, SAFE, (REALTIME, RESPONSES),
     "each fragment of one call comes as an output item of its own",
     _ONE_CALL,
     also=("rotating-item-id",),
@@ -167,7 +168,7 @@ MISSING_NAME: Final = Row(
     lossy=True,
 )  # fmt: skip
 MISSING_START: Final = Row(
-    "TS128", "missing-start", "identity", WARNING, SAFE, (RESPONSES,),
+    "TS128", "missing-start", "identity", WARNING, SAFE, (REALTIME, RESPONSES),
     "fragments come for an output item that was not added before",
     "takes the call from the events that close it",
 )  # fmt: skip

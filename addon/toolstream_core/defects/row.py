@@ -9,12 +9,13 @@ from toolstream_core.model import Finding, Severity
 
 CHAT: Final = "openai-chat"
 RESPONSES: Final = "openai-responses"
+REALTIME: Final = "openai-realtime"
 ANTHROPIC: Final = "anthropic"
 GEMINI: Final = "gemini"
 OLLAMA: Final = "ollama"
 COHERE: Final = "cohere-v2"
 BEDROCK: Final = "bedrock"
-ALL_DIALECTS: Final = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
+ALL_DIALECTS: Final = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

@@ -51,5 +51,15 @@ def socket_error(kind: ErrorKind, status: int, headers: Mapping[str, str]) -> Js
     return {"type": "error", "status": status, "error": error, **({"headers": dict(headers)} if headers else {})}
 
 
+def realtime_error(kind: ErrorKind, status: int, headers: Mapping[str, str]) -> dict[str, Json]:
+    """As `SocketWire.error`: Realtime's error, which has no status and no headers.
+
+    https://platform.openai.com/docs/api-reference/realtime-server-events/error
+    """
+    del status, headers
+    error = {"type": word(kind), "code": word(kind), "message": kind.message, "param": None, "event_id": None}
+    return {"type": "error", "event_id": "event_error", "error": error}
+
+
 def _error(message: str, kind: str, code: str | None) -> Json:
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

@@ -10,6 +10,8 @@ from toolstream_core.protocols.chat.row import CHAT
 from toolstream_core.protocols.cohere.row import COHERE
 from toolstream_core.protocols.gemini.row import GEMINI
 from toolstream_core.protocols.ollama.row import OLLAMA
+from toolstream_core.protocols.realtime.row import REALTIME
+from toolstream_core.protocols.realtime.socket import REALTIME_SOCKET
 from toolstream_core.protocols.responses.row import RESPONSES
 from toolstream_core.protocols.responses.socket import RESPONSES_SOCKET
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.socket_wire import SocketWire
 
-PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
-SOCKETS: Final[tuple[SocketWire, ...]] = (RESPONSES_SOCKET,)
+PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
+SOCKETS: Final[tuple[SocketWire, ...]] = (RESPONSES_SOCKET, REALTIME_SOCKET)
 """The APIs that are spoken over a WebSocket too."""
 _BY_NAME: Final = {one.name: one for one in PROTOCOLS}
 

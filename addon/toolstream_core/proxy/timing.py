@@ -17,7 +17,7 @@ from toolstream_core.delivery.schedule import Drawn, Schedule, drawn
 from toolstream_core.fixtures import Chunk, content_of
 from toolstream_core.model import ABSENT, Change, Exchange
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
-from toolstream_core.protocols.registry import PROTOCOLS, claiming
+from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket, request_json
@@ -89,10 +89,11 @@ class Timing:
             return False
         self._requests += 1
         body = request_json(flow.request)
-        if not looks_like_llm(flow.request.path, body):
+        moment = Moment.UPGRADE if opens_socket(flow.request) else Moment.REQUEST
+        opens = moment is Moment.UPGRADE and any(wire.claims(flow.request.path) for wire in SOCKETS)
+        if not (opens or looks_like_llm(flow.request.path, body)):
             return False
         exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=body)
-        moment = Moment.UPGRADE if opens_socket(flow.request) else Moment.REQUEST
         for fault, pick in drawn(self._settings, exchange, self._requests, moment):
             protocol = claiming(flow.request.path) or PROTOCOLS[0]
             status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))

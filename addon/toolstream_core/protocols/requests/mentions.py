@@ -23,17 +23,20 @@ class Mention(NamedTuple):
 
 
 def mentions(request: Json) -> Iterator[Mention]:
-    """Every call and every result of a conversation that has an id, in order."""
+    """Every call and every result of a conversation, or in a client's message of Realtime, that has an id, in order."""
     for key in ("messages", "input", "contents"):
         for entry in json_access.items(json_access.get(request, key)):
             yield from _of_message(entry)
+    yield from _of_message(json_access.get(request, "item"))
 
 
 def answers_only(request: Json) -> bool:
-    """Whether a Responses request may bring results of calls that the server has kept.
+    """Whether a Responses request may bring results of calls that the server has kept; each item of Realtime may.
 
     https://platform.openai.com/docs/guides/conversation-state
     """
+    if json_access.get(request, "type") == "conversation.item.create":
+        return True
     if any(json_access.get(request, key) for key in ("previous_response_id", "conversation")):
         return True
     return any(

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://platform.openai.com/docs/api-reference/responses-streaming."""
     del request
-    if answer.get("object") != "response":
-        return
+    if answer.get("object") == "response":
+        for number, payload in enumerate(events(answer, cut)):
+            yield named_event({**payload, "sequence_number": number})
+
+
+def events(answer: Payload, cut: Cut) -> list[Payload]:
+    """The events of a whole response, without their numbers."""
     begun = {**answer, "status": "in_progress", "output": [], "usage": None}
-    events: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
+    made: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
     for place, item in enumerate(json_access.items(answer.get("output"))):
         if isinstance(item, dict):
-            events += _item_events(item, place, cut)
+            made += _item_events(item, place, cut)
     kind = answer.get("status") if answer.get("status") in {"failed", "incomplete"} else "completed"
-    events.append({"type": f"response.{kind}", "response": answer})
-    for number, payload in enumerate(events):
-        yield named_event({**payload, "sequence_number": number})
+    return [*made, {"type": f"response.{kind}", "response": answer}]
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.sockets.lanes import Lanes
-from toolstream_core.sockets.saved import SavedMessage, keep
+from toolstream_core.sockets.saved import SavedMessage, is_short, keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,8 @@ class SocketRelay:
         """Whether the flow keeps its messages, and what went in their place."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
-        self._lanes = Lanes(wire, flow.request.path, begin)
+        self._lanes = Lanes(wire, flow.request.path, self._begun)
+        self._begin = begin
         self._restore = restore
         self._closed = closed
         self._going: dict[str, list[SocketAnswer]] = {}
@@ -141,13 +142,16 @@ class SocketRelay:
         if restored != message.content and self.ordered and not self.served:
             message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
-        if answer is None:
-            concerned = self._lanes.concerned(message.content)
-            if concerned is not None:
-                keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
-        else:
+        if answer is not None:
             answer.binary = binary
+        elif is_short(message.content) and (concerned := self._lanes.concerned(message.content)) is not None:
+            keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
+
+    def _begun(self, request: SocketRequest) -> SocketAnswer:
+        answer = self._begin(request)
+        if answer.error is None:
             self._going.setdefault(answer.lane, []).append(answer)
+        return answer
 
     def _answer(self, answer: SocketAnswer, error: bytes) -> None:
         """Answer with an error, without asking the provider."""

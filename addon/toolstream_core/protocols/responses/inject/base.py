@@ -24,7 +24,8 @@ type Edit = Callable[[ItemInjector, Payload, str, OpenCall], Iterable[Payload] |
 
 ADDED, CLOSED = "response.output_item.added", "response.output_item.done"
 DELTA, DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
-COMPLETED = "response.completed"
+COMPLETED = frozenset({"response.completed", "response.done"})
+"""Types of the terminal event of a completed response; the last one is the Realtime API's."""
 
 
 class NumberedInjector(EditingInjector, Holds):
@@ -51,6 +52,7 @@ class NumberedInjector(EditingInjector, Holds):
         """The frames in place of one event."""
         number = json_access.integer(json_access.get(event.frame.json, "sequence_number"))
         out: list[Frame] = []
+        made = [*_of_realtime(event.frame.json, made[:-1]), *made[-1:]]
         for at, payload in enumerate(made):
             if isinstance(number, int) and "sequence_number" in payload:
                 payload = {**payload, "sequence_number": max(number + self._shift, self._last + 1)}  # noqa: PLW2901
@@ -88,7 +90,7 @@ class ItemInjector(NumberedInjector):
             return [event.frame]
         kind = str(payload.get("type"))
         one = resolved[0] if len(resolved) == 1 and resolved[0].call.kind is Kind.FUNCTION else None
-        if kind == COMPLETED:
+        if kind in COMPLETED:
             return self.frames(event, [self._in_response(payload, resolved)])
         if one is None or one.fragment.phase is Phase.WHOLE:
             return self.frames(event, [payload])
@@ -137,3 +139,15 @@ def delta_text(payload: Payload) -> str:
 def maker(edit: Edit, *, completed: bool = False, steady: bool = False) -> InjectorMaker:
     """What makes an `ItemInjector` with this edit."""
     return lambda context, pick: ItemInjector(context, pick, edit, completed=completed, steady=steady)
+
+
+def _of_realtime(came: Json, made: list[Payload]) -> list[Payload]:
+    """New events beside one that came, with what each event of the Realtime API says, where it is one."""
+    if "event_id" not in (came if isinstance(came, dict) else {}):
+        return made
+    assert isinstance(came, dict)
+    response = came.get("response_id", json_access.get(came, "response", "id"))
+    return [
+        {"event_id": f"{came['event_id']}_{at}", **({} if "response" in one else {"response_id": response}), **one}
+        for at, one in enumerate(made)
+    ]

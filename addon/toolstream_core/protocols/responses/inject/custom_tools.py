@@ -51,7 +51,7 @@ class CustomAsFunction(NumberedInjector):
         return self.frames(event, made)
 
     def _changed(self, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment]) -> list[Payload]:
-        if kind == COMPLETED:
+        if kind in COMPLETED:
             return [self._in_response(payload)]
         if len(resolved) != 1:
             return [payload]

@@ -55,7 +55,7 @@ class BareResponse(ResponseInjector):
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
         del call
         response = payload.get("response")
-        if kind != COMPLETED or not isinstance(response, dict):
+        if kind not in COMPLETED or not isinstance(response, dict):
             return [payload]
         kept = {key: value for key, value in payload.items() if key != "response"}
         return [{**kept, **{key: value for key, value in response.items() if key != "type"}}]
@@ -96,16 +96,19 @@ class MissingFinish(ResponseInjector):
     @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
         del call
-        return [] if kind == COMPLETED and self.calls else [payload]
+        return [] if kind in COMPLETED and self.calls else [payload]
 
 
 class ForeignFinish(ResponseInjector):
-    """The terminal event has the Realtime API's name."""
+    """The terminal event has the name that the Realtime API has, or there the name that Responses has."""
 
     @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
         del call
-        return [{**payload, "type": "response.done"}] if kind == COMPLETED and self.calls else [payload]
+        if kind not in COMPLETED or not self.calls:
+            return [payload]
+        [other] = COMPLETED - {kind}
+        return [{**payload, "type": other}]
 
 
 class EmptyOutput(ResponseInjector):
@@ -114,7 +117,7 @@ class EmptyOutput(ResponseInjector):
     @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
         del call
-        if kind != COMPLETED or not self.calls or "response" not in payload:
+        if kind not in COMPLETED or not self.calls or "response" not in payload:
             return [payload]
         return [{**payload, "response": {**payload["response"], "output": []}}]
 
@@ -196,7 +199,7 @@ class Leaked(ResponseInjector):
 
     @override
     def changed(self, payload: Payload, kind: str, call: OpenCall | None) -> Iterable[Payload]:
-        if kind != COMPLETED:
+        if kind not in COMPLETED:
             return [] if call is not None else [payload]
         if not self.calls:
             return [payload]

@@ -15,6 +15,7 @@ from toolstream_core.protocols.responses.inject.base import (
     maker,
     with_item,
 )
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,11 +24,22 @@ if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import InjectorMaker
 
 
+def _without(fields: Payload, key: str) -> Payload:
+    return {name: value for name, value in fields.items() if name != key}
+
+
+def _with(payload: Payload, kind: str, **fields: str) -> Iterable[Payload] | None:
+    """The event with other fields in its item; events of arguments have some of them beside the item (Realtime)."""
+    if kind in {ADDED, CLOSED}:
+        return [with_item(payload, **fields)]
+    return [{**payload, **fields}] if fields.keys() <= payload.keys() else None
+
+
 def _missing_id(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector, call
     if kind not in {ADDED, CLOSED}:
-        return None
-    return [{**payload, "item": {key: value for key, value in payload["item"].items() if key != "call_id"}}]
+        return [_without(payload, "call_id")] if "call_id" in payload else None
+    return [{**payload, "item": _without(payload["item"], "call_id")}]
 
 
 def _rotating(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
@@ -40,9 +52,9 @@ def _rotating(injector: ItemInjector, payload: Payload, kind: str, call: OpenCal
 
 
 def _duplicate_id(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    if kind not in {ADDED, CLOSED} or call is injector.calls[0] or call.name == injector.calls[0].name:
+    if call is injector.calls[0] or call.name == injector.calls[0].name:
         return None
-    return [with_item(payload, call_id=injector.calls[0].id)]
+    return _with(payload, kind, call_id=injector.calls[0].id)
 
 
 def _empty_name(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
@@ -51,14 +63,14 @@ def _empty_name(injector: ItemInjector, payload: Payload, kind: str, call: OpenC
 
 
 def _decorated(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    if kind not in {ADDED, CLOSED} or call.name not in injector.context.schemas:
+    if call.name not in injector.context.schemas:
         return None
-    return [with_item(payload, name=f"functions.{call.name}")]
+    return _with(payload, kind, name=f"functions.{call.name}")
 
 
 def _missing_index(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector, kind, call
-    return [{key: value for key, value in payload.items() if key != "output_index"}]
+    return [_without(payload, "output_index")]
 
 
 def _reused_index(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
@@ -79,7 +91,7 @@ def _missing_start(injector: ItemInjector, payload: Payload, kind: str, call: Op
 
 def _missing_name(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector, call
-    return [with_item(payload, name="")] if kind in {ADDED, CLOSED} else None
+    return _with(payload, kind, name="")
 
 
 def _late_name(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
@@ -99,9 +111,8 @@ def _repeated_stop(injector: ItemInjector, payload: Payload, kind: str, call: Op
 
 def _odd_id(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
     del injector, call
-    if kind not in {ADDED, CLOSED}:
-        return None
-    return [with_item(payload, call_id=f"{payload['item'].get('call_id')}{'x' * 400}")]
+    call_id = json_access.get(payload, "call_id") or json_access.get(payload, "item", "call_id")
+    return _with(payload, kind, call_id=f"{call_id}{'x' * 400}")
 
 
 def _unclosed(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:

@@ -35,8 +35,6 @@ class ClientItem(Identity):
         """Whether an event closed it; taken back where more of it comes in another item."""
         self.in_pieces = False
         """Whether its fragments come as items of their own."""
-        self.place = 0
-        """Its output_index for the client."""
         self.moved = False
         """Whether its events carry another output_index than its place."""
         self.arguments = ClientArguments(state, call)
@@ -119,6 +117,7 @@ class ClientItem(Identity):
             mine = own == self.id or not self._state.ids.is_own_item_id(self.id)
             if not mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
                 changed = {**changed, "item_id": self.id}
+            return self.keep_identity_beside(changed)
         return changed
 
     def finish_arguments(self, payload: dict[str, Json]) -> dict[str, Json]:
@@ -184,7 +183,7 @@ class ClientItem(Identity):
     def send_delta(self, text: str) -> None:
         """Send a delta of its arguments, unless that is empty."""
         if text:
-            self._state.output.put({"type": DELTA, "item_id": self.id, "output_index": self.place, "delta": text})
+            self._state.output.put({"type": DELTA, **self.of_arguments(), "delta": text})
             self.arguments.give(text)
 
     def _send_missing(self, whole: str) -> bool:
@@ -246,5 +245,4 @@ class ClientItem(Identity):
         self.done = self.closed = True
 
     def _put_done(self, text: str) -> None:
-        place: dict[str, Json] = {"item_id": self.id, "output_index": self.place}
-        self._state.output.put({"type": DONE, **place, "arguments": text})
+        self._state.output.put({"type": DONE, **self.of_arguments("name"), "arguments": text})

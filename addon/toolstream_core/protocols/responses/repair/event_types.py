@@ -21,6 +21,8 @@ COMPLETED: Final = "response.completed"
 REALTIME_DONE: Final = "response.done"
 """The terminal event of the Realtime API, whatever the response's status."""
 TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.cancelled"})
+OF_EVENT: Final = frozenset({"type", "sequence_number", "event_id", "response_id"})
+"""Keys of an event that the response within it does not have; the last two are of the Realtime API."""
 
 _COMPLETES = re.compile(
     rb"""(?:event:\ ?response\.completed\s|(?:event:[^\r\n]*\s+)?data:\ ?\{\s*"type"\s*:\s*"response\.completed")""",
@@ -42,8 +44,18 @@ def event_type(frame: Frame) -> str:
     return str(payload.get("type", frame.name)) if isinstance(payload, dict) else ""
 
 
-def terminal_type(payload: dict[str, Json]) -> str:
-    """The type of the terminal event for a response with this status."""
+def terminal_types(payload: dict[str, Json], kind: str, completed: str) -> tuple[str | None, str]:
+    """What a terminal event is called by its own API where it came as another's, and what it means to Responses.
+
+    `completed` is the type that the API has for a completed response: Realtime has it for every status.
+    """
+    meant = _by_status(payload) if kind == REALTIME_DONE else kind
+    if completed == REALTIME_DONE:
+        return None if kind == REALTIME_DONE else REALTIME_DONE, meant
+    return meant if kind == REALTIME_DONE else None, meant
+
+
+def _by_status(payload: dict[str, Json]) -> str:
     response = payload.get("response")
     kind = f"response.{response.get('status') if isinstance(response, dict) else ''}"
     return kind if kind in TERMINAL else COMPLETED
@@ -90,8 +102,7 @@ def missing_head(payload: dict[str, Json], kind: str) -> dict[str, Json] | None:
     response = payload if kind in TERMINAL and is_bare(payload) else payload.get("response")
     if kind == CREATED or not isinstance(response, dict) or not response.get("id") or not kind.startswith("response."):
         return None
-    left_out = ("usage", "type", "sequence_number")
-    kept = {key: value for key, value in response.items() if key not in left_out}
+    kept = {key: value for key, value in response.items() if key not in {"usage", *OF_EVENT}}
     return {**kept, "status": "in_progress", "output": []}
 
 

@@ -19,9 +19,9 @@ from toolstream_core.model import Kind
 from toolstream_core.protocols.responses.evidence import contradicts
 from toolstream_core.protocols.responses.repair.event_types import (
     COMPLETED,
-    REALTIME_DONE,
+    OF_EVENT,
     is_bare,
-    terminal_type,
+    terminal_types,
     usage_of,
 )
 from toolstream_core.protocols.responses.repair.state import Mode
@@ -53,10 +53,9 @@ class FinishRepair:
         state = self._state
         if state.mode is Mode.ENDED:
             return None if state.report(REPEATED_STOP, "the response ends again") else payload
-        if kind == REALTIME_DONE:
-            kind = terminal_type(payload)
-            if state.report(FOREIGN_FINISH, f"the response ends with {REALTIME_DONE}"):
-                payload = {**payload, "type": kind}
+        own, kind = terminal_types(payload, kind, state.completed)
+        if own is not None and state.report(FOREIGN_FINISH, f"the response ends with {payload.get('type')}"):
+            payload = {**payload, "type": own}
         state.mode = Mode.ENDED
         self._send_rests()
         payload = self._in_envelope(payload, kind, resolved)
@@ -86,11 +85,11 @@ class FinishRepair:
         bare = is_bare(payload) and state.report(BARE_RESPONSE, "the response has no envelope")
         if not bare or any(contradicts(call, fragment) for fragment, call in resolved):
             return payload
-        fields = {key: value for key, value in payload.items() if key not in {"type", "sequence_number"}}
-        kept = {key: value for key, value in payload.items() if key == "sequence_number"}
+        kept = {key: value for key, value in payload.items() if key in OF_EVENT}
+        fields = {key: value for key, value in payload.items() if key not in kept}
         whole = {**state.created, **fields, "usage": usage_of(state.created, fields)}
         whole["id"] = self._response_id(whole)
-        return {"type": kind, **kept, "response": {**whole, "status": kind.split(".")[1]}}
+        return {**kept, "response": {**whole, "status": kind.split(".")[1]}}
 
     def _send_rests(self, *, last: bool = False) -> None:
         """Send what was held back of open calls; the `last` time also the arguments that they were added with."""
@@ -107,13 +106,13 @@ class FinishRepair:
             return False
         if not all(item.added and item.whole for item in self._items):
             return False
-        if not state.report(MISSING_FINISH, "the stream ended without response.completed"):
+        if not state.report(MISSING_FINISH, f"the stream ended without {state.completed}"):
             return False
         self._close_open()
         response = {"object": "response", **state.created, "status": "completed", "output": state.places.output}
         response["id"] = self._response_id(state.created)
         response["usage"] = usage_of(state.created)
-        state.output.put({"type": COMPLETED, "response": response})
+        state.output.put({"type": state.completed, "response": response})
         return True
 
     def _response_id(self, response: dict[str, Json]) -> Json:

@@ -40,6 +40,8 @@ class Identity:
         self.id = ""
         self.call_id = ""
         self.name = ""
+        self.place = 0
+        """Its output_index for the client."""
         self.unnamed = False
         """Whether the provider added it without a name."""
 
@@ -103,6 +105,27 @@ class Identity:
             self._map_late_id(self.call.id)
         if self.name:
             self._keep_name(content)
+
+    def of_arguments(self, *keys: str) -> dict[str, Json]:
+        """Whose arguments an event has: the item, and in Realtime the call's id too, and what `keys` name."""
+        place: dict[str, Json] = {"item_id": self.id, "output_index": self.place}
+        if not self._state.is_realtime:
+            return place
+        known: dict[str, Json] = {"call_id": self.call_id, "name": self.name}
+        return place | {key: known[key] for key in ("call_id", *keys) if known[key]}
+
+    def keep_identity_beside(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """A Realtime event of arguments, which says the call's id and perhaps its name, as the client has them."""
+        if not self._state.is_realtime:
+            return payload
+        said: dict[str, Json] = {key: payload[key] for key in ("call_id", "name") if key in payload}
+        kept = dict(said)
+        lacks = "call_id" not in said and not nonblank(self.call.id)
+        if self.call_id and (lacks or said.get("call_id", self.call_id) != self.call_id):
+            kept |= {"call_id": self.call_id} if self._keeps_call_id(said.get("call_id")) else {}
+        if self.name and "name" in said:
+            self._keep_name(kept)
+        return payload if kept == said else {**payload, **kept}
 
     def _map_late_id(self, call_id: str) -> None:
         """Map a made-up id back to the provider's, which came later, unless another call has that one."""

@@ -34,7 +34,8 @@ class OpeningRepair:
         """Put `response.created` before the first event, where that is another one."""
         state = self._state
         state.mode = Mode.OPEN
-        response = None if state.failed else missing_head(payload, kind)
+        heads = not (state.is_realtime or state.failed)
+        response = missing_head(payload, kind) if heads else None
         message = f"the stream begins with {kind}, not with {CREATED}"
         if response is not None and state.report(MISSING_HEAD, message):
             state.output.number_from(payload)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
 from toolstream_core.protocols.responses.repair.kept_events import Progress
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -27,6 +28,7 @@ class Output:
         """For one stream; `repairer` is who findings are reported to."""
         self._repairer = repairer
         self._writer = context.writer
+        self._make_id = context.ids.make
         self.number = 0
         """Of the event at hand."""
         self.frames: list[Frame] = []
@@ -35,6 +37,8 @@ class Output:
         """How many events the repair was shown."""
         self.sends = 0
         """How often something was sent."""
+        self._repeated: dict[str, Json] = {}
+        """What each event of the Realtime API says, whatever it is."""
         self.renumbers = False
         """Whether events get new sequence numbers, because one was put in or the provider's do not rise."""
         self._last: int | None = None
@@ -67,6 +71,9 @@ class Output:
             self.renumbers = True
             self._last += 1
             payload = {**payload, "sequence_number": self._last}
+        if self._repeated:
+            payload = {"event_id": self._make_id("event_"), **payload}
+            payload |= {} if "response" in payload else self._repeated
         self.frames.append(self._writer.make(payload, self.number, str(payload["type"])))
 
     def send(self, frame: Frame, payload: dict[str, Json]) -> None:
@@ -111,6 +118,9 @@ class Output:
 
     def judge_number(self, payload: dict[str, Json], kind: str) -> None:
         """Report a sequence number that is not above the last one; text is left out, as it may pass unseen."""
+        if "event_id" in payload and not self._repeated:
+            response = payload.get("response_id", json_access.get(payload, "response", "id"))
+            self._repeated = {"response_id": response} if isinstance(response, str) else {}
         number = payload.get("sequence_number")
         if not isinstance(number, int) or kind.startswith(_TEXT_TYPES):
             return

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.identity import LATE_NAME, MISSING_NAME
 from toolstream_core.protocols.responses.repair.client_items import ClientItems
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.event_types import (
+    COMPLETED,
     CREATED,
     REALTIME_DONE,
     TERMINAL,
@@ -47,10 +48,13 @@ if TYPE_CHECKING:
 class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
     """Judges and repairs one Responses stream."""
 
+    completed: ClassVar[str] = COMPLETED
+    """The type of the terminal event of a response that was completed."""
+
     def __init__(self, context: Context) -> None:
         """One stream, from its start."""
         super().__init__(context)
-        self._state = state = RepairState(self, context)
+        self._state = state = RepairState(self, context, self.completed)
         self._output = state.output
         self._items = items = ClientItems(state)
         self._kept = kept = KeptItems(state)

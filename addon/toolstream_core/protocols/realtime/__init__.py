@@ -1,0 +1,1 @@
+"""Realtime: everything that knows how this protocol is spoken."""

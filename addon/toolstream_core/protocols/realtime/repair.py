@@ -1,0 +1,20 @@
+"""Realtime responses, judged and repaired as Responses streams that end with `response.done`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from toolstream_core.protocols.realtime.reader import DONE
+from toolstream_core.protocols.responses.repair.repairer import ResponsesRepairer
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.repair.repairer import Repairer
+
+
+class RealtimeRepairer(ResponsesRepairer):
+    """Judges and repairs one response."""
+
+    completed: ClassVar[str] = DONE
+
+
+REPAIRS: Final[tuple[type[Repairer], ...]] = (RealtimeRepairer,)

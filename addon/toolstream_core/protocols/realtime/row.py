@@ -1,0 +1,23 @@
+"""The row of Realtime in the registry of protocols."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.realtime.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.realtime.request import RealtimeRequests
+from toolstream_core.protocols.responses.resolver import ResponsesCalls
+from toolstream_core.wire.form import Form
+
+REALTIME: Final = WireProtocol(
+    name="openai-realtime",
+    package=__package__,
+    paths=re.compile(r"/realtime/?$"),
+    calls=ResponsesCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    requests=RealtimeRequests(),
+    form=Form.LINES,
+)

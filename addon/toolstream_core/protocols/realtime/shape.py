@@ -1,0 +1,14 @@
+"""Lawful but rare ways to say Realtime calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.responses.shape import SHAPES as OF_RESPONSES
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.stage import Stage
+
+SHAPES: Final[dict[str, type[Stage]]] = {
+    name: OF_RESPONSES[name] for name in ("whole-calls", "tiny-fragments", "sequential")
+}

@@ -1,0 +1,146 @@
+"""Realtime's socket: which response a message belongs to, and what it was asked for.
+
+https://platform.openai.com/docs/guides/realtime-conversations; Azure has the same at `/openai/realtime`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.answers import dictionary
+from toolstream_core.protocols.openai_errors import realtime_error
+from toolstream_core.protocols.realtime.reader import DONE
+from toolstream_core.protocols.realtime.request import model_of
+from toolstream_core.protocols.realtime.row import REALTIME
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
+from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolstream_core.model import Json
+
+MAX_ITEMS: Final = 256
+"""Items of a conversation that are kept until a response answers them, and responses that wait to be created."""
+_SESSION: Final = frozenset({"session.created", "session.update", "session.updated"})
+_OF_SESSION: Final = ("model", "instructions", "tools", "tool_choice")
+_ENDS: Final = frozenset({DONE, "response.completed"})
+"""Some providers end a response as Responses does."""
+_AUDIO: Final = "audio"
+_TYPE: Final = re.compile(rb'(?<!\\)"type"\s*:\s*"([a-z_.]+)"')
+_LANE: Final = re.compile(rb'(?<!\\)"response_id"\s*:\s*"([^"\\]+)"')
+
+
+class RealtimeTalk:
+    """A socket with one session and one conversation; each response is a lane."""
+
+    def __init__(self, path: str) -> None:
+        """`path` names the model."""
+        model = model_of(path)
+        self._session: dict[str, Json] = {} if model is None else {"model": model}
+        self._items: deque[Json] = deque(maxlen=MAX_ITEMS)
+        self._creates: deque[dict[str, Json]] = deque(maxlen=MAX_ITEMS)
+        """The responses that the client asked for and that were not created yet."""
+        self._open: dict[str, None] = {}
+        """The responses that are under way."""
+        self._last: str | None = None
+        """The last response that is a part of the conversation."""
+
+    def asked(self, message: Json) -> SocketRequest | None:
+        """See `SocketTalk.asked`: the server says when a response begins, also where nobody asked for one."""
+        kind = json_access.get(message, "type")
+        if isinstance(kind, str) and kind in _SESSION:
+            self._configure(message)
+        elif kind == "conversation.item.create":
+            self._items.append(_without_audio(json_access.get(message, "item")))
+        elif kind == "response.create":
+            self._creates.append(dictionary(json_access.get(message, "response")))
+        return None
+
+    def answered(self, raw: bytes) -> SocketEvent | None:
+        """See `SocketTalk.answered`. Deltas, audio above all, are not parsed."""
+        found = _TYPE.search(raw)
+        kind = found[1] if found else b""
+        if kind.endswith(b".delta") and (lane := _LANE.search(raw)):
+            return SocketEvent(lane[1].decode("utf-8", "replace")) if kind.startswith(b"response.") else None
+        payload = parse(raw)
+        named = json_access.get(payload, "type")
+        if not isinstance(named, str):
+            return None
+        if named in _SESSION:
+            self._configure(payload)
+        if not named.startswith("response."):
+            return None
+        response = json_access.get(payload, "response")
+        own = json_access.get(payload, "response_id") or json_access.get(response, "id")
+        own = own or json_access.get(payload, "id")
+        if not isinstance(own, str):
+            return None
+        if named != "response.created" or own in self._open:
+            ends = named in _ENDS
+            if ends:
+                self._open.pop(own, None)
+            return SocketEvent(own, ends=ends)
+        return SocketEvent(own, begins=self._begun(own, dictionary(response)))
+
+    def _configure(self, message: Json) -> None:
+        session = dictionary(json_access.get(message, "session"))
+        self._session |= {key: session[key] for key in _OF_SESSION if session.get(key) is not None}
+
+    def _begun(self, response_id: str, response: Mapping[str, Json]) -> SocketRequest:
+        """What a response was asked for, as a request to Responses says it."""
+        self._open[response_id] = None
+        if len(self._open) > MAX_ITEMS:
+            self._open.pop(next(iter(self._open)))
+        own = self._taken(response)
+        body: dict[str, Json] = {**self._session, **{key: own[key] for key in _OF_SESSION if key in own}}
+        given = own.get("input")
+        if isinstance(given, list):
+            body["input"] = [_without_audio(item) for item in given]
+        else:
+            body["input"] = [*self._items]
+            self._items.clear()
+            body |= {"previous_response_id": self._last} if self._last else {}
+        if own.get("conversation") != "none":
+            self._last = response_id
+        return SocketRequest(response_id, {**body, "stream": True})
+
+    def _taken(self, response: Mapping[str, Json]) -> Mapping[str, Json]:
+        """The client's `response.create` that a response answers; nothing for one that the server began by itself."""
+        metadata = response.get("metadata") or None
+        own = next((one for one in self._creates if (one.get("metadata") or None) == metadata), None)
+        if own is None:
+            return {}
+        self._creates.remove(own)
+        return own
+
+
+def _without_audio(item: Json) -> Json:
+    """An item without the sound in it, which may be long."""
+    content = json_access.items_at(item, "content")
+    if not isinstance(item, dict) or not content:
+        return item
+    return {**item, "content": [_silent(part) for part in content]}
+
+
+def _silent(part: Json) -> Json:
+    return {key: value for key, value in part.items() if key != _AUDIO} if isinstance(part, dict) else part
+
+
+def _is_realtime(message: Json) -> bool:
+    kind = json_access.get(message, "type")
+    return isinstance(kind, str) and (kind.startswith("conversation.item.") or kind == "session.update")
+
+
+REALTIME_SOCKET: Final = SocketWire(
+    name="Realtime",
+    claims=REALTIME.claims,
+    recognise=_is_realtime,
+    talk=RealtimeTalk,
+    falls_back=False,
+    lane_key="",
+    error=realtime_error,
+)

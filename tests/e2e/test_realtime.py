@@ -1,0 +1,140 @@
+"""Realtime over a real WebSocket, through a real mitmdump, read by the official client."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import openai
+import pytest
+
+from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.trust import server_context
+from tests.laws.healthy import request, streams
+from tests.laws.test_laws import CANNOT, injector
+from tests.tables import INJECTORS
+from toolstream_core.defects.row import LIVE, Safety
+from toolstream_core.defects.table import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from openai.resources.realtime.realtime import RealtimeConnection
+
+    from tests.e2e.harness.proxies import Proxies
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+HEALTHY = [one for one in streams() if one.dialect == "openai-realtime"]
+TWO = next(one for one in HEALTHY if one.name == "fragments of two")
+SAFELY = {row.name for row in ROWS if row.repair is Safety.SAFE and row.code not in LIVE}
+ENDS = {"response.done", "response.completed"}
+AUDIO = {
+    "type": "response.output_audio.delta",
+    "event_id": "event_audio",
+    "response_id": "resp_1",
+    "item_id": "msg_1",
+    "output_index": 0,
+    "content_index": 0,
+    "delta": "UklGRg" * 2000,
+}
+
+
+class Call(NamedTuple):
+    """A call as the client has it, by the event with its whole arguments and by the response."""
+
+    id: str | None
+    name: str
+    arguments: str
+
+
+def messages_of(body: bytes) -> list[str]:
+    """One a line."""
+    return body.decode().splitlines()
+
+
+@pytest.fixture(scope="module")
+def upstream(pem: Path) -> Iterator[SocketServer]:
+    """Speaks WebSocket over TLS."""
+    context = server_context(pem)
+    context.set_alpn_protocols(["http/1.1"])
+    with SocketServer(context) as server:
+        yield server
+
+
+def connected(proxy: Mitmdump, server: SocketServer, planned: Planned) -> Any:
+    """The official client on a planned socket."""
+    trust: Any = {"proxy": proxy.url, "ssl": ssl.create_default_context(cafile=proxy.ca), "max_size": None}
+    sdk = openai.OpenAI(api_key="none", base_url=f"https://127.0.0.1:{server.port}{planned.path}/v1")
+    return sdk.realtime.connect(model="gpt-realtime", websocket_connection_options=trust)
+
+
+def calls_of(connection: RealtimeConnection) -> list[Call]:
+    """Ask, and read the calls until the response is over; both places where the client finds them say the same."""
+    connection.response.create()
+    done: list[Call] = []
+    for event in connection:
+        if event.type == "response.function_call_arguments.done":
+            done.append(Call(event.call_id, event.name, event.arguments))
+        if event.type == "response.done":
+            output = event.response.output or []
+            calls = [Call(one.call_id, one.name, one.arguments) for one in output if one.type == "function_call"]
+            assert sorted(done, key=str) == sorted(calls, key=str)
+            return calls
+    return []
+
+
+def said(calls: Sequence[Call]) -> list[tuple[str, object]]:
+    """What the client runs."""
+    return [(call.name, json.loads(call.arguments)) for call in calls]
+
+
+def test_what_is_planted_and_repaired_is_read_as_the_healthy_responses(
+    proxies: Proxies, upstream: SocketServer
+) -> None:
+    """Every defect that is safely repaired, one after the other on one socket; what is no response's passes."""
+    broken = [
+        messages_of(injector(TWO, name).body)
+        for name in INJECTORS["openai-realtime"]
+        if name in SAFELY and (name, TWO.name) not in CANNOT and injector(TWO, name).changes
+    ]
+    broken = [one for one in broken if json.loads(one[-1])["type"] in ENDS]
+    healthy = [messages_of(one.body) for one in HEALTHY]
+    session = {"type": "realtime", "tools": request("openai-realtime")["tools"]}
+    greeting = [json.dumps({"type": "session.created", "event_id": "event_1", "session": session})]
+    planned = upstream.plan(Planned([*healthy, *broken], greeting=greeting))
+    with connected(proxies.get(toolstream_repair="safe"), upstream, planned) as connection:
+        assert connection.recv().type == "session.created"
+        read = {one.name: said(calls_of(connection)) for one in HEALTHY}
+        mended = [said(calls_of(connection)) for _ in broken]
+    assert read[TWO.name] == [("get_weather", {"city": "Oslo 😀\nsouth"}), ("get_time", {"zone": "UTC"})]
+    assert len(broken) > 20
+    assert [calls for calls in mended if calls != read[TWO.name]] == []
+
+
+def test_what_is_told_of_a_response(proxies: Proxies, upstream: SocketServer) -> None:
+    """The session's model and tools, the calls, and what the client made of them: an item of the conversation."""
+    proxy, tap = proxies.telling()
+    whole = messages_of(TWO.body)
+    planned = upstream.plan(Planned([[whole[0], json.dumps(AUDIO), *whole[1:]], whole]))
+    with connected(proxy, upstream, planned) as connection:
+        tools: Any = [{"type": "function", "name": name, "parameters": {}} for name in ("get_weather", "get_time")]
+        connection.session.update(session={"type": "realtime", "tools": tools})
+        calls = calls_of(connection)
+        for call in calls:
+            item: Any = {"type": "function_call_output", "call_id": call.id, "output": "done"}
+            connection.conversation.item.create(item=item)
+        calls_of(connection)
+    ends = tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "openai-realtime", 2)
+    end, record = ends[0], ends[0]["record"]
+    assert (record["dialect"], record["model"], record["findings"]) == ("openai-realtime", "gpt-realtime", [])
+    assert record["events"] == len(whole) + 1
+    assert [(call["id"], call["name"]) for call in record["calls"]] == [(call.id, call.name) for call in calls]
+    [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"] == end["flow"])
+    assert (verdict["verdict"]["verdict"], verdict["verdict"]["results"]) == (
+        "results-only",
+        [call.id for call in calls],
+    )
