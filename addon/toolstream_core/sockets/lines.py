@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from toolstream_core.protocols.socket_wire import SocketLane
 
 
 class Messages:
     """Makes messages of the lines that go to the client."""
 
-    def __init__(self, place: SocketLane) -> None:
-        """Each message that was not the provider's says the lane, where the API has a key for it."""
-        self._key = json.dumps(place.wire.lane_key).encode()
-        self._lane = b""
-        if place.lane and place.wire.lane_key:
-            self._lane = self._key + b":" + json.dumps(place.lane).encode()
+    def __init__(self, lane: str, key: str = "stream_id") -> None:
+        """Each message that was not the provider's says the `lane`, where there is one, under `key`, if that is any."""
+        self._key = json.dumps(key).encode()
+        self._lane = self._key + b":" + json.dumps(lane).encode() if lane and key else b""
         self._rest = b""
         self._originals: dict[bytes, bytes] = {}
 

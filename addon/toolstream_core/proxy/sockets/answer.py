@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.proxy.steps import Break, End
-from toolstream_core.sockets.lines import Messages, line_of
+from toolstream_core.sockets.lines import Messages
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class SocketAnswer:
         self.error = error
         self._wire = place.wire
         self._delivery = delivery
-        self._messages = Messages(place)
+        self._messages = Messages(place.lane, place.wire.lane_key)
         self.binary = False
         """Whether its messages came as binary ones."""
         self.over = False
@@ -57,9 +57,10 @@ class SocketAnswer:
 
     def only(self, message: bytes) -> list[bytes]:
         """What goes to the client where this message is the whole answer."""
-        self.watch.stream(line_of(message))
+        line = self._messages.line(message)
+        self.watch.stream(line)
         self.end()
-        return self._made([line_of(message)])
+        return self._made([line])
 
     def end(self, broken: str | None = None) -> list[bytes]:
         """The provider's last message has come, or the socket ended as `broken` says; what goes on at once."""
