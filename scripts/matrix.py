@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 def _pin(known: Sequence[MatrixClient], asked: set[str]) -> int:
     failed = False
     for group in {client.group.name: client.group for client in known}.values():
-        if asked and group.name not in asked:
+        if group.program or (asked and group.name not in asked):
             continue
         try:
             lock(group, cache_folder())

@@ -1,4 +1,4 @@
-"""The benchmark runs; what it measures is not for a test. A step of scripts/test: the suite does not collect it."""
+"""The benchmark runs; what it measures is not for a test. A step of its own in CI: the suite does not collect it."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -28,6 +29,8 @@ settings.load_profile("ci")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_COLLECT_EVERY = 20_000
+"""Objects that are made before the garbage collector looks for cycles: a test makes many and leaves few."""
 NO_SHARED = "no folder of recorded streams: put it beside the project as ../shared, or name it in TOOLSTREAM_SHARED"
 
 
@@ -51,6 +54,13 @@ def shared() -> Path:
     if folder is None:
         pytest.skip(NO_SHARED)
     return folder
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made stays to the end: the garbage collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_EVERY)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -73,3 +73,14 @@ def test_the_transport_of_the_page_repairs(url: str) -> None:
     repaired = ids(url, httpx2.Client(transport=page_names()["RepairingTransport"]()))
     assert "" not in repaired
     assert any(repaired)
+
+
+def test_half_a_call_ends_as_a_break() -> None:
+    """So that no client runs it; a whole answer ends in order."""
+    cut = driven.injected(HEALTHY.body, HEALTHY.exchange, "cut-off-call").out
+    names = page_names()
+    session = names["Session"](HEALTHY.exchange, names["Settings"](names["SAFE"]))
+    with pytest.raises(httpx2.RemoteProtocolError, match="in the middle of a call"):
+        list(names["RepairedStream"](httpx2.ByteStream(cut), session))
+    whole = names["RepairedStream"](httpx2.ByteStream(HEALTHY.body), names["Session"](HEALTHY.exchange))
+    assert b"".join(whole) == HEALTHY.body

@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT
+from tests.e2e.harness.preloaded import CAN_FORK, Preloaded, PreloadedMitmdump
 from toolstream_core.agents import recognise
 from toolstream_core.cli.launch import Mitmdump, mitmdump_path
 from toolstream_core.fixtures import load
@@ -27,6 +28,7 @@ from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.proxy.options import OURS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.e2e
@@ -114,8 +116,24 @@ def ask(proxy: Mitmdump | Quiet, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def preloaded() -> Iterator[Preloaded]:
+    """What the mitmdumps are forks of: tests/e2e/test_preloaded.py holds them to those that are started."""
+    with Preloaded() as started:
+        yield started
+
+
+def mitmdump(preloaded: Preloaded, arguments: Sequence[str]) -> Mitmdump:
+    """One with these words on its command line, not started yet."""
+    if not CAN_FORK:
+        return Mitmdump(arguments=arguments)
+    made = PreloadedMitmdump(arguments=arguments)
+    made.preloaded = preloaded
+    return made
+
+
 @pytest.mark.parametrize("command", [command for command in PROXIES if " -q " not in command])
-def test_proxies(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies(command: str, preloaded: Preloaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mitmdump as it is typed, with a client that the README's variables send through it."""
     words = shlex.split(command)
     assert words[:2] == ["mitmdump", "-s"]
@@ -126,7 +144,7 @@ def test_proxies(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     if not any("toolstream_provider" in word for word in arguments):
         arguments += ["--set", f"toolstream_provider={ROOT / 'flows'}"]
     monkeypatch.chdir(tmp_path)
-    with Mitmdump(arguments=arguments) as proxy:
+    with mitmdump(preloaded, arguments) as proxy:
         told = ask(proxy, tmp_path)
         assert told.startswith("200 ")
         if "toolstream_shape" in command:

@@ -23,6 +23,11 @@ class Group:
     """Requirements, as pip reads them."""
     npm: tuple[str, ...] = ()
     """Packages, as npm reads them."""
+    program: str = ""
+    """A program that has to be here already: named by `variable`, or in PATH."""
+    variable: str = ""
+    release: str = ""
+    """The version of the program that is run, and no other."""
 
     @property
     def lock(self) -> Path:
@@ -30,7 +35,9 @@ class Group:
         return LOCKS / self.name / "package-lock.json" if self.npm else LOCKS / f"{self.name}.txt"
 
     def version_of(self, package: str) -> str | None:
-        """The version that the lock has of a package."""
+        """The version that the lock has of a package, or the program's."""
+        if self.program:
+            return self.release
         if not self.lock.exists():
             return None
         text = self.lock.read_text(encoding="utf-8")
@@ -73,4 +80,7 @@ def _group(name: str, table: dict[str, Any]) -> Group:
         name=name,
         python=tuple(table.get("python", ())),
         npm=tuple(table.get("npm", ())),
+        program=table.get("program", ""),
+        variable=table.get("variable", ""),
+        release=table.get("release", ""),
     )

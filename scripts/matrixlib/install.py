@@ -38,6 +38,10 @@ def cache_folder() -> Path:
 
 def installed(group: Group, cache: Path) -> Path:
     """The folder of a group's environment. Raises `InstallError`."""
+    if group.program:
+        _here(group)
+        shutil.copytree(DRIVERS / "python", cache / "envs" / group.name / "drivers", dirs_exist_ok=True)
+        return cache / "envs" / group.name
     if not group.lock.exists():
         raise InstallError("nothing pins it: scripts/matrix --lock does")
     folder = cache / "envs" / group.name
@@ -56,8 +60,19 @@ def command_of(client: MatrixClient, folder: Path) -> list[str]:
     driver, *arguments = client.command
     if not driver.endswith((".py", ".mjs")):
         return [str(folder / "node_modules" / ".bin" / driver), *arguments]
-    interpreter = "node" if client.group.npm else str(folder / "bin" / "python")
+    python = sys.executable if client.group.program else str(folder / "bin" / "python")
+    interpreter = "node" if client.group.npm else python
     return [interpreter, str(folder / "drivers" / driver), "{prompt}", *arguments]
+
+
+def _here(group: Group) -> None:
+    """Make sure that a group's program is here, in the version that is asked for."""
+    found = os.environ.get(group.variable) or shutil.which(group.program)
+    if found is None:
+        raise InstallError(f"there is no {group.program} here: {group.variable} names one")
+    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False, timeout=_SECONDS).stdout
+    if group.release not in told.split():
+        raise InstallError(f"{group.program} is {told.strip() or 'of no version'} here, not {group.release}")
 
 
 def _with_pip(group: Group, folder: Path, cache: Path) -> None:

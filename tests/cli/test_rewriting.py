@@ -5,14 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from mitmproxy.http import Request
+from mitmproxy.http import HTTPFlow, Request
 from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test.tflow import tflow
 
 from tests.conftest import ROOT
+from tests.laws.driven import changed, injected
 from tests.laws.healthy import streams
 from toolstream_core.cli.main import main
 from toolstream_core.faults.spec import KEYS
@@ -54,6 +56,30 @@ def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str], name
         after = json.loads(after)["log"]["entries"][0]["response"]["content"]["text"].encode()
     assert after.replace(b" ", b"") == HEALTHY.body.replace(b" ", b"")
     assert fixed.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_repaired_file_says_that_the_answer_broke(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bytes of a proxy, the break in the flow and on stderr; written again, it is the same."""
+    cut = injected(HEALTHY.body, HEALTHY.exchange, "cut-off-call").out
+    flow = tflow(req=Request.make("POST", "https://x.ai/v1/chat/completions", b"{}"), resp=True)
+    assert flow.response is not None
+    flow.response.headers["content-type"] = "text/event-stream"
+    flow.response.raw_content = cut
+    with (tmp_path / "a.flow").open("wb") as file:
+        FlowWriter(file).add(flow)
+    paths = [str(tmp_path / name) for name in ("a.flow", "b.flow", "c.flow")]
+    for source, target in pairwise(paths):
+        assert main(["repair", source, "-o", target]) == 0
+    told = capsys.readouterr().err
+    assert told.count("a.flow#0: cut-off-call: the answer ends as a break for the client\n") == 1
+    with (tmp_path / "b.flow").open("rb") as file:
+        (written,) = FlowReader(file).stream()
+    assert written.error is not None
+    assert written.error.msg == "cut by toolstream_repair: cut-off-call"
+    assert isinstance(written, HTTPFlow)
+    assert written.response is not None
+    assert written.response.content == changed(cut, HEALTHY.exchange).out
+    assert (tmp_path / "c.flow").read_bytes() == (tmp_path / "b.flow").read_bytes()
 
 
 def test_the_same_file_gets_the_same_ids(tmp_path: Path) -> None:

@@ -272,8 +272,20 @@ def mendable(healthy: Healthy, fault: str) -> bytes | None:
     """The stream with a fault in it, where the strictest client reads it once it is mended."""
     broken = through(healthy.body, healthy, Words(fault=[fault])) if fault else healthy.body
     changed = through(broken, healthy, Words(repair=["safe"]))
-    meant = strict.calls(healthy.dialect, healthy.body, healthy.exchange)
-    return broken if read_strictly(changed, healthy) == meant else None
+    return broken if read_strictly(changed, healthy) == meant_by(healthy) else None
+
+
+@functools.cache
+def shaped(healthy: Healthy, fault: str, name: str) -> list[str] | None:
+    """The events of such a stream as a client's set makes them."""
+    broken = mendable(healthy, fault)
+    return None if broken is None else events(through(broken, healthy, Words(shape=[f"for:{name}"])))
+
+
+@functools.cache
+def meant_by(healthy: Healthy) -> list[tuple[str, Json]]:
+    """The calls, by the strictest client."""
+    return strict.calls(healthy.dialect, healthy.body, healthy.exchange)
 
 
 @pytest.mark.parametrize(
@@ -285,13 +297,12 @@ def test_what_a_client_needs_is_enough(name: str, client: Client) -> None:
     dialect = "openai-responses" if client is ruby_llm.RESPONSES else "openai-chat"
     read = 0
     for healthy in HEALTHY[dialect]:
-        meant = strict.calls(dialect, healthy.body, healthy.exchange)
+        meant = meant_by(healthy)
         for fault in ["", *INJECTORS[dialect]]:
-            broken = mendable(healthy, fault)
-            if broken is None or (fault == "early-finish" and client in AT_ONCE):
+            told = shaped(healthy, fault, name)
+            if told is None or (fault == "early-finish" and client in AT_ONCE):
                 continue
-            calls = client.assemble(events(through(broken, healthy, Words(shape=[f"for:{name}"]))))
-            made = [(call.name, json.loads(call.arguments or "{}")) for call in calls]
+            made = [(call.name, json.loads(call.arguments or "{}")) for call in client.assemble(told)]
             assert sorted(made, key=repr) == sorted(meant, key=repr), (healthy.name, fault)
             read += 1
     assert read >= 100

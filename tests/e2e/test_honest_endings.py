@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import openai
@@ -15,6 +15,7 @@ from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import Answer, Break, Framing, Send, answer
+from tests.stages.repair.test_half_answers import ENDINGS, Ending, compact
 
 if TYPE_CHECKING:
     from tests.e2e.harness.script import Step
@@ -34,11 +35,19 @@ def mending(proxies: Proxies) -> Mitmdump:
     return proxies.get(toolstream_repair="safe")
 
 
-def read(proxy: Mitmdump, upstream: Upstream, version: str, planned: Answer) -> tuple[bytes, bool]:
+def read(
+    proxy: Mitmdump,
+    upstream: Upstream,
+    version: str,
+    planned: Answer,
+    *,
+    path: str = CHAT.path,
+    body: bytes = CHAT.body,
+) -> tuple[bytes, bool]:
     """What comes of an answer, and whether it ends in order."""
     plan = upstream.plan(planned)
     with client(version, way(proxy, upstream)) as connection:
-        reply = connection.request(CHAT.path, CHAT.body, plan.headers)
+        reply = connection.request(path, body, plan.headers)
         came = b""
         try:
             while piece := reply.piece():
@@ -58,6 +67,25 @@ def test_half_a_call_ends_as_a_break(
     assert read(proxies.get(), secure, version, planned) == (b"".join(HALF), True)
     assert read(mending, secure, version, planned) == (b"".join(HALF), False)
     assert read(mending, secure, version, answer(CHAT.pieces)) == (b"".join(CHAT.pieces), True)
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.protocol)
+def test_half_a_call_that_is_said_to_be_whole_ends_as_a_break(
+    proxies: Proxies, mending: Mitmdump, secure: Upstream, ending: Ending
+) -> None:
+    """Without the end that said so; an honest end stays."""
+    about, version = ending.exchange, "h1"
+    told: Any = {"path": about.path, "body": json.dumps(about.request).encode()}
+
+    def planned(*parts: list[Any]) -> Answer:
+        return Answer((Send(ending.body(*parts)),), content_type=about.content_type)
+
+    claimed, honest = planned(ending.half, ending.whole), planned(ending.half, ending.honest)
+    assert read(proxies.get(), secure, version, claimed, **told) == (claimed.body, True)
+    came, ended = read(mending, secure, version, claimed, **told)
+    assert compact(came) == compact(ending.body(ending.half, ending.goes))
+    assert not ended
+    assert read(mending, secure, version, honest, **told) == (honest.body, True)
 
 
 @CARRIERS

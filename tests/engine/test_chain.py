@@ -60,6 +60,22 @@ class Keeps(Stage, Holds):
         return bool(self.held)
 
 
+class KeepsAll(Keeps):
+    """Holds all frames, but for a last one that lacks its end if that is not to wait."""
+
+    def __init__(self, *, last_waits: bool) -> None:
+        """No stream is known."""
+        super().__init__()
+        self._last_waits = last_waits
+
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        """Nothing, or the last one."""
+        del resolved
+        passes = event.frame.trailing and not self._last_waits
+        self.held += [] if passes else [event.frame]
+        return [event.frame] if passes else []
+
+
 class Passes(Stage):
     """Lets everything pass."""
 
@@ -140,6 +156,15 @@ def test_a_chain_holds_what_any_stage_holds() -> None:
     assert list(map(id, chain.holders)) == [id(keeps)]
     chain.take(Event(Frame(b"6", 0, b"6"), silent))
     assert chain.holding
+
+
+def test_a_last_event_without_its_end_overtakes_nothing_that_a_stage_holds() -> None:
+    """What is behind it is joined to it."""
+    stages = [KeepsAll(last_waits=False), KeepsAll(last_waits=True)]
+    chain = Chain([(stage, OwnResolver(ChatCalls())) for stage in stages], silent, OwnResolver(ChatCalls()))
+    for raw in (b"1", b"2", b"3"):
+        assert not chain.take(Event(Frame(raw, 0, raw, trailing=raw == b"3"), silent))
+    assert [frame.raw for frame in chain.end(clean=True)] == [b"1", b"2", b"3"]
 
 
 def test_a_stage_that_raises_loses_nothing() -> None:

@@ -23,7 +23,8 @@ ARGUMENTS = frozenset(
 )
 """Keys under which argument text comes."""
 KEYS = ("index", "id", "item_id", "output_index", "call_id", "contentBlockIndex", "toolUseId")
-"""Keys that say whose a part is."""
+"""Keys that say whose a part is. `root` is the key of its event under which it stands, and `read` whether the event's
+`type` is one: an event of a form that no client knows says nothing to anybody, as if it had been lost on the way."""
 NOBODY = frozenset({"", "null"})
 """What stands there where nobody is meant."""
 type Part = tuple[str, dict[str, Any], str]
@@ -41,7 +42,9 @@ CLOSING = re.compile(
 _EMPTY = re.compile(
     rb'"(?:arguments|args|parameters)"\s*:\s*\{\s*\}'
     rb'|function_call_arguments\.delta[^\n]*\n?[^\n]*"delta"\s*:\s*\{\s*\}'
+    rb'|"delta"\s*:\s*\{\s*"toolUse"\s*:\s*\{[^{}]*"input"\s*:\s*\{\s*\}'
 )
+"""An object where text belongs; what stands so in the start of a Converse or Anthropic block is no argument."""
 NOTHING = {"", "null", "{}", '""'}
 
 
@@ -156,9 +159,11 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
         return
     if not isinstance(value, dict):
         return
+    keys = keys or {"read": isinstance(value.get("type", ""), str)}
     mine = {key: keys[key] for key in keys if key not in value}
     mine |= {key: value[key] for key in KEYS if isinstance(value.get(key), str | int) and value[key] not in NOBODY}
     for key, inner in value.items():
+        mine = {**mine, "root": keys.get("root", key)}
         if key in ARGUMENTS and isinstance(inner, str):
             yield key, mine, inner
         elif key in ARGUMENTS and isinstance(inner, int | float):
@@ -168,7 +173,9 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
         else:
             if key == "partial_json" and inner is not None:  # what is no text there is said as the text of it
                 yield key, {**mine, "odd": True}, json.dumps(inner, separators=(",", ":"))
-            outer = {"via": mine.get("via")} if key == "tool_calls" else mine  # a choice's index is none of its calls'
+            outer = mine
+            if key == "tool_calls":  # a choice's index is none of its calls'
+                outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
 
 

@@ -164,8 +164,11 @@ def _follows(seen: Seen) -> set[str]:
     """Rows that only what unsafe repairs made is mended for: calls of text, arguments set right, a finish moved."""
     made = {name for name in seen.case.repair if name.startswith("leaked-")}
     half = {"invalid-arguments"} if "cut-off-call" in seen.on.names else set()
-    moved = {"missing-done"} if "early-finish" in seen.case.repair else set()
+    moved = {"missing-done", "missing-type"} if "early-finish" in seen.case.repair else set()
     moved |= {"unclosed-call"} if any("early-finish" in one.rows for one in seen.on.repairs_row) else set()
+    moved |= (
+        {"empty-arguments", "missing-done"} if "split-choices" in seen.case.repair else set()
+    )  # the finish is theirs
     alone = {"missing-id"} if "safe" not in seen.case.repair and "late-id" in seen.on.names else set()
     of_text = {"missing-done", "missing-finish", "repeated-finish"} if made else alone
     return half | moved | of_text

@@ -88,7 +88,13 @@ def test_these_are_the_functions_that_the_protocol_asks_for() -> None:
         and node.value.func.attr == "_room"
         and isinstance(node.value.args[0], ast.Constant)
     }
-    assert asked - FUNCTIONS.keys() == {"repair.REPAIRS", "inject.INJECTORS", "shape.SHAPES", "api.API"}
+    assert asked - FUNCTIONS.keys() == {
+        "repair.REPAIRS",
+        "repair.AT_END",
+        "inject.INJECTORS",
+        "shape.SHAPES",
+        "api.API",
+    }
     assert FUNCTIONS.keys() <= asked
 
 

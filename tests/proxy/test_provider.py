@@ -54,13 +54,18 @@ def test_a_saved_event_stream_is_said_in_messages_where_the_path_asks_for_them()
     assert (as_events.content or b"").startswith(b"event: message_start\r\ndata: {")
 
 
+@pytest.fixture(scope="module")
+def of_all() -> Provider:
+    """A provider with all saved flows."""
+    return Provider.load([str(FLOWS)])
+
+
 @pytest.mark.parametrize("path", sorted(FLOWS.glob("*.flow")), ids=lambda path: path.stem)
-def test_a_recorded_request_gets_its_own_answer_out_of_all(path: Path) -> None:
+def test_a_recorded_request_gets_its_own_answer_out_of_all(of_all: Provider, path: Path) -> None:
     """Byte for byte, with the recorded status and headers, told like a recorded flow."""
-    provider = Provider.load([str(FLOWS)])
     for fixture in load(path):
         flow = flow_for(fixture.request, fixture.path)
-        response = answered(provider, flow)
+        response = answered(of_all, flow)
         assert response.content == fixture.body
         assert response.status_code == fixture.status
         assert response.headers["content-length"] == str(len(fixture.body))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -167,6 +168,25 @@ def test_what_is_not_pinned_is_not_installed(tmp_path: Path) -> None:
 
     with pytest.raises(InstallError, match="--lock"):
         installed(replace(CLIENT.group, name="nothing"), tmp_path)
+
+
+def test_a_program_is_run_in_its_release_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not installed: it has to be here."""
+    aichat = CLIENTS["aichat"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("TOOLSTREAM_AICHAT", raising=False)
+    with pytest.raises(InstallError, match="TOOLSTREAM_AICHAT names one"):
+        installed(aichat.group, tmp_path)
+    program = tmp_path / "other"
+    monkeypatch.setenv("TOOLSTREAM_AICHAT", str(program))
+    for release in ("0.1.0", aichat.version):
+        program.write_text(f"#!/bin/sh\necho aichat {release}\n")
+        program.chmod(0o700)
+        if release != aichat.version:
+            with pytest.raises(InstallError, match=r"is aichat 0\.1\.0 here, not 0\.30\.0"):
+                installed(aichat.group, tmp_path)
+    folder = installed(aichat.group, tmp_path)
+    assert command_of(aichat, folder) == [sys.executable, str(folder / "drivers" / "aichat_agent.py"), "{prompt}"]
 
 
 def test_unknown_clients_are_told(capsys: pytest.CaptureFixture[str]) -> None:

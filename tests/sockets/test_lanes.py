@@ -17,7 +17,7 @@ def lanes() -> Lanes[str]:
 
     def begin(request: SocketRequest) -> str:
         assert request.body["stream"] is True
-        assert not {"type", "stream_id", "generate"} & request.body.keys()
+        assert not {"type", "stream_id"} & request.body.keys()
         return str(request.body["model"])
 
     return Lanes(RESPONSES_SOCKET, "/v1/responses", begin)

@@ -210,6 +210,26 @@ def test_a_tool_that_takes_text_gets_text() -> None:
     assert [call.name for call in both.calls] == ["get_weather"]
 
 
+def test_tools_that_the_input_brings_are_called_in_their_namespace() -> None:
+    """As Codex offers all of its tools; those that are not loaded yet are not called."""
+    path, body = request_of(named("openai-responses"))
+    (weather,) = [tool for tool in body.pop("tools") if tool["name"] == "get_weather"]
+    later = {**weather, "name": "later", "defer_loading": True}
+    spaces = [
+        {"type": "namespace", "name": "functions", "tools": [{"type": "custom", "name": "exec"}, later]},
+        {"type": "namespace", "name": "sky", "tools": [weather]},
+    ]
+    items = [{"type": "additional_tools", "role": "developer", "tools": spaces}]
+    asked = body | {"input": [*items, {"role": "user", "content": "Hello?"}]}
+    for specs, name, namespace in (("", "get_weather", "sky"), ('exec "1"', "exec", "functions")):
+        written = ask(SyntheticProvider(parse_calls([specs])), path, asked)
+        assert f'"namespace":"{namespace}"'.encode() in b"".join(written.events).replace(b": ", b":")
+        record = read(written, path, asked)
+        assert [call.name for call in record.calls] == [name]
+        assert record.findings == []
+    assert ask(SyntheticProvider(parse_calls(["later"])), path, asked).calls == ()
+
+
 def test_a_tool_that_is_not_on_offer_is_not_called() -> None:
     """Whatever was asked of the provider."""
     path, body = request_of(named("openai-chat"))

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.joined_text import JoinedText
-from toolstream_core.calls.json_grammar import STRING
+from toolstream_core.calls.json_grammar import STRING, WHITE, WS
 from toolstream_core.calls.json_text import closes_whole, end_at_once, is_object, meaning, paired, unwrapped
 from toolstream_core.calls.repetition import repeated
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of one call's arguments that are kept; what is over makes the call incomplete."""
 
-_PLACEHOLDER = re.compile(r'(?:\s*(?:\{\s*\}|"\{\s*\}"|null))+\s*(?=\S)')
-_WHITE = " \t\n\r"
-_BEFORE_OBJECT = frozenset("{ \t\n\r")
+_PLACEHOLDER = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}(?=.)', re.DOTALL)
+_BEFORE_OBJECT = frozenset("{" + WHITE)
 
 
 class ArgumentText:
@@ -133,16 +132,16 @@ class ArgumentText:
         if not self.size:
             self._begin(piece)
         else:
-            if piece[0] in _BEFORE_OBJECT and piece.lstrip().startswith("{"):
+            if piece[0] in _BEFORE_OBJECT and piece.lstrip(WHITE).startswith("{"):
                 self._note_whole(piece)
             if not self.scanner.in_string or self.scanner.escape or STRING.fullmatch(piece) is None:
                 self._scan(piece)
         self._last = piece
         if len(piece) > self.size > 0 and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
             self.whole_again = piece
-        if tail := piece.rstrip()[-1:]:
+        if tail := piece.rstrip(WHITE)[-1:]:
             self._tail, self.empty = tail, False
-        self._first = self._first or piece.lstrip()[:1]
+        self._first = self._first or piece.lstrip(WHITE)[:1]
         self.size += len(piece)
         if self.size <= self._limit:
             joined = self._joined
@@ -179,7 +178,7 @@ class ArgumentText:
         joined = paired(self.text())
         if self.size > self._limit:
             return joined, False
-        if joined.strip() in {"", "null"}:
+        if joined.strip(WHITE) in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
         if self.is_json:
             return unwrapped(joined), True
@@ -196,7 +195,7 @@ class ArgumentText:
 
     def restarted_by(self, piece: Seen[str]) -> bool:
         """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""
-        return isinstance(piece, str) and piece.lstrip().startswith("{") and self._may_restart(piece)
+        return isinstance(piece, str) and piece.lstrip(WHITE).startswith("{") and self._may_restart(piece)
 
     def _holds_object(self) -> bool:
         if self._object is None:
@@ -208,13 +207,13 @@ class ArgumentText:
         self._end = end_at_once(piece)
         if self._end:
             self.scanner = AN_OBJECT
-            self.spilled = self._end < len(piece) and bool(piece[self._end :].strip(_WHITE))
+            self.spilled = self._end < len(piece) and bool(piece[self._end :].strip(WHITE))
             is_json = not self.spilled
         else:
             self.scanner = JsonScanner()
             self._scan(piece)
             is_json = piece[-1] in "} \t\r\n" and self.is_json
-        if is_json and piece.lstrip(_WHITE).startswith("{"):
+        if is_json and piece.lstrip(WHITE).startswith("{"):
             self.whole_again = piece
 
     def _note_whole(self, piece: str) -> None:
@@ -239,7 +238,7 @@ class ArgumentText:
         if self.scanner.ended and not before:
             self._end = self.size + end
         if not self.spilled:
-            self.spilled = self.scanner.depth < 0 or bool(piece[end:].strip(_WHITE))
+            self.spilled = self.scanner.depth < 0 or bool(piece[end:].strip(WHITE))
 
 
 def _read(text: str) -> str:

@@ -6,19 +6,21 @@ import re
 from enum import Enum, auto
 from typing import Final
 
-_WS: Final = r"[ \t\n\r]*+"
+WHITE: Final = " \t\n\r"
+"""What JSON calls white space: other characters that look like it are none."""
+WS: Final = rf"[{WHITE}]*+"
 _INSIDE: Final = r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
 _NUMERAL: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
 _SCALAR: Final = rf'(?:"{_INSIDE}"|{_NUMERAL}|true|false|null)'
-SPACE: Final = re.compile(_WS)
+SPACE: Final = re.compile(WS)
 STRING: Final = re.compile(_INSIDE)
-TO_STRING: Final = re.compile(rf'"{_WS}:{_WS}"')
+TO_STRING: Final = re.compile(rf'"{WS}:{WS}"')
 """From the end of a key to the beginning of its value, where that is a string."""
-FIRST_KEY: Final = re.compile(rf'{_WS}\{{{_WS}"')
+FIRST_KEY: Final = re.compile(rf'{WS}\{{{WS}"')
 """From the beginning of an object to that of its first key."""
-MEMBERS: Final = re.compile(rf'(?:{_WS}"{_INSIDE}"{_WS}:{_WS}{_SCALAR}{_WS},)*+')
+MEMBERS: Final = re.compile(rf'(?:{WS}"{_INSIDE}"{WS}:{WS}{_SCALAR}{WS},)*+')
 """Members of an object that are whole and followed by others."""
-ITEMS: Final = re.compile(rf"(?:{_WS}{_SCALAR}{_WS},)*+")
+ITEMS: Final = re.compile(rf"(?:{WS}{_SCALAR}{WS},)*+")
 """Entries of an array that are whole and followed by others."""
 OUTSIDE: Final = re.compile(r'[^"{}\[\]]*+')
 STRINGS: Final = re.compile(r'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)

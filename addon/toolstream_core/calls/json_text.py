@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.json_grammar import SPACE, WHITE
 from toolstream_core.calls.scanner import JsonScanner
 from toolstream_core.wire.json_strings import scan_of
 
@@ -18,8 +18,6 @@ def _refused(name: str) -> None:
     raise ValueError(name)
 
 
-_WHITE: Final = " \t\n\r"
-_SPACES: Final = re.compile(r"\s*+")
 _AT_ONCE: Final = scan_of(json.JSONDecoder(parse_constant=_refused, parse_int=str, parse_float=str))
 """Takes what the scanner takes, numbers of any length too, and is faster."""
 
@@ -47,12 +45,12 @@ def is_json(text: str) -> bool:
     if end_at_once(text) == len(text) > 0:
         return True
     scanner = JsonScanner()
-    return not text[scanner.feed(text) :].strip(_WHITE) and scanner.whole
+    return not text[scanner.feed(text) :].strip(WHITE) and scanner.whole
 
 
 def closes_whole(text: str) -> bool:
     """Whether `text` is one JSON value that ends with a brace: an object."""
-    return text.rstrip().endswith("}") and is_json(text)
+    return text.rstrip(WHITE).endswith("}") and is_json(text)
 
 
 def paired(text: str) -> str:
@@ -85,18 +83,18 @@ def without(said: str, again: str) -> str:
             means = means or meaning(said)
             if not end or meaning(again[at:end]) != means:
                 break
-        at = _SPACES.match(again, end).end()  # type: ignore[union-attr]  # matches nothing too
+        at = SPACE.match(again, end).end()  # type: ignore[union-attr]  # matches nothing too
     return again[at:]
 
 
 def is_object(text: str) -> bool:
     """Whether the text is a JSON object."""
-    return text.lstrip(_WHITE).startswith("{") and is_json(text)
+    return text.lstrip(WHITE).startswith("{") and is_json(text)
 
 
 def unwrapped(text: str) -> str:
     """The inner text where a JSON string holds an object: arguments encoded twice mean the object."""
-    if not text.lstrip(_WHITE).startswith('"'):
+    if not text.lstrip(WHITE).startswith('"'):
         return text
     try:
         value = json.loads(text)
@@ -107,4 +105,4 @@ def unwrapped(text: str) -> str:
 
 def says_nothing(arguments: Seen[str]) -> bool:
     """Whether a call's arguments are none: absent, or what stands in for them."""
-    return not isinstance(arguments, str) or arguments.strip() in {"", "{}", "null"}
+    return not isinstance(arguments, str) or arguments.strip(WHITE) in {"", "{}", "null"}

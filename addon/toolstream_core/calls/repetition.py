@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import unwrapped, without
 from toolstream_core.calls.markup import is_markup
 
@@ -11,7 +12,7 @@ def repeated(whole: str, behind: str) -> tuple[str, bool]:
 
     The text may say the object again, in whatever pieces, or be markup.
     """
-    first, again = whole.strip(), behind.strip()
+    first, again = whole.strip(WHITE), behind.strip(WHITE)
     rest, meant = without(first, again), unwrapped(first)
     if rest[:1] not in {"}", "]"} and is_markup(rest):
         return meant, True

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
+from toolstream_core.calls.same_calls import numbered, said_once
+from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +38,8 @@ class Calls:
         self._counts: dict[int, int] = {}
         self._not_over: dict[int, dict[int, OpenCall]] = {}
         """By choice, the calls of which the protocol has not said yet that they are over."""
+        self._unsettled: list[OpenCall] = []
+        """Those that were not seen to be whole where the answer said an end."""
         self._cut: set[int] = set()
         """Choices that the protocol said to be cut off."""
         self._failed = False
@@ -90,6 +94,17 @@ class Calls:
             for choice in [choice for choice in self._not_over if choice not in self._cut]:
                 self._end(choice)
 
+    def half_calls(self) -> list[OpenCall]:
+        """The client's calls that are half although the protocol said no error, and of their choice no cut.
+
+        For where an answer says that it is over: calls that are whole there are not looked at again.
+        """
+        if self._failed:
+            return []
+        left = [call for call in self._unsettled if not (call.over and call.arguments.whole)]
+        self._unsettled = [call for call in left if not self._is_settled(call)]
+        return [call for call in self._unsettled if self._is_half(call)]
+
     def resolved(self) -> list[Call]:
         """What was meant, in order of appearance. May be asked at any time."""
         kept: list[Call] = []
@@ -97,7 +112,7 @@ class Calls:
             call = self._resolve(opened)
             if call.name or call.id or not opened.arguments.empty:
                 kept.append(call)
-        return _numbered(_said_once(kept))
+        return numbered(said_once(kept))
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         raise NotImplementedError
@@ -111,8 +126,17 @@ class Calls:
         self._counts[fragment.choice] = position + 1
         call = OpenCall(fragment, position)
         self._opened.append(call)
+        self._unsettled.append(call)
         self._not_over.setdefault(call.choice, {})[id(call)] = call
         return call
+
+    def _is_settled(self, call: OpenCall) -> bool:
+        """Whether a call is whole, or may be half by what the protocol says."""
+        return call.choice in self._cut or not (self._is_half(call) or not self._resolve(call).complete)
+
+    def _is_half(self, call: OpenCall) -> bool:
+        """Whether a call that the client is to run lacks the rest of its arguments, and nothing says so."""
+        return call.half and not (call.cut or call.kind is Kind.SERVER)
 
     def _end(self, choice: int) -> None:
         for call in self._not_over.pop(choice, {}).values():
@@ -173,50 +197,13 @@ def _says_more(call: OpenCall, arguments: str) -> bool:
         return False
     whole = ArgumentText()
     whole.add(arguments)
-    closed = whole.ended and arguments.lstrip().startswith(("{", "[", '"'))
+    closed = whole.ended and arguments.lstrip(WHITE).startswith(("{", "[", '"'))
     return call.arguments.empty or closed or arguments.startswith(call.arguments.text())
 
 
 def same_arguments(one: str, other: str) -> bool:
     """Whether two argument texts mean the same: equal, or equal as JSON."""
     return one == other or meaning(one) == meaning(other)
-
-
-def _said_once(calls: list[Call]) -> list[Call]:
-    """Without calls that only say one of the others again, under its id."""
-    kept: list[Call] = []
-    first: dict[tuple[int, str], Call] = {}
-    said: dict[tuple[int, str, str, str], Call] = {}
-    again: dict[int, list[Runs]] = {}
-    for call in calls:
-        twin = first.setdefault((call.choice, call.id), call)
-        if twin is call or not (call.id and call.complete):
-            kept.append(call)
-            continue
-        if twin.complete and id(twin) not in again:
-            again[id(twin)] = [twin.events]
-            said.setdefault(_meaning(twin), twin)
-        twin = said.setdefault(_meaning(call), call)
-        if twin is call:
-            kept.append(call)
-        else:
-            again.setdefault(id(twin), [twin.events]).append(call.events)
-    for call in kept:
-        if len(parts := again.get(id(call), [])) > 1:
-            call.events = _merged(parts)
-    return kept
-
-
-def _meaning(call: Call) -> tuple[int, str, str, str]:
-    """Equal for calls that say the same."""
-    return call.choice, call.id, call.name, meaning(call.arguments)
-
-
-def _merged(parts: list[Runs]) -> Runs:
-    merged = Runs()
-    for number in sorted({number for part in parts for number in part}):
-        merged.add(number)
-    return merged
 
 
 def _joined_name(call: OpenCall, name: str) -> str:
@@ -226,12 +213,3 @@ def _joined_name(call: OpenCall, name: str) -> str:
     if name.startswith(call.name):
         return name
     return call.name + name if call.arguments.empty else call.name
-
-
-def _numbered(calls: list[Call]) -> list[Call]:
-    """Positions made dense again per choice, after phantoms and repetitions fell away."""
-    counts: dict[int, int] = {}
-    for call in calls:
-        call.position = counts.get(call.choice, 0)
-        counts[call.choice] = call.position + 1
-    return calls

@@ -45,9 +45,15 @@ class Strays:
         found = self._of.get(call.position)
         if not found or not own.arguments:
             return []
-        self.forget(call)
         said = call.arguments
         if said.viable and not said.ended and not said.restarted_by(own.arguments):
+            self.forget(call)
             return []
-        call.arguments, call.guessed = ArgumentText(), False
+        return self.given_back(call)
+
+    def given_back(self, call: OpenCall) -> list[tuple[Fragment, int]]:
+        """All such fragments of a call, with their events: they are nobody's."""
+        found = self._of.pop(call.position, [])
+        if found:
+            call.arguments, call.guessed = ArgumentText(), False
         return found

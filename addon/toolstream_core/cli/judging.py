@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.clients.received import Answer
+from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.requests import asked
 from toolstream_core.redact import redacted
@@ -86,7 +87,7 @@ class Judging:
         answer = SavedAnswer(
             calls=tuple(got.calls),
             dropped=dropped(got),
-            response=saved.response if got.calls else "",
+            response=(saved.response or response_id(list(saved.chunks), exchange)) if got.calls else "",
             ended=saved.ended,
             secrets=saved.secrets,
             received=_received(saved) if got.calls else None,

@@ -13,14 +13,17 @@ from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
 from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.summary import fault_line
 from toolstream_core.sources.files import STDIN
-from toolstream_core.sources.rewrite import pairs, rewritten, write
+from toolstream_core.sources.rewrite import NewBody, pairs, rewritten, write
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.transit import repair_cut
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     import argparse
@@ -74,11 +77,12 @@ class Rewriting(Sink):
     _answers: int = 0
     _changed: set[tuple[int, int]] = field(default_factory=set)
     _faults: list[str] = field(default_factory=list)
+    _broken: list[str] = field(default_factory=list)
     _hide: Callable[[str], str] = str
 
     live = True
 
-    def body(self, saved: Saved) -> bytes:
+    def body(self, saved: Saved) -> NewBody:
         """The answer's new body."""
         self._hide = lambda text: redacted(text, saved.secrets)
         faults = drawn(self.settings, saved.exchange, self._answers + 1)
@@ -88,19 +92,27 @@ class Rewriting(Sink):
         body = Session(
             saved.exchange, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks
         )
-        out = [piece for chunk in chunks if chunk for piece in body.feed(chunk)]
-        out += body.end(broken=saved.broken)
+        out = [b"".join(body.feed(chunk)) if chunk else b"" for chunk in chunks]
+        out.append(b"".join(body.end(broken=saved.broken)))
         if saved.exchange.content_encoding and body.pipeline.failure is not None:
             _say_kept(saved.exchange.source, body.pipeline.failure)
-            return b"".join(chunks)
+            return NewBody([*chunks, b""])
         if faults:
-            schedule = Schedule(replace(saved.exchange, content_encoding=""), faults)
-            out = [bytes_of(action for piece in (*out, b"") for action in schedule.feed(piece))]
+            schedule = Schedule(replace(saved.exchange, content_encoding=""), faults, socket=saved.socket)
+            out = [bytes_of(schedule.feed(piece)) if piece else b"" for piece in out]
+            out[-1] += bytes_of(schedule.feed(b""))
         record = body.record(broken=saved.broken)
         if record is not None:
             self._answers += 1
             self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
-        return b"".join(out)
+        row = None if record is None or saved.broken is not None else body.cut_off(record)
+        if row is None:
+            return NewBody(out)
+        if saved.socket is not None:
+            out[-1] += encoded(saved.socket.wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"
+            return NewBody(out)
+        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the answer ends as a break for the client")
+        return NewBody(out, repair_cut(row.name).why)
 
     def changed(self, changed: Change) -> None:
         """Count a change, and show it where that was asked for."""
@@ -118,7 +130,7 @@ class Rewriting(Sink):
 
     def sum_up(self) -> None:
         """Say what was done."""
-        for line in self._faults:
+        for line in (*self._faults, *self._broken):
             print(line, file=sys.stderr)
         print(f"{counted(self._answers, 'stream')}, {counted(len(self._changed), 'event')} changed", file=sys.stderr)
 
@@ -133,10 +145,10 @@ def _seed(source: str, chunks: Iterable[bytes]) -> str:
     for chunk in chunks:
         said.update(chunk)
     place = source.rpartition("#")[2]
-    return f"{place if place.isdecimal() else 0}|{said.hexdigest()}"
+    return f"{place if place.replace('.', '').isdecimal() else 0}|{said.hexdigest()}"
 
 
-def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:
+def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
     from toolstream_core.proxy import flowfile
 
     return flowfile.rewritten(stream, source, change)

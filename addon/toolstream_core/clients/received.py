@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.clients.entries import ReceivedEvent, entries_of
 from toolstream_core.clients.model import Id
 from toolstream_core.clients.reading import read_entries
-from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model.record import runs_on_client
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.clients.model import ClientModel
     from toolstream_core.clients.reading import ReadCall
-    from toolstream_core.model import Call, Event, EventContent, Exchange, Record
+    from toolstream_core.model import Call, Event, EventContent, Exchange
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
 
@@ -41,15 +40,11 @@ def rewritten(answer: Answer, tried: Settings) -> Answer | None:
     session = Session(answer.exchange, tried)
     sent = [*session.feed(answer.body), *session.end(broken=answer.broken)] if answer.body else []
     record = session.record(broken=answer.broken)
-    if record is not None and CUT_OFF_CALL.code in tried.repairs and _is_cut_off(record):
+    if record is not None and session.cut_off(record) is not None:
         return None
     # What is rewritten goes on without its content coding.
     exchange = replace(answer.exchange, content_encoding="") if tried.rewrites else answer.exchange
     return Answer(exchange, b"".join(sent), answer.broken)
-
-
-def _is_cut_off(record: Record) -> bool:
-    return not record.finish and any(one.code == CUT_OFF_CALL.code for one in record.findings)
 
 
 class Received:

@@ -21,6 +21,8 @@ class Resolver(Protocol):
 
     resolved: Sequence[ResolvedFragment]
     """The fragments of the event that was looked at last, with their calls."""
+    ended: bool
+    """Whether the stream that it sees has said that it is over, or how it finished."""
 
 
 class OwnResolver:
@@ -30,6 +32,7 @@ class OwnResolver:
         """`calls` has seen nothing yet."""
         self._calls = calls
         self.resolved: Sequence[ResolvedFragment] = ()
+        self.ended = False
 
     def resolve(self, event: Event) -> Sequence[ResolvedFragment]:
         """The fragments of `event` with their calls; what it says of the calls' end is taken too."""
@@ -47,15 +50,21 @@ class Chain:
         stages: Sequence[tuple[Stage, OwnResolver | None]],
         read: Callable[[Frame], EventContent],
         reader: Resolver,
+        at_end: Stage | None = None,
     ) -> None:
-        """Each stage with what resolves the calls of the events that it sees; `None` where `reader` has done so."""
+        """Each stage with what resolves the calls of the events that it sees; `None` where `reader` has done so.
+
+        `at_end` joins them as the last one when `reader` has seen the first finish: until then it costs nothing.
+        """
         self._stages = tuple(stages)
         self._final = len(stages) - 1
+        self._at_end = at_end
         self._read = read
         self._reader = reader
         self.each = any(stage.each for stage, _ in stages)
         """Whether a stage wants to see events that say nothing too."""
-        self.holders = tuple(stage for stage, _ in stages if isinstance(stage, Holds))
+        known = [*(stage for stage, _ in stages), *([] if at_end is None else [at_end])]
+        self.holders = tuple(stage for stage in known if isinstance(stage, Holds))
         """The stages that may hold frames back."""
         self.counters = tuple(stage for stage, _ in stages if isinstance(stage, Counts))
         """The stages that go by the numbers of events."""
@@ -90,6 +99,8 @@ class Chain:
         if frame.trailing and frame.raw.strip():
             self._last = event
             return []
+        if self._at_end is not None and self._reader.ended:
+            self._join(self._at_end)
         as_read = () if frame.data is None else self._reader.resolved
         for at, (stage, resolver) in enumerate(self._stages):
             try:
@@ -118,28 +129,39 @@ class Chain:
             stage.on_skipped(call, passed)
 
     def end(self, *, clean: bool) -> list[Frame]:
-        """What the stages still have at the body's end, each seen by those behind it."""
+        """What the stages still have at the body's end, each seen by those behind it.
+
+        A last event that lacks its end comes to each stage behind whatever those before it had held.
+        """
+        if self._at_end is not None and self._reader.ended:
+            self._join(self._at_end)
         event, self._last = self._last, None
-        out = [] if event is None else self._from(0, [event.frame], event)
+        frames = [] if event is None else [event.frame]
         for at, (stage, _) in enumerate(self._stages):
+            frames = self._from(at, frames, event, until=at + 1)
             if self.error is not None:
-                break
+                return frames
             try:
-                last = list(stage.end(clean=clean))
+                frames = _behind(frames, list(stage.end(clean=clean)))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-                out = _behind(out, self._failed(at, error, None))
-                break
-            out = _behind(out, self._from(at + 1, last, None))
-        return out
+                self.error = error
+                own = [*self._held(at, at + 1), *self._held(0, at)]
+                return _behind(self._held(at + 1, len(self._stages)), _behind(frames, own))
+        return frames
 
     def release(self) -> list[Frame]:
         """What is held, as it came, in the stream's order: what later stages hold came first."""
         event, self._last = self._last, None
         return [*self._held(0, len(self._stages)), *([] if event is None else [event.frame])]
 
-    def _from(self, at: int, frames: list[Frame], event: Event | None) -> list[Frame]:
-        """Let frames go through the stages from number `at` on."""
-        if at == len(self._stages):
+    def _join(self, stage: Stage) -> None:
+        """Let a stage stand behind all others from now on."""
+        self._stages = (*self._stages, (stage, None))
+        self._final, self._at_end = self._final + 1, None
+
+    def _from(self, at: int, frames: list[Frame], event: Event | None, until: int | None = None) -> list[Frame]:
+        """Let frames go through the stages from number `at` on, to the last one before `until`."""
+        if at == (len(self._stages) if until is None else until):
             return frames
         out: list[Frame] = []
         stage, resolver = self._stages[at]
@@ -154,7 +176,7 @@ class Chain:
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 out.extend(self._failed(at, error, frame))
                 continue
-            out.extend(self._from(at + 1, gone, one))
+            out.extend(self._from(at + 1, gone, one, until))
         return out
 
     def _failed(self, at: int, error: Exception, frame: Frame | None) -> list[Frame]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.engine.chain import Breaking, Chain, OwnResolver
 from toolstream_core.engine.stage_set import StageSet
@@ -20,10 +21,10 @@ from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
 from toolstream_core.wire.write import SseWriter, Unwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from toolstream_core.engine.record_builder import RecordBuilder
-    from toolstream_core.model import Change, Exchange, Finding
+    from toolstream_core.model import Change, Exchange, Finding, Json
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
     from toolstream_core.stages.repair.repairer import Repairer
@@ -65,7 +66,7 @@ class ChainFactory:
             [self.reader],
             self._breaking(faults),
             self._chain(judges, len(judges)),
-            self._chain(stages, told),
+            self._chain(stages, told, self._at_end()),
             self.reader if alike else None,
             may_leak,
             watched=self.reader.wanted,
@@ -129,7 +130,7 @@ class ChainFactory:
     ) -> Context:
         return Context(
             self.exchange,
-            self.dialect.requests.schemas(self.exchange.request),
+            self._schemas,
             promote=self.dialect.promoted,
             id_prefix=self.dialect.id_prefix,
             reads_comments=self.dialect.reads_comments,
@@ -138,12 +139,21 @@ class ChainFactory:
             ids=self.ids,
             found=found,
             changed=changed,
+            half_calls=self.reader.half_calls,
         )
 
-    def _chain(self, stages: Sequence[Stage], share: int) -> Chain | None:
+    def _at_end(self) -> Stage | None:
+        """What keeps back the end of an answer of which a call is half."""
+        if CUT_OFF_CALL.code not in self.settings.repairs:
+            return None
+        return self.dialect.at_end(self._context(self.settings.repairs, changed=self.reader.changed))
+
+    def _chain(self, stages: Sequence[Stage], share: int, at_end: Stage | None = None) -> Chain | None:
         """The stages in a row; the first `share` of them see the calls of the stream as it came."""
         resolvers = [None] * min(share, len(stages)) + self._resolvers(len(stages) - share)
-        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read, self.reader) if stages else None
+        if not stages:
+            return None
+        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read, self.reader, at_end)
 
     def _breaking(self, stages: Sequence[Stage]) -> Breaking | None:
         resolvers = self._resolvers(len(stages))
@@ -151,8 +161,15 @@ class ChainFactory:
 
     def _resolvers(self, count: int) -> list[OwnResolver]:
         """Resolvers for so many stages that each see another stream."""
-        tools = self.dialect.requests.tools(self.exchange.request)
-        return [OwnResolver(self.dialect.calls(tools)) for _ in range(count)]
+        return [OwnResolver(self.dialect.calls(self._tools)) for _ in range(count)]
+
+    @cached_property
+    def _schemas(self) -> Mapping[str, Json]:
+        return self.dialect.requests.schemas(self.exchange.request)
+
+    @cached_property
+    def _tools(self) -> Mapping[str, bool]:
+        return self.dialect.requests.tools(self.exchange.request)
 
 
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:

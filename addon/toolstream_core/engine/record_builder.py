@@ -50,6 +50,8 @@ class RecordBuilder:
         self._found: set[tuple[str, int, int | None]] = set()
         self.resolved: Sequence[ResolvedFragment] = ()
         """The fragments of the event that was read last, with their calls."""
+        self.ended = False
+        """Whether the answer has said that it is over, or how it finished."""
         self.changes: list[Change] = []
         """What was changed in that event."""
         self._recovered: list[Call] = []
@@ -65,6 +67,10 @@ class RecordBuilder:
     def whole(self) -> bool:
         """Whether the answer's end was seen, and all of its calls."""
         return self._record.ended and all(call.complete for call in self._calls.resolved())
+
+    def half_calls(self) -> Sequence[OpenCall]:
+        """The calls that are cut off, where neither a finish reason nor an error says so."""
+        return stream_checks.cut_off(self._calls.half_calls(), self._record.findings)
 
     def found(self, finding: Finding) -> None:
         """Take a finding, and tell it; the same one only once, whoever found it."""
@@ -159,6 +165,6 @@ class RecordBuilder:
         reasons = [finish.reason for finish in content.finishes if finish.reason]
         if reasons or content.end:
             record.finish.extend(reasons)
-            record.ended = True
+            record.ended = self.ended = True
         if content.error and record.error is None:
             record.error = content.error

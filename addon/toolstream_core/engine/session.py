@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM
 from toolstream_core.engine.chain_factory import ChainFactory
 from toolstream_core.engine.output import Collected, PassThrough
@@ -21,6 +22,7 @@ from toolstream_core.wire.write import writer_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from toolstream_core.defects.row import Row
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Exchange, Record
@@ -64,6 +66,8 @@ class Session:
         self._output = Collected() if self.settings.rewrites else PassThrough()
         self.pipeline = Pipeline(self.dialects, self.exchange, self._stages_for, self._output, fast=self.fast)
         self.reader: RecordBuilder | None = None
+        self._half = False
+        """Whether a call was half when the answer was over, and nothing of it said so."""
 
     @property
     def error(self) -> Exception | None:
@@ -85,7 +89,20 @@ class Session:
     def end(self, *, broken: str | None = None) -> list[bytes]:
         """What is still to go on at the body's end; `broken` says how the connection broke, where it did."""
         self.pipeline.clean = broken is None
-        return self.pipeline.feed(b"")
+        out = self.pipeline.feed(b"")
+        self._half = self.reader is not None and self.error is None and bool(self.reader.half_calls())
+        return out
+
+    def cut_off(self, record: Record) -> Row | None:
+        """Why the answer, which is over, has to end as a break for the client: a call of it is half.
+
+        `None` where it ends as it came: whole, half as its finish reason says, or with the repair switched off. An
+        end that said otherwise (`[DONE]`, `message_stop`, `response.completed`) was kept back.
+        """
+        if CUT_OFF_CALL.code not in self.settings.repairs:
+            return None
+        silent = not record.finish and any(one.code == CUT_OFF_CALL.code for one in record.findings)
+        return CUT_OFF_CALL if silent or self._half else None
 
     def record(self, *, broken: str | None = None, told: bool = True) -> Record | None:
         """What the answer was, once it is over; `None` where it is no LLM's.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from toolstream_core.model.fragment import Kind
@@ -36,9 +37,13 @@ class Runs:
 
     def __iter__(self) -> Iterator[int]:
         """Each number once, rising."""
+        return chain.from_iterable(self.ranges())
+
+    def ranges(self) -> Iterator[range]:
+        """The runs, rising."""
         bounds = self._bounds
         for at in range(0, len(bounds), 2):
-            yield from range(bounds[at], bounds[at + 1])
+            yield range(bounds[at], bounds[at + 1])
 
     def __len__(self) -> int:
         """How many numbers."""

@@ -26,6 +26,8 @@ class HealthyCall(NamedTuple):
     """JSON text; text of any form for a tool that takes that."""
     custom: bool = False
     """Whether the tool takes text of any form."""
+    namespace: str = ""
+    """The namespace in which the tool is offered (Responses); `""` outside of any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

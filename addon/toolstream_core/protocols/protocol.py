@@ -83,6 +83,12 @@ class WireProtocol:
         return found
 
     @property
+    def at_end(self) -> type[Repairer]:
+        """What keeps back the end of an answer of which a call is half, behind all other stages: `repair.AT_END`."""
+        found: type[Repairer] = self._room("repair").AT_END
+        return found
+
+    @property
     def injectors(self) -> Mapping[str, InjectorMaker]:
         """What causes each defect, by the defect's name: `inject.INJECTORS`."""
         found: Mapping[str, InjectorMaker] = self._room("inject").INJECTORS

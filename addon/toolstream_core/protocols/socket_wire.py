@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.provider_error import ErrorKind
@@ -64,6 +64,9 @@ class SocketWire(NamedTuple):
     """The key of a message that says its lane, so that a message of ours needs it too; `""` where there is none."""
     error: Callable[[ErrorKind, int, Mapping[str, str]], Json]
     """The message of an error, with its HTTP status and the headers that an HTTP answer would have."""
+    warm_up: Callable[[Json, str], Sequence[bytes]] | None = None
+    """The events that answer a request for which nothing is to be generated, none to any other; with the request's
+    body and a token for its ids. `None` where toolstream cannot be the server of this API."""
 
 
 class SocketLane(NamedTuple):

@@ -6,7 +6,8 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
-from toolstream_core.transit import BreakKind, Cut, EventPlace, Hold, Send
+from toolstream_core.sockets.saved import close_code
+from toolstream_core.transit import BreakKind, Cut, EventPlace, Hold, Send, repair_cut
 
 if TYPE_CHECKING:
     from toolstream_core.delivery.schedule import Schedule
@@ -87,7 +88,7 @@ class ActionQueue:
         self.send(b"")
         self._watch.tell_end()
         if self._watch.half is not None:
-            self.add(Cut(BreakKind.CLOSE, f"cut by toolstream_repair: {self._watch.half.name}"))
+            self.add(repair_cut(self._watch.half.name))
 
     def end_saved(self, broken: str | None) -> None:
         """End a saved answer as it was recorded: in order, or as the break `broken`, where no repair mends that."""
@@ -96,4 +97,4 @@ class ActionQueue:
             self.end()
         else:
             how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
-            self.add(Cut(how, broken))
+            self.add(Cut(how, broken, close_code(broken)))

@@ -32,7 +32,7 @@ from toolstream_core.proxy.providers import AnyProvider, provider_of
 from toolstream_core.proxy.reporters import Reporters
 from toolstream_core.proxy.request_ids import is_signed, restore
 from toolstream_core.proxy.resend import RESENT
-from toolstream_core.proxy.sockets import REFUSED, Sockets
+from toolstream_core.proxy.sockets import REFUSED, SocketProvider, Sockets
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.stages.answer_ids import Ids
@@ -75,7 +75,7 @@ class ToolstreamAddon:
         self._ids = Ids()
         self._answers = Answers(self._reporters, self.verdicts, self.capture, self._ids)
         self._timing = Timing(self._closed, always=gated)
-        self._sockets = Sockets(self._answers, self.verdicts, self._ids, self._timing.orders)
+        self._sockets = Sockets(self._answers, self.verdicts, self._ids, self._timing.orders, self._replayed)
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
@@ -119,6 +119,7 @@ class ToolstreamAddon:
             self._answers.settings = changes_of(ctx.options)
         if updated & (CHANGES | {"toolstream_provider", "toolstream_speed"}):
             speed = speed_of(ctx.options.toolstream_speed)
+            self._sockets.provider = None if self._provider is None else SocketProvider(self._provider, speed)
             self._timing.configure(self._answers.settings, speed if self._provider is not None else None)
 
     def running(self) -> None:
@@ -140,9 +141,10 @@ class ToolstreamAddon:
             if self._answers.settings.destream and flow.response is None and self._filtered(flow):
                 self._timing.destreams(flow)
         if self._provider is not None and flow.response is None:
+            if self._timing.has(flow) and self._sockets.serves(flow):
+                return
             self._provider.answer(flow)
-            if self._filtered(flow):
-                self._reporters.replayed(flow)
+            self._replayed(flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let a streamed answer through as it comes, and look at what may be an LLM's."""
@@ -197,7 +199,7 @@ class ToolstreamAddon:
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         """Look at what may be the socket of an LLM."""
-        if self._watched(flow):
+        if self._sockets.served(flow) or self._watched(flow):
             self._sockets.start(flow)
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
@@ -227,6 +229,10 @@ class ToolstreamAddon:
 
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
+
+    def _replayed(self, flow: http.HTTPFlow) -> None:
+        if self._filtered(flow):
+            self._reporters.replayed(flow)
 
     def _prepare(self, flow: http.HTTPFlow) -> None:
         """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""

@@ -40,6 +40,11 @@ class CallProvider:
         except CallSpecError as error:
             raise ProviderError(str(error)) from error
 
+    def recorded(self, flow: http.HTTPFlow) -> bool:
+        """Nothing is saved."""
+        del flow
+        return False
+
     def answer(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request

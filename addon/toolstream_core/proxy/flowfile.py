@@ -6,10 +6,12 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from mitmproxy import http
+from mitmproxy import flow, http
 from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
+from toolstream_core.fixtures.sockets import socket_flows
 from toolstream_core.proxy.changes import unlabel
 from toolstream_core.proxy.exchange import exchange_of, request_json, secrets_of
 from toolstream_core.redact import redacted
@@ -18,11 +20,12 @@ from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from mitmproxy import flow
-
+    from toolstream_core.fixtures.sockets import SocketFlow
     from toolstream_core.model import Json
+    from toolstream_core.protocols.socket_wire import SocketLane
+    from toolstream_core.sources.rewrite import NewBody
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
@@ -35,29 +38,62 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
     """Each HTTP flow's answer, named by the flow's place in the file."""
     for number, one in enumerate(_flows(stream)):
         if isinstance(one, http.HTTPFlow) and one.response is not None:
-            yield _answer(one, f"{source}#{number}")
+            found = socket_flows(one)
+            if found is None:
+                yield _answer(one, f"{source}#{number}")
+                continue
+            for at, (answer, answered) in enumerate(found, 1):
+                yield _answer(answered, f"{source}#{number}.{at}", answer.lane)
 
 
-def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], bytes]) -> bytes:
+def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
     """The flow file with the answers that `change` gives; what it leaves as it is stays as it is."""
     out = io.BytesIO()
     writer = FlowWriter(out)
     for number, one in enumerate(_flows(stream)):
-        if isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
+        if isinstance(one, http.HTTPFlow) and (answers := socket_flows(one)) is not None:
+            _put_messages(one, answers, f"{source}#{number}", change)
+        elif isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
             _put(one, _answer(one, f"{source}#{number}"), change)
         writer.add(one)
     return out.getvalue()
 
 
-def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], bytes]) -> None:
-    """Give a flow its new body; one of which nothing was changed keeps its coding and its chunks."""
+def _put_messages(
+    one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Saved], NewBody]
+) -> None:
+    """Give a socket the messages that its answers became, each at the time of what it was."""
+    assert one.websocket is not None
+    became: dict[int, list[bytes]] = {}
+    for number, (answer, answered) in enumerate(answers, 1):
+        pieces = change(_answer(answered, f"{source}.{number}", answer.lane)).pieces
+        places = [message.place for message in answer.messages]
+        became.update(zip(places, answer.become(pieces), strict=True))
+    messages = one.websocket.messages
+    if all(made == [messages[place].content] for place, made in became.items()):
+        return
+    one.websocket.messages = []
+    for place, message in enumerate(messages):
+        if place in became:
+            one.websocket.messages += [
+                WebSocketMessage(message.type, from_client=False, content=data, timestamp=message.timestamp)
+                for data in became[place]
+            ]
+        elif message.from_client or not message.injected:
+            one.websocket.messages.append(message)
+
+
+def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], NewBody]) -> None:
+    """Give a flow its new body and end; one of which nothing was changed keeps its coding and its chunks."""
     assert one.response is not None
-    body = change(saved)
-    if body in {one.response.raw_content, one.response.get_content(strict=False)}:
+    new = change(saved)
+    if new.broken is not None and one.error is None:
+        one.error = flow.Error(new.broken, one.response.timestamp_end or one.request.timestamp_start)
+    if new.body in {one.response.raw_content, one.response.get_content(strict=False)}:
         return
     unlabel(one.response)
-    one.response.raw_content = body
-    one.response.headers["content-length"] = str(len(body))
+    one.response.raw_content = new.body
+    one.response.headers["content-length"] = str(len(new.body))
     one.metadata.pop("toolstream", None)
 
 
@@ -76,7 +112,7 @@ def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
         raise UnreadableError(f"is no whole mitmproxy flow file, {where}: {why}") from error
 
 
-def _answer(one: http.HTTPFlow, source: str) -> Saved:
+def _answer(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content
@@ -92,7 +128,8 @@ def _answer(one: http.HTTPFlow, source: str) -> Saved:
         began=one.request.timestamp_start,
         ended=one.response.timestamp_end or 0.0,
         response=response_id([body or b""], exchange),
-        missing=None if body or not was_llm(exchange, one.request.method) else _why(one),
+        socket=socket,
+        missing=None if body or socket or not was_llm(exchange, one.request.method) else _why(one),
     )
 
 

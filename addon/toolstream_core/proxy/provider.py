@@ -11,6 +11,7 @@ from mitmproxy import http
 from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load
 from toolstream_core.fixtures.matching import Answer, Matcher, form_of
 from toolstream_core.fixtures.read import BAD_STATUS
+from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy.provided import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.proxy.replies import assembled, models, nothing_saved
@@ -49,6 +50,10 @@ class Provider:
         except FixtureError as error:
             raise ProviderError(str(error)) from error
 
+    def recorded(self, flow: http.HTTPFlow) -> bool:
+        """Whether an equal request was saved."""
+        return self.matcher.has(flow.request.path, content_of(flow.request), _redacting(flow.request))
+
     def answer(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request
@@ -79,7 +84,9 @@ def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
 
 
 def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form, *, exact: bool) -> None:
-    chunks, kind = (fixture.chunks, None) if exact else _rendered(fixture, form)
+    # What came over a WebSocket was asked for as a stream over HTTP is, and framed otherwise; there, any stream does.
+    as_it_is = SOCKET in flow.metadata if form_of(fixture) is not form and fixture.record.streamed else exact
+    chunks, kind = (fixture.chunks, None) if as_it_is else _rendered(fixture, form)
     kept = [(name, value) for name, value in fixture.headers if name.lower() not in _NOT_REPEATED]
     # A break needs a body to break off, though no byte of it goes.
     body = b"".join(chunk.data for chunk in chunks) or (b" " if fixture.broken is not None else b"")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from mitmproxy import ctx
 
+from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy import replay
 from toolstream_core.proxy.heading import Heading
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
-from toolstream_core.proxy.sockets.answer_flow import SOCKET
 from toolstream_core.report.jsonform import call_object
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.layout import WIDTH, Label

@@ -5,12 +5,14 @@ Knows mitmproxy's inside, as `gate` does. `inject.websocket` would send behind a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layers.websocket import WebsocketEndHook, WebsocketLayer, WebsocketMessageHook
+from mitmproxy.websocket import WebSocketMessage
 from wsproto.connection import ConnectionState
-from wsproto.events import BytesMessage, CloseConnection, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
+from wsproto.frame_protocol import Opcode
 
 from toolstream_core.proxy.connections import reset_soon
 from toolstream_core.transit import BreakKind
@@ -18,8 +20,12 @@ from toolstream_core.transit import BreakKind
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from mitmproxy.connection import Connection
+    from mitmproxy.proxy.layers.websocket import WebsocketConnection
+    from wsproto.events import Event
+
     from toolstream_core.proxy.gate import Gate
-    from toolstream_core.proxy.sockets.relay import SocketRelay
+    from toolstream_core.proxy.sockets.relay import Outgoing, SocketRelay
     from toolstream_core.proxy.steps import Break
 
     type Commands = Generator[commands.Command, Any, None]
@@ -54,12 +60,22 @@ class RelayedSocket(WebsocketLayer):
                 self._closing = True
                 self.relay.close()
                 yield from self._deliver()
+            if not self._goes(command):
+                reply = None
+                continue
             reply = yield command
             if isinstance(command, WebsocketMessageHook):
                 yield from self._deliver()
                 if self.relay.broken is not None:
                     inner.close()
                     return
+
+    def _goes(self, command: commands.Command | None) -> bool:
+        """Whether a command is carried out: there may be no provider to send to."""
+        if command is None:
+            return False
+        to = command.connection if isinstance(command, commands.ConnectionCommand) else None
+        return not (self.relay.served and to is self.context.server)
 
     def done(self, event: events.Event) -> Commands:
         """As ever; a timer may still come."""
@@ -75,11 +91,21 @@ class RelayedSocket(WebsocketLayer):
             if ws.state is ConnectionState.OPEN:
                 message = BytesMessage(one.data) if one.binary else TextMessage(one.data.decode("utf-8", "replace"))
                 yield ws.send2(message)
+                self._keep(one)
         if relay.broken is not None:
             yield from self._break(relay.broken)
         elif not self._wakes and (pause := relay.pause) is not None:
             self._wakes += 1
             yield commands.RequestWakeup(pause)
+
+    def _keep(self, sent: Outgoing) -> None:
+        """Keep a message with those that came, where somebody wants them."""
+        assert self.flow.websocket is not None
+        if self.relay.kept:
+            kind = Opcode.BINARY if sent.binary else Opcode.TEXT
+            self.flow.websocket.messages.append(
+                WebSocketMessage(kind, not sent.to_client, sent.data, injected=sent.injected)
+            )
 
     def _break(self, step: Break) -> Commands:
         """Break the client's connection as a fault says, and take leave of upstream."""
@@ -94,10 +120,26 @@ class RelayedSocket(WebsocketLayer):
         yield commands.CloseConnection(self.context.client)
         if self.server_ws.state is ConnectionState.OPEN:
             yield self.server_ws.send2(CloseConnection(_GOING_AWAY))
-        yield commands.CloseConnection(self.context.server)
+        if not self.relay.served:
+            yield commands.CloseConnection(self.context.server)
         yield WebsocketEndHook(self.flow)
         self.flow.live = False
         self._handle_event = self.done
+
+
+class NoServer:
+    """Stands in the place of the connection to a provider where there is none: pings are answered here."""
+
+    state: Final = ConnectionState.CLOSED
+
+    def __init__(self, client: WebsocketConnection, conn: Connection) -> None:
+        """`conn` is the connection that was never opened."""
+        self.conn = conn
+        self._client = client
+
+    def send2(self, event: Event) -> commands.SendData | None:
+        """Nothing goes on; what answers a ping goes to the client."""
+        return self._client.send2(event.response()) if isinstance(event, Ping) else None
 
 
 def order(gate: Gate, relay: SocketRelay) -> bool:
@@ -107,4 +149,6 @@ def order(gate: Gate, relay: SocketRelay) -> bool:
         return False
     child.__class__ = RelayedSocket
     cast("RelayedSocket", child).relay = relay
+    if relay.served:
+        child.server_ws = cast("WebsocketConnection", NoServer(child.client_ws, child.context.server))
     return True

@@ -75,6 +75,10 @@ class Timing:
         self._running = True
         self._install()
 
+    def has(self, flow: http.HTTPFlow) -> bool:
+        """Whether what goes to a flow's client can go in its own time."""
+        return self._gate is not None and self._gate.has(flow)
+
     def orders(self, relay: SocketRelay) -> bool:
         """Have a socket's messages sent in order, as its relay says; whether that can be done."""
         return self._gate is not None and order(self._gate, relay)

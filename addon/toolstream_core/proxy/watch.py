@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.defects.finish import CUT_OFF_CALL, UNTERMINATED_BODY
+from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
 from toolstream_core.engine.session import Session
 from toolstream_core.proxy.exchange import exchange_of, secrets_of
@@ -183,9 +183,7 @@ class Watch:
         found = {finding.code for finding in record.findings}
         if UNREADABLE_BODY.code in found and self._rewrites and self._pipeline.error is None:
             return UNREADABLE_BODY
-        if CUT_OFF_CALL.code in found and CUT_OFF_CALL.code in self.repairs and not record.finish:
-            return CUT_OFF_CALL
-        return None
+        return self._body.cut_off(record)
 
     def elapsed(self) -> int:
         """Milliseconds from the request's begin to the arrival of what is read now."""

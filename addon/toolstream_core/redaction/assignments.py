@@ -54,7 +54,7 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
     """Where the values of secret names stand."""
     lowered = text.lower()
     done = -1
-    for at in sorted({hit for stem in _STEMS for hit in _hits(lowered, stem)}):
+    for at in _hits(lowered):
         if at < done:
             continue
         before = text[max(0, at - _LONGEST_NAME) : at]
@@ -68,11 +68,15 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
             yield value.span()
 
 
-def _hits(text: bytes, stem: bytes) -> Iterator[int]:
-    at = text.find(stem)
-    while at >= 0:
-        yield at
-        at = text.find(stem, at + len(stem))
+def _hits(text: bytes) -> list[int]:
+    """Where pieces of names stand, in order."""
+    found: set[int] = set()
+    for stem in _STEMS:
+        at = text.find(stem)
+        while at >= 0:
+            found.add(at)
+            at = text.find(stem, at + len(stem))
+    return sorted(found)
 
 
 def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensitivity]) -> Span | None:
@@ -92,7 +96,10 @@ def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensi
     if in_prose:
         level = Sensitivity.WEAK
     value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
-    if value is None or is_placeholder(value[0]) or (in_query and b" " in value[0]):
+    # What may be any word comes often: mostly its length alone tells that it is no secret.
+    if value is None or (in_prose and len(value[0]) < _RANDOM_LENGTH):
+        return None
+    if is_placeholder(value[0]) or (in_query and b" " in value[0]):
         return None
     if between.groupdict().get("sign") == b",":
         # Two words of a list, such as `"role": "user", "content"`, unless the second one is none.

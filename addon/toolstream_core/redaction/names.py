@@ -57,7 +57,9 @@ _HEADER_IDENTITIES: Final = re.compile(
     r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace)(?:_(?:id|uuid|email|name"
     r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|^x_real_ip$|^cf_connecting_ip$|^from$"
 )
-_HARMLESS_HEADERS: Final = frozenset({"idempotency_key", "x_idempotency_key", "www_authenticate", "sec_token_binding"})
+_HARMLESS_HEADERS: Final = frozenset(
+    {"idempotency_key", "x_idempotency_key", "www_authenticate", "sec_token_binding", "sec_websocket_key"}
+)
 
 
 @lru_cache(maxsize=4096)

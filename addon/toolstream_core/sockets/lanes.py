@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -60,6 +61,15 @@ class Lanes[A]:
             if not waiting:
                 del self._open[event.lane]
         return Part(answer, event.ends, unended)
+
+    def concerned(self, raw: bytes) -> A | None:
+        """The answer under way that a client's message is about which asks for none: its lane's, or the only one."""
+        lane = json_access.get(parse(raw), "stream_id")
+        waiting = self._open.get(lane) if isinstance(lane, str) else None
+        if waiting is not None:
+            return waiting[0]
+        under_way = list(self)
+        return under_way[0] if len(under_way) == 1 else None
 
     def withdraw(self, answer: A) -> None:
         """An answer that was asked for last will not come."""

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolstream_core.protocols.socket_wire import SocketLane
+
+_NO_MESSAGES: Final = (b":", b"event:", b"id:", b"retry:")
+_DATA: Final = b"data:"
+
+
+def line_of(message: bytes) -> bytes:
+    """A message as one line. Line ends in JSON stand between its tokens, so a space says the same."""
+    if b"\n" in message or b"\r" in message:
+        message = message.replace(b"\r", b" ").replace(b"\n", b" ")
+    return message + b"\n"
 
 
 class Messages:
     """Makes messages of the lines that go to the client."""
 
-    def __init__(self, lane: str, key: str = "stream_id") -> None:
-        """Each message that was not the provider's says the `lane`, where there is one, under `key`, if that is any."""
-        self._key = json.dumps(key).encode()
-        self._lane = self._key + b":" + json.dumps(lane).encode() if lane and key else b""
+    def __init__(self, place: SocketLane) -> None:
+        """Each message that was not the provider's says the lane, where the API has a key for it."""
+        self._key = json.dumps(place.wire.lane_key).encode()
+        self._lane = b""
+        if place.lane and place.wire.lane_key:
+            self._lane = self._key + b":" + json.dumps(place.lane).encode()
         self._rest = b""
         self._originals: dict[bytes, bytes] = {}
 
     def line(self, message: bytes) -> bytes:
-        """The line of a provider's message, which goes on as it came where the line does.
-
-        Line ends in JSON stand between its tokens, so a space says the same.
-        """
+        """The line of a provider's message, which goes on as it came where the line does."""
         if b"\n" not in message and b"\r" not in message:
             return message + b"\n"
-        line = message.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
+        line = line_of(message)
         self._originals[line] = message
         return line
 
@@ -33,6 +48,17 @@ class Messages:
         lines = (self._rest + piece).splitlines(keepends=True)
         self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         return [self._message(line) for line in lines if line.strip()]
+
+    def made(self, pieces: Iterable[bytes]) -> list[bytes]:
+        """As `take`, of bytes among which may be server-sent events: faults make such, and of them the data goes."""
+        made: list[bytes] = []
+        for piece in pieces:
+            for message in self.take(piece):
+                if message.startswith(_DATA):
+                    made += self.take(message.removeprefix(_DATA).strip() + b"\n")
+                elif not message.startswith(_NO_MESSAGES):
+                    made.append(message)
+        return made
 
     def end(self) -> list[bytes]:
         """What is left."""

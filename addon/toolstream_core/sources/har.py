@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.redact import request_secrets
+from toolstream_core.sources import har_socket
 from toolstream_core.sources.interaction import Interaction
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import json_access
@@ -29,13 +30,15 @@ _NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR
 
 
 def answers(data: bytes, source: str) -> Iterator[Saved]:
-    """Each entry's answer, named by its place in the file."""
+    """Each entry's answer, named by its place in the file; `#2.1` is the first that came over the socket `#2`."""
     entries = json_access.get(parse(data.removeprefix(_BOM)), "log", "entries")
     if not isinstance(entries, list):
         raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
     for number, entry in enumerate(entries):
-        if isinstance(entry, dict) and isinstance(entry.get("response"), dict):
-            yield _answer(entry, f"{source}#{number}")
+        if has_response(entry):
+            one = f"{source}#{number}"
+            over_socket = har_socket.answers(entry, interaction(entry, one)) if har_socket.MESSAGES in entry else None
+            yield from [answer(entry, one)] if over_socket is None else over_socket
 
 
 def interactions(data: bytes, source: str) -> Iterator[Interaction]:
@@ -43,12 +46,20 @@ def interactions(data: bytes, source: str) -> Iterator[Interaction]:
     for number, entry in enumerate(
         json_access.items(json_access.get(parse(data.removeprefix(_BOM)), "log", "entries"))
     ):
-        if isinstance(entry, dict) and isinstance(entry.get("response"), dict):
-            yield _interaction(entry, f"{source}#{number}")
+        if has_response(entry):
+            one = interaction(entry, f"{source}#{number}")
+            over_socket = har_socket.interactions(entry, one)
+            yield from [one] if over_socket is None else over_socket
 
 
-def _interaction(entry: Json, source: str) -> Interaction:
-    saved = _answer(entry, source)
+def has_response(entry: Json) -> bool:
+    """Whether an entry says what was answered."""
+    return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
+
+
+def interaction(entry: Json, source: str) -> Interaction:
+    """One entry, which has a response, with its request."""
+    saved = answer(entry, source)
     [body] = saved.chunks
     text = json_access.get(entry, "request", "postData", "text")
     return Interaction(
@@ -85,7 +96,8 @@ class _Address:
     path: str
 
 
-def _answer(entry: Json, source: str) -> Saved:
+def answer(entry: Json, source: str) -> Saved:
+    """The answer of one entry, which has a response, as its body says it."""
     response = entry["response"]
     address = _address(json_access.get(entry, "request", "url"))
     headers = _headers(json_access.get(entry, "request", "headers"))

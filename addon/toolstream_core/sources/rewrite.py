@@ -6,24 +6,39 @@ import base64
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.sources import cassettes, har, raw
+from toolstream_core.sources import cassettes, har, har_socket, raw
 from toolstream_core.sources.files import STDIN, Kind, begun, files
 from toolstream_core.sources.interaction import saved_of
 from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.model import Json
     from toolstream_core.sources.saved import Saved
 
-type Change = Callable[[Saved], bytes]
-"""Gives an answer's new body, decoded."""
+
+class NewBody(NamedTuple):
+    """What an answer becomes."""
+
+    pieces: Sequence[bytes]
+    """What each chunk became, decoded, and what comes behind the last."""
+    broken: str | None = None
+    """How the connection would have broken for the client behind it, where a repair ends the answer as a break."""
+
+    @property
+    def body(self) -> bytes:
+        """All of it."""
+        return b"".join(self.pieces)
+
+
+type Change = Callable[[Saved], NewBody]
 type RewriteFlows = Callable[[BinaryIO, str, Change], bytes]
 """Writes a mitmproxy flow file again; handed in, because this package is not the one that knows mitmproxy."""
 
@@ -46,8 +61,8 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
             return _har(file.whole().read(), path, change)
         if file.kind is Kind.CASSETTE:
             entries = list(cassettes.interactions(file.whole().read(), path))
-            return cassettes.cassette([replace(one, body=change(saved_of(one))) for one in entries])
-        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request))
+            return cassettes.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
+        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request)).body
 
 
 def write(path: str, data: bytes) -> None:
@@ -61,20 +76,24 @@ def write(path: str, data: bytes) -> None:
 
 def _har(data: bytes, path: str, change: Change) -> bytes:
     document = parse(data.removeprefix(b"\xef\xbb\xbf"))
-    if not isinstance(document, dict):
+    entries = json_access.get(document, "log", "entries")
+    if not isinstance(entries, list):
         raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
-    entries = [entry for entry in document["log"]["entries"] if _has_response(entry)]
-    for entry, saved in zip(entries, har.answers(data, path), strict=True):
+    for number, entry in enumerate(entries):
+        if not har.has_response(entry):
+            continue
+        source = f"{path}#{number}"
+        if har_socket.MESSAGES in entry and har_socket.put(
+            entry, har.interaction(entry, source), lambda saved: change(saved).pieces
+        ):
+            continue
+        saved = har.answer(entry, source)
         if saved.missing:
             continue
-        body = change(saved)
+        body = change(saved).body
         if body != b"".join(saved.chunks):
             _put(entry["response"], body)
     return encoded(document)
-
-
-def _has_response(entry: Json) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
 
 
 def _put(response: dict[str, Json], body: bytes) -> None:

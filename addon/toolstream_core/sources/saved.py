@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.model import Exchange
+    from toolstream_core.protocols.socket_wire import SocketLane
 
 
 class UnreadableError(Exception):
@@ -39,6 +40,8 @@ class Saved:
     """When the answer was over; 0 where nobody noted it."""
     response: str = ""
     """The id by which later requests may name the answer (`previous_response_id`)."""
+    socket: SocketLane | None = None
+    """Where on a WebSocket it came, where it did: each chunk is a message, as a line."""
     missing: str | None = None
     """Why the body of an LLM's answer is not there, where it is not."""
 

@@ -10,12 +10,18 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.write import SseWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from toolstream_core.calls import OpenCall
     from toolstream_core.model import Change, Exchange, Finding, Json
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
+
+
+def no_calls() -> Sequence[OpenCall]:
+    """An answer whose calls are all whole."""
+    return ()
 
 
 def nobody(report: object) -> None:
@@ -41,6 +47,8 @@ class Context:
     ids: AnswerIds = field(default_factory=AnswerIds)
     found: Callable[[Finding], None] = nobody
     changed: Callable[[Change], None] = nobody
+    half_calls: Callable[[], Sequence[OpenCall]] = no_calls
+    """The calls that are half, where neither a finish reason nor an error of the answer, as it came, says so."""
     judging: bool = False
     """Whether only the findings count: frames that go on are thrown away, and need not be written."""
 

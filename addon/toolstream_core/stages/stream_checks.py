@@ -18,17 +18,18 @@ from toolstream_core.model import ABSENT, Kind
 from toolstream_core.wire.numbers import non_finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Call, EventContent, Finding, Record
     from toolstream_core.wire.frame import Frame
 
 # Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
 BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
-_SAY_WHY = frozenset(
-    row.code for row in (CUT_OFF_CALL, LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE)
-)
+_EXPLAINED = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
+"""Findings of a call that say why its arguments are not whole although it was not cut off."""
+_SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that say already why its arguments are not whole."""
 _NO_JSON = frozenset({b"[DONE]", b""})
 
@@ -75,6 +76,12 @@ def _unreadable(frame: Frame, content: EventContent) -> str:
     if frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
         return "the data of this event has a number that is none in JSON"
     return ""
+
+
+def cut_off(calls: Sequence[OpenCall], findings: Sequence[Finding]) -> Sequence[OpenCall]:
+    """Those of the half calls that are cut off, as far as the findings go."""
+    explained = {finding.call for finding in findings if finding.code in _EXPLAINED} if calls else ()
+    return [call for call in calls if call.position not in explained]
 
 
 def check(record: Record, unread: str | None) -> list[Finding]:

@@ -111,8 +111,9 @@ class SyntheticProvider:
         given = spec.arguments
         if tool.custom:
             text = given if isinstance(given, str) else "text" if given is ABSENT else numbers.dumps(given)
-            return HealthyCall(tool.name, text, custom=True)
+            return HealthyCall(tool.name, text, custom=True, namespace=tool.namespace)
         if given is ABSENT:
             seed = f"{self._seed}|{tool.name}|{place}"
             given = SchemaValues(tool.schema, seed, wide_characters=self._wide_characters).arguments()
-        return HealthyCall(tool.name, given if isinstance(given, str) else numbers.dumps(given))
+        text = given if isinstance(given, str) else numbers.dumps(given)
+        return HealthyCall(tool.name, text, namespace=tool.namespace)

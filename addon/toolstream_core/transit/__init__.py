@@ -1,6 +1,17 @@
 """Faults of time and of the connection: they delay, cut and repeat bytes, which rewriting events cannot."""
 
-from toolstream_core.transit.actions import Action, Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait
+from toolstream_core.transit.actions import (
+    Action,
+    Ask,
+    BreakKind,
+    Cut,
+    EventPlace,
+    Finish,
+    Hold,
+    Send,
+    Wait,
+    repair_cut,
+)
 from toolstream_core.transit.rows import TRANSIT, TransitFault, transit_of
 
 __all__ = [
@@ -15,5 +26,6 @@ __all__ = [
     "Send",
     "TransitFault",
     "Wait",
+    "repair_cut",
     "transit_of",
 ]

@@ -68,6 +68,11 @@ class Cut:
     """What a WebSocket is closed with; `None` sends no close frame."""
 
 
+def repair_cut(name: str) -> Cut:
+    """The break with which the repair of the defect `name` ends an answer."""
+    return Cut(BreakKind.CLOSE, f"cut by toolstream_repair: {name}")
+
+
 @dataclass(frozen=True, slots=True)
 class Finish:
     """End the body cleanly here; what upstream still sends is discarded."""

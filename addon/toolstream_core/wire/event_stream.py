@@ -54,6 +54,8 @@ class EventStreamFramer(Cutter):
         super().__init__(max_frame)
         self.wraps = False
         """Whether the stream's first event wraps bytes in JSON, so that new ones have to."""
+        self.kind = ""
+        """The name of the stream's first event."""
         self._begun = False
         self._prelude = b""
         self._left = 0
@@ -101,7 +103,7 @@ class EventStreamFramer(Cutter):
         name = name_of(message)
         inner = unwrap(message) if name == CHUNK else None
         if not self._begun and not failed(message):
-            self._begun, self.wraps = True, inner is not None
+            self._begun, self.wraps, self.kind = True, inner is not None, name
         data = message.payload or _data(message)
         return Frame(raw, self._number, data if inner is None else inner, name)
 

@@ -83,11 +83,12 @@ class SseFramer(TextCutter):
 
     @override
     def usual(self, chunk: bytes) -> int:
-        """See `TextCutter.usual`: blocks of one data line, ended by LF."""
+        """See `TextCutter.usual`: blocks of one data line ended by LF, no two of them in one."""
         if self._held or self._over or chunk[:5] != b"data:" or chunk[-2:] != b"\n\n" or b"\r" in chunk:
             return 0
         blocks = chunk.count(b"\n\ndata:") + 1
-        return blocks if chunk.count(b"\n") == 2 * blocks and len(chunk) <= self._max else 0
+        alone = chunk.count(b"\n") == 2 * blocks and chunk.count(b"data:") == blocks
+        return blocks if alone and len(chunk) <= self._max else 0
 
     @override
     def skip(self, frames: int) -> int:

@@ -175,9 +175,9 @@ class EventStreamWriter:
         return Frame(message.encode(), frame.number, data, event_stream.name_of(message))
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
-        """As `Writer.make`. A name that ends in `Exception` makes an exception."""
+        """As `Writer.make`. A name that ends in `Exception` makes an exception; without one it is the first one's."""
         data = encoded(payload)
-        message = event_stream.fresh(data, name)
+        message = event_stream.fresh(data, name or self._framer.kind)
         if (self._framer.wraps or name == event_stream.CHUNK) and not event_stream.failed(message):
             message = event_stream.chunk(data)
         return Frame(message.encode(), number, data, event_stream.name_of(message))

@@ -41,9 +41,16 @@ def test_streamed_values(pieces: list[bytes], pairs: list[tuple[int, int]]) -> N
 
 @given(st.lists(st.integers()))
 def test_numbers(values: list[int]) -> None:
-    """A list of them is packed as it is gone through."""
-    assert read(numbers(values)) == values
+    """One by one."""
     assert all(tnetstring.loads(pack_number(value)) == value for value in values)
+
+
+@given(
+    st.lists(st.builds(lambda start, count: range(start, start + count), st.integers(0, 10**6), st.integers(0, 9999)))
+)
+def test_runs_of_numbers(runs: list[range]) -> None:
+    """As one list, whether they have equally many digits or not."""
+    assert read(numbers(lambda: runs)) == [number for run in runs for number in run]
 
 
 def test_a_flow() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
 from toolstream_core.protocols.answer_content import finishes, text_content, whole_content
 from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
@@ -99,7 +100,7 @@ def _index(payload: dict[str, Json]) -> int | Absent:
 def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
     said = block.get("input", ABSENT)
     arguments = ABSENT if said == {} and phase is Phase.OPEN else json_access.argument_text(said)[0]
-    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip() in {"{}", ""}:
+    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
         arguments = ABSENT
     identity, name, type_ = block.get("id", ABSENT), block.get("name", ABSENT), block.get("type", ABSENT)
     return Fragment(

@@ -33,6 +33,7 @@ class AnthropicCalls(StartedCalls):
             self._ended_last = self._stopped(fragment)
             return self._ended_last
         if fragment.phase is not Phase.MORE:
+            self._starts_at(fragment)
             call = self._started_again(fragment) or self._open(fragment)
         else:
             call = self._continued(fragment, event)
@@ -41,6 +42,13 @@ class AnthropicCalls(StartedCalls):
             if not call.closed and fragment.phase is not Phase.MORE:
                 self._still_open[call.position] = call
         return call
+
+    def _starts_at(self, fragment: Fragment) -> None:
+        """A block starts: what came under its index before is of no other call."""
+        before = self._newest.get(fragment.index)
+        if before is not None and before.index != fragment.index:
+            for other, number in self._strays.given_back(before):
+                self._as_nobodys(before, other, number)
 
     def _continued(self, fragment: Fragment, event: int) -> OpenCall:
         """The call that a delta goes on with."""

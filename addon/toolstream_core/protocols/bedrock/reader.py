@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
 from toolstream_core.protocols.answer_content import finishes, text_content
 from toolstream_core.protocols.bedrock.converse_event import (
@@ -81,7 +82,7 @@ def _place(event: ConverseEvent) -> int | Absent:
 def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
     """A call as its start, or a whole answer, says it; Bedrock itself runs a `server_tool_use`."""
     arguments, well_formed = json_access.argument_text(tool.get("input", ABSENT))
-    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip() in {"{}", ""}:
+    if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
         arguments = ABSENT
     kind = tool.get("type")
     return Fragment(

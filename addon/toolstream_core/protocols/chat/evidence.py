@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.model import ABSENT, Phase
@@ -79,7 +80,7 @@ class ChoiceCalls:
 
 
 def _fresh(fragment: Fragment) -> bool:
-    return isinstance(fragment.arguments, str) and not fragment.arguments.isspace() and fragment.arguments != ""
+    return isinstance(fragment.arguments, str) and fragment.arguments.strip(WHITE) != ""
 
 
 def announces_next(newest: OpenCall, fragment: Fragment) -> bool:

@@ -21,6 +21,9 @@ KEYS: Final = ("functionCall", "function_call")
 NOTHING_LEFT: Final[Payload] = {"text": ""}
 """Stands for the only part where that is taken out: Gemini's own streams have it behind calls."""
 
+_FINISH: Final = frozenset({"finishReason", "finishMessage"})
+"""What a candidate says of its finish."""
+
 
 class Piece(NamedTuple):
     """A part that is a call, or goes on with one."""
@@ -119,6 +122,34 @@ def says_nothing(payload: Json) -> bool:
         json_access.get(one, "content", "parts") == [NOTHING_LEFT] and one.keys() <= {"content", "index"}
         for one in candidates
     )
+
+
+def finish_apart(payload: Json) -> tuple[Json, Json] | None:
+    """An event as two: what it says without its finish, and its finish; `None` where that is all that it says."""
+    candidates = json_access.items_at(_inner(payload), "candidates")
+    if all(json_access.items_at(one, "content", "parts") in ([], [NOTHING_LEFT]) for one in candidates):
+        return None
+    return _within(payload, _unfinished), _within(payload, _finish_alone)
+
+
+def _unfinished(inner: Payload) -> Payload:
+    kept = [_without_finish(candidate) for candidate in json_access.items_at(inner, "candidates")]
+    return {**inner, "candidates": kept}
+
+
+def _without_finish(candidate: Json) -> Json:
+    if not isinstance(candidate, dict):
+        return candidate
+    return {key: value for key, value in candidate.items() if key not in _FINISH}
+
+
+def _finish_alone(inner: Payload) -> Payload:
+    kept = [
+        {**candidate, "content": {"role": "model", "parts": [NOTHING_LEFT]}}
+        for candidate in json_access.items_at(inner, "candidates")
+        if isinstance(candidate, dict)
+    ]
+    return {**inner, "candidates": kept}
 
 
 def _fragments(function_call: Payload) -> int:

@@ -14,6 +14,7 @@ from toolstream_core.defects.identity import (
     DUPLICATE_ID,
 )
 from toolstream_core.protocols.gemini.edit import Payload, Piece, Place, edited, pieces
+from toolstream_core.protocols.gemini.half_answers import GeminiHalfAnswerRepairer
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.sse import SseRepairer
@@ -208,3 +209,4 @@ def _merged(opener: Piece, piece: Piece) -> Payload:
 
 
 REPAIRS: Final[tuple[type[Repairer], ...]] = (SseRepairer, GeminiRepairer)
+AT_END: Final[type[Repairer]] = GeminiHalfAnswerRepairer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, override
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import says_nothing
@@ -15,8 +15,6 @@ from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from toolstream_core.model import EventContent
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _MAX_LIST = 100_000
@@ -34,8 +32,13 @@ class GeminiCalls(Calls):
         self._partial: dict[int, Any] = {}
         self._last: dict[int, OpenCall] = {}
 
-    def conclude(self, content: EventContent) -> None:
+    @override
+    def _end(self, choice: int) -> None:
         """A part says itself whether it is whole; a finish says nothing of it."""
+
+    @override
+    def _is_half(self, call: OpenCall) -> bool:
+        return not call.over or super()._is_half(call)
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         del event

@@ -80,6 +80,16 @@ def calls_line(payload: Json, calls: Sequence[Payload]) -> Payload:
     return {**{key: payload[key] for key in _OF_EACH if key in payload}, "message": message, "done": False}
 
 
+def done_apart(payload: Payload) -> tuple[Payload, Payload] | None:
+    """The line that says done as two: its message, and the rest; `None` where its message says nothing."""
+    message = payload.get("message")
+    calls = json_access.items_at(payload, "message", "tool_calls")
+    if not isinstance(message, dict) or not (calls or any(message.get(key) for key in _SPOKEN)):
+        return None
+    ahead, rest = out_of_done(payload, calls)
+    return with_calls(ahead, calls), rest
+
+
 def out_of_done(payload: Json, calls: Sequence[Payload]) -> tuple[Payload, Payload]:
     """The line that says done as two: these calls with what stands before them, and the rest."""
     ahead, rest = calls_line(payload, calls), with_calls(payload, [])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, override
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.protocols.ollama.edit import Entry, Payload, entries, out_of_done, with_calls
+from toolstream_core.protocols.ollama.half_answers import OllamaHalfAnswerRepairer
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.whole_call import WholeCallJudge
@@ -107,3 +108,4 @@ def _marked(first: Frame, second: Frame) -> list[Frame]:
 
 
 REPAIRS: Final[tuple[type[Repairer], ...]] = (OllamaRepairer,)
+AT_END: Final[type[Repairer]] = OllamaHalfAnswerRepairer

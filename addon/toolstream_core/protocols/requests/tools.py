@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _SCHEMAS = ("parameters", "input_schema", "parametersJsonSchema", "parameters_json_schema")
 _RUN_BY_CLIENT: Final = (ABSENT, None, "function", "custom")
 """Types of the tools that the client defines; all others are the provider's own."""
+_BRINGS_TOOLS: Final = ("additional_tools", "tool_search_output")
+"""Types of the items of a Responses request that bring tools."""
 
 
 class OfferedTool(NamedTuple):
@@ -25,6 +27,8 @@ class OfferedTool(NamedTuple):
     """Of its parameters; `None` where there is none."""
     custom: bool = False
     """Whether it takes text of any form."""
+    namespace: str = ""
+    """The namespace in which it is offered (Responses), which its calls name; `""` outside of any."""
 
 
 class ToolChoice(NamedTuple):
@@ -37,13 +41,13 @@ class ToolChoice(NamedTuple):
 
 
 def offered(request: Json) -> list[OfferedTool]:
-    """The tools of `tools` that the client runs, in their order."""
+    """The tools that the client runs and that are loaded, in their order."""
     found: list[OfferedTool] = []
-    for tool in json_access.items(json_access.get(request, "tools")):
+    for tool, namespace in _defined(request):
         kind = json_access.get(tool, "type")
-        if kind in _RUN_BY_CLIENT:
+        if kind in _RUN_BY_CLIENT and json_access.get(tool, "defer_loading") is not True:
             custom = kind == "custom" and not any(key in tool for key in _SCHEMAS)
-            found += [OfferedTool(name, schema, custom) for name, schema in _tool(tool)]
+            found += [OfferedTool(name, schema, custom, namespace) for name, schema in _tool(tool)]
     return found
 
 
@@ -83,7 +87,7 @@ def model_in_body(request: Json) -> str | None:
 def custom_tools(request: Json) -> frozenset[str]:
     """The names of the tools that take text of any form (Responses `custom`), and are no functions too."""
     found: dict[bool, set[str]] = {True: set(), False: set()}
-    for tool in json_access.items(json_access.get(request, "tools")):
+    for tool, _ in _defined(request):
         name = json_access.get(tool, "name")
         if name and isinstance(name, str):
             found[json_access.get(tool, "type") == "custom"].add(name)
@@ -109,9 +113,31 @@ def earlier_ids(request: Json) -> frozenset[str]:
 
 
 def _declared(request: Json) -> Iterator[tuple[str, Json]]:
-    for key in ("tools", "functions"):
-        for tool in json_access.items(json_access.get(request, key)):
-            yield from _tool(tool)
+    for tool, _ in _defined(request):
+        yield from _tool(tool)
+    for tool in json_access.items(json_access.get(request, "functions")):
+        yield from _tool(tool)
+
+
+def _defined(request: Json) -> Iterator[tuple[Json, str]]:
+    """Each entry of `tools`, and of what Responses input brings beside, with the namespace that it stands in.
+
+    `additional_tools` is how Codex offers its tools: https://github.com/openai/codex. A namespace holds functions and
+    custom tools: https://developers.openai.com/api/docs/guides/tools-tool-search.
+    """
+    yield from _flat(json_access.get(request, "tools"), "")
+    for item in json_access.items(json_access.get(request, "input")):
+        if json_access.get(item, "type") in _BRINGS_TOOLS:
+            yield from _flat(json_access.get(item, "tools"), "")
+
+
+def _flat(entries: Json, namespace: str) -> Iterator[tuple[Json, str]]:
+    for entry in json_access.items(entries):
+        if json_access.get(entry, "type") != "namespace":
+            yield entry, namespace
+        elif not namespace:
+            name = json_access.get(entry, "name")
+            yield from _flat(json_access.get(entry, "tools"), name if isinstance(name, str) else "")
 
 
 def _tool(tool: Json) -> Iterator[tuple[str, Json]]:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_object, meaning, unwrapped
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.calls.resolver import same_arguments
@@ -48,7 +49,7 @@ def goes_on(head: str, delta: object) -> bool:
     """Whether a delta continues the arguments that an item was added with, and does not start them again."""
     text = ArgumentText()
     text.add(head)
-    begun = text.viable and not text.ended and head.lstrip().startswith(("{", '"'))
+    begun = text.viable and not text.ended and head.lstrip(WHITE).startswith(("{", '"'))
     text.add(delta if isinstance(delta, str) else "")
     return begun and text.viable
 
@@ -78,7 +79,7 @@ def _meaning(arguments: str) -> str:
     """What whole arguments mean; cached, because one text is compared with those of several calls."""
     text = ArgumentText()
     text.add(arguments)
-    return text.meaning if arguments.lstrip().startswith('"') else meaning(arguments)
+    return text.meaning if arguments.lstrip(WHITE).startswith('"') else meaning(arguments)
 
 
 def may_repeat(call: OpenCall, fragment: Fragment) -> bool:
@@ -96,7 +97,7 @@ def is_another(owner: OpenCall, fragment: Fragment) -> bool:
         if owner.arguments.empty:
             return not owner.closed
         return owner.arguments.whole and not _is_nothing(owner)
-    return fragment.phase is Phase.CLOSE and says_other_object(owner, fragment)
+    return fragment.phase is Phase.CLOSE and _begins_other_object(owner, fragment)
 
 
 def says_other_object(call: OpenCall, fragment: Fragment) -> bool:
@@ -108,7 +109,17 @@ def says_other_object(call: OpenCall, fragment: Fragment) -> bool:
 def closes_another(owner: OpenCall, fragment: Fragment) -> bool:
     """Whether an item that was taken for a piece of a call turns out, when it closes, to have other arguments."""
     item = nonblank(fragment.item_id)
-    return fragment.phase is Phase.CLOSE and item not in {"", owner.item_id} and says_other_object(owner, fragment)
+    return fragment.phase is Phase.CLOSE and item not in {"", owner.item_id} and _begins_other_object(owner, fragment)
+
+
+def _begins_other_object(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment begins with a whole JSON object that is not the call's, whatever follows it."""
+    said = fragment.arguments
+    if not isinstance(said, str):
+        return False
+    text = ArgumentText()
+    text.add(said)
+    return says_other_object(call, fragment._replace(arguments=text.ended_object() or said))
 
 
 def of_other_item(call: OpenCall, fragment: Fragment) -> bool:

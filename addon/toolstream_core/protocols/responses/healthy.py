@@ -72,6 +72,7 @@ def _item(answer: HealthyAnswer, place: int, call: HealthyCall) -> dict[str, Any
         key: call.arguments,
         "call_id": f"call_{answer.call_letters(place, 24)}",
         "name": call.name,
+        **({"namespace": call.namespace} if call.namespace else {}),
     }
 
 

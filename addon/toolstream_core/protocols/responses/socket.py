@@ -7,6 +7,7 @@ https://docs.x.ai/developers/advanced-api-usage/websocket-mode
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.openai_errors import socket_error
@@ -16,10 +17,12 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.model import Json
 
 _CREATE: Final = "response.create"
-_OF_TRANSPORT: Final = frozenset({"type", "stream_id", "generate"})
+_OF_TRANSPORT: Final = frozenset({"type", "stream_id"})
 """Keys of the message that the body of the same request over HTTP has not."""
 _ENDS: Final = frozenset(
     {
@@ -69,6 +72,13 @@ def _lane(message: Json) -> str:
     return lane if isinstance(lane, str) else ""
 
 
+def _warmed_up(request: Json, token: str) -> Sequence[bytes]:
+    """See `SocketWire.warm_up`; a program that only reads does not load what writes answers."""
+    module = import_module("toolstream_core.protocols.responses.warm_up")
+    events: Sequence[bytes] = module.warmed_up(request, token)
+    return events
+
+
 RESPONSES_SOCKET: Final = SocketWire(
     name="Responses over a WebSocket",
     claims=RESPONSES.claims,
@@ -77,4 +87,5 @@ RESPONSES_SOCKET: Final = SocketWire(
     falls_back=True,
     lane_key="stream_id",
     error=socket_error,
+    warm_up=_warmed_up,
 )

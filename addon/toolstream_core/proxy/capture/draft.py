@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from mitmproxy import flow, http
 
-from toolstream_core.fixtures import content_of, redact_in_place
+from toolstream_core.fixtures import content_of, redacted_state
+from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.model import Runs
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.capture.body import KeptBody
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.model import Record
+    from toolstream_core.protocols.requests.asked import Asked
     from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.folder import Folder
     from toolstream_core.redaction import Redaction
@@ -137,10 +139,7 @@ class Draft:
         state = {**ending.state, "metadata": {}, "backup": None, "websocket": None}
         if ending.broken is not None and state["error"] is None:
             state["error"] = flow.Error(ending.broken).get_state()
-        bare = http.HTTPFlow.from_state(state)
-        assert isinstance(bare, http.HTTPFlow)
-        redact_in_place(bare, self._store.redaction)
-        return dict(bare.get_state())
+        return redacted_state(state, self._store.redaction)
 
     def _put_body(self, response: dict[str, Any]) -> None:
         """Give a response upstream's body, decoded, and the headers that fit it."""
@@ -163,11 +162,21 @@ class Draft:
         }
         if self._client is not None and self._is_told_apart(ending):
             noted["sent"] = {"body": self._client.content(), "chunks": self._client.chunks()}
+        if SOCKET in ending.state["metadata"]:
+            noted["socket"] = self._socket(ending.state["metadata"][SOCKET])
         if ending.record is not None:
             noted["record"] = self._record(ending.record)
         if ending.broken is not None:
             noted["broken"] = redacted_text(ending.broken, redaction, self._known)
         return noted
+
+    def _socket(self, noted: dict[str, Any]) -> dict[str, Any]:
+        """What `fixtures.sockets.note_of` says of the socket, redacted as a body is."""
+        told = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
+        clean: dict[str, Any] = json.loads(
+            redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.redaction, self._known)
+        )
+        return clean
 
     def _is_told_apart(self, ending: Ending) -> bool:
         """Whether the client got something else than upstream said."""
@@ -177,18 +186,22 @@ class Draft:
     def _record(self, record: Record) -> dict[str, Any]:
         """The record as `inspect` prints it, redacted as a body is. Event numbers, which may be many, are streamed."""
         told = record_object(replace(record, calls=[replace(call, events=Runs()) for call in record.calls]))
-        clean: dict[str, Any] = json.loads(
-            redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.redaction, self._known)
-        )
+        plain = json.dumps(told, ensure_ascii=False).encode()
+        redacted = redacted_body(plain, self._store.redaction, self._known)
+        clean: dict[str, Any] = told if redacted == plain else json.loads(redacted)
         for call, one in zip(clean["calls"], record.calls, strict=True):
-            call["events"] = numbers(one.events)
+            call["events"] = numbers(one.events.ranges)
         return clean
 
     def _name(self, ending: Ending) -> str:
-        request = http.Request.from_state(ending.state["request"])
-        what = asked.read(request.path, parse(content_of(request)))
-        record = ending.record
-        protocol = record.dialect if record is not None else what.dialect if what is not None else "unknown"
-        model = record.model if record is not None else what.model if what is not None else None
+        named = ending.record or _asked(ending)
+        protocol = "unknown" if named is None else named.dialect
+        model = None if named is None else named.model
         model = None if model is None else redacted_text(model, self._store.redaction, self._known)
-        return stem(request.timestamp_start, protocol, model)
+        return stem(ending.state["request"]["timestamp_start"], protocol, model)
+
+
+def _asked(ending: Ending) -> Asked | None:
+    """What the request says."""
+    request = http.Request.from_state(ending.state["request"])
+    return asked.read(request.path, parse(content_of(request)))

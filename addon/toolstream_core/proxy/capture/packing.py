@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import batched, chain
 from typing import TYPE_CHECKING
 
 from mitmproxy.io import tnetstring
@@ -18,6 +19,8 @@ BYTES = b","
 LIST = b"]"
 _WORD = 64
 """Characters below which a packed text is remembered."""
+_BLOCK = 4096
+"""Numbers that are packed together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +55,34 @@ class Packed:
 def pack(value: object) -> Packed:
     """A value, which may be or hold `Streamed` ones. Raises `ValueError` where mitmproxy has no form for it."""
     packed = _packed(value)
-    return Packed(len(packed), [packed]) if isinstance(packed, bytes) else packed
+    if isinstance(packed, bytes):
+        return Packed(len(packed), [packed])
+    parts: list[bytes | Streamed] = []
+    plain: list[bytes] = []
+    for part in packed.parts:
+        if isinstance(part, Streamed):
+            parts += [b"".join(plain), part]
+            plain.clear()
+        else:
+            plain.append(part)
+    parts.append(b"".join(plain))
+    return Packed(packed.size, parts)
 
 
 def _packed(value: object) -> bytes | Packed:
+    # Plain values first, by their exact types: a flow has some two hundred.
+    if type(value) is str:
+        return _word(value) if len(value) < _WORD else tnetstring.dumps(value)
+    if type(value) is bytes:
+        return b"%d:%b," % (len(value), value)
+    if type(value) is int:
+        return pack_number(value)
     if isinstance(value, Streamed):
         return _wrapped(value.size, [value], value.kind)
     if isinstance(value, dict):
         return _joined([_packed(one) for pair in value.items() for one in pair], b"}")
     if isinstance(value, list | tuple):
-        return _joined([_packed(one) for one in value], LIST)
-    if isinstance(value, bytes):
-        return b"%d:%b," % (len(value), value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return pack_number(value)
-    if isinstance(value, str) and len(value) < _WORD:
-        return _word(value)
+        return _joined(list(map(_packed, value)), LIST)
     return tnetstring.dumps(value)  # type: ignore[arg-type]  # checked there
 
 
@@ -96,9 +111,32 @@ def pack_pair(first: int, second: int) -> bytes:
     return _head(len(payload)) + payload + LIST
 
 
-def numbers(values: Iterable[int]) -> Streamed:
-    """A list of numbers, which are gone through twice."""
-    return Streamed(LIST, sum(len(pack_number(one)) for one in values), lambda: map(pack_number, values))
+def numbers(runs: Callable[[], Iterable[range]]) -> Streamed:
+    """A list of the numbers in all runs, none below zero. `runs` is called twice: they may be many."""
+    return Streamed(LIST, sum(map(_size, runs())), lambda: chain.from_iterable(map(_pieces, runs())))
+
+
+def _size(run: range) -> int:
+    return sum(len(part) * len(pack_number(part.start)) for part in _of_one_width(run))
+
+
+def _pieces(run: range) -> Iterator[bytes]:
+    if len(run) == 1:
+        yield pack_number(run.start)
+        return
+    for part in _of_one_width(run):
+        head = _head(len(str(part.start)))
+        for some in batched(part, _BLOCK):
+            yield head + (b"#" + head).join([b"%d" % number for number in some]) + b"#"
+
+
+def _of_one_width(run: range) -> Iterator[range]:
+    """The parts of a run whose numbers have equally many digits."""
+    start = run.start
+    while start < run.stop:
+        stop = min(run.stop, 10 ** len(str(start)))
+        yield range(start, stop)
+        start = stop
 
 
 def _joined(values: Sequence[bytes | Packed], kind: bytes) -> bytes | Packed:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # joined key by key. Where the redactor finds nothing in that, there is nothing in the window; where it finds
 # something, the body is redacted as any other from there on.
 
-WINDOW: Final = 512 * 1024
+WINDOW: Final = 1024 * 1024
 """Bytes that are looked at together."""
 KEPT: Final = 64 * 1024
 """Of these, how many are looked at again with what follows."""

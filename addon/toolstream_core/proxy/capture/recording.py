@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.draft import Draft
     from toolstream_core.proxy.capture.worker import Worker
 
-BATCH = 64 * 1024
+BATCH = 256 * 1024
 """Bytes that are handed on to the worker at once."""
 _OVERHEAD = 150
 """Bytes that a waiting chunk takes beside its own."""

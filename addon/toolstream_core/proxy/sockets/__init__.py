@@ -1,5 +1,6 @@
 """Answers that come over WebSockets, live. Knows mitmproxy's flow."""
 
+from toolstream_core.proxy.sockets.provider import SocketProvider
 from toolstream_core.proxy.sockets.sockets import REFUSED, Sockets
 
-__all__ = ["REFUSED", "Sockets"]
+__all__ = ["REFUSED", "SocketProvider", "Sockets"]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.proxy.steps import Break, End
-from toolstream_core.sockets.lines import Messages
+from toolstream_core.sockets.lines import Messages, line_of
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketLane
     from toolstream_core.proxy.delivery_loop import WatchedDelivery
     from toolstream_core.proxy.kept import KeptWatch
-
-_NO_MESSAGES: Final = (b":", b"event:", b"id:", b"retry:")
-_DATA: Final = b"data:"
+    from toolstream_core.sockets.saved import SavedMessage
 
 
 class SocketAnswer:
@@ -33,9 +31,11 @@ class SocketAnswer:
         self.error = error
         self._wire = place.wire
         self._delivery = delivery
-        self._messages = Messages(place.lane, place.wire.lane_key)
+        self._messages = Messages(place)
         self.binary = False
         """Whether its messages came as binary ones."""
+        self.others: list[SavedMessage] = []
+        """What the client sent while it came: to steer it, or to cancel it."""
         self.over = False
         """Whether nothing more of it goes to the client."""
         watch.delivering = watch.rewrites
@@ -50,17 +50,21 @@ class SocketAnswer:
             return None
         pieces = self.watch.through(line)
         if self._delivery is None:
-            return None if pieces == [line] else self._made(pieces)
+            return None if pieces == [line] else self._messages.made(pieces)
         for piece in pieces:
             self._delivery.offer(piece)
         return []
 
+    def serve(self) -> None:
+        """Begin the answer, which is saved: nothing of it comes from a provider."""
+        assert self._delivery is not None
+        self._delivery.offer(None)
+
     def only(self, message: bytes) -> list[bytes]:
         """What goes to the client where this message is the whole answer."""
-        line = self._messages.line(message)
-        self.watch.stream(line)
+        self.watch.stream(line_of(message))
         self.end()
-        return self._made([line])
+        return self._messages.made([line_of(message)])
 
     def end(self, broken: str | None = None) -> list[bytes]:
         """The provider's last message has come, or the socket ended as `broken` says; what goes on at once."""
@@ -80,7 +84,7 @@ class SocketAnswer:
             self._delivery.offer(None)
             return []
         self.over = True
-        return [*self._made(pieces), *self._messages.end(), *self._end_of_half()]
+        return [*self._messages.made(pieces), *self._messages.end(), *self._end_of_half()]
 
     def advance(self) -> tuple[list[bytes], Break | None]:
         """What may go by now, and how the socket breaks, if it does."""
@@ -88,7 +92,7 @@ class SocketAnswer:
         while self._delivery is not None and not self.over and self._delivery.advance():
             step = self._delivery.step
             if isinstance(step, bytes):
-                out += self._made([step])
+                out += self._messages.made([step])
             elif isinstance(step, Break) and self.watch.half is not None:
                 self.over = True
                 out += self._error()
@@ -111,20 +115,9 @@ class SocketAnswer:
         """Seconds after which `advance` is to be called again; `None` where it waits for messages alone."""
         return None if self._delivery is None or self.over else self._delivery.pause
 
-    def _made(self, pieces: list[bytes]) -> list[bytes]:
-        """The messages in bytes that go on; faults make server-sent events, of which the data goes."""
-        made: list[bytes] = []
-        for piece in pieces:
-            for message in self._messages.take(piece):
-                if message.startswith(_DATA):
-                    made += self._messages.take(message.removeprefix(_DATA).strip() + b"\n")
-                elif not message.startswith(_NO_MESSAGES):
-                    made.append(message)
-        return made
-
     def _end_of_half(self) -> list[bytes]:
         return [] if self.watch.half is None else self._error()
 
     def _error(self) -> list[bytes]:
         """An error in the place of the end that a break would be over HTTP: other answers share the socket."""
-        return self._made([encoded(self._wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"])
+        return self._messages.made([encoded(self._wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.sockets.lanes import Lanes
+from toolstream_core.sockets.saved import SavedMessage, keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,12 +25,13 @@ _NORMAL = 1000
 class Outgoing:
     """A message in the place of one that came."""
 
-    __slots__ = ("binary", "data", "to_client")
+    __slots__ = ("binary", "data", "injected", "to_client")
 
-    def __init__(self, data: bytes, *, to_client: bool, binary: bool) -> None:
-        """`binary`: as a binary message, not as text."""
+    def __init__(self, data: bytes, *, to_client: bool, binary: bool, injected: bool = True) -> None:
+        """`binary`: as a binary message, not as text; `injected`: in the place of one that another sent."""
         self.data = data
         self.to_client = to_client
+        self.injected = injected
         self.binary = binary
 
 
@@ -52,8 +54,10 @@ class SocketRelay:
         self.wire = wire
         self.ordered = False
         """Whether a layer sends what is in `outgoing`, in order; else messages go on as they came."""
+        self.served = False
+        """Whether it has no provider: what its client says is answered here."""
         self.kept = False
-        """Whether the flow keeps its messages."""
+        """Whether the flow keeps its messages, and what went in their place."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
         self._lanes = Lanes(wire, flow.request.path, self._begun)
@@ -68,6 +72,8 @@ class SocketRelay:
         binary = not message.is_text
         if message.from_client:
             self._asked(message, binary=binary)
+            if self.served:
+                self.advance()
             return
         part = self._lanes.answered(message.content)
         if part is None:
@@ -133,9 +139,15 @@ class SocketRelay:
             message.drop()
             self._answer(answer, answer.error)
             return
-        if restored != message.content and self.ordered:
+        if restored != message.content and self.ordered and not self.served:
             message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
+        if answer is None:
+            concerned = self._lanes.concerned(message.content)
+            if concerned is not None:
+                keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
+        else:
+            answer.binary = binary
 
     def _begun(self, request: SocketRequest) -> SocketAnswer:
         answer = self._begin(request)
@@ -146,11 +158,12 @@ class SocketRelay:
     def _answer(self, answer: SocketAnswer, error: bytes) -> None:
         """Answer with an error, without asking the provider."""
         self._lanes.withdraw(answer)
-        self._send(answer.only(error), answer)
+        self._send(answer.only(error), answer, injected=False)
         self._closed(answer)
 
-    def _send(self, messages: list[bytes], answer: SocketAnswer) -> None:
-        self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary) for one in messages]
+    def _send(self, messages: list[bytes], answer: SocketAnswer, *, injected: bool = True) -> None:
+        injected = injected and not self.served
+        self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary, injected=injected) for one in messages]
 
     def _forget(self, answer: SocketAnswer) -> None:
         """Nothing more of an answer goes."""
@@ -159,4 +172,6 @@ class SocketRelay:
             waiting.remove(answer)
             if not waiting:
                 self._going.pop(answer.lane, None)
+            if self.served:
+                self._lanes.withdraw(answer)
             self._closed(answer)

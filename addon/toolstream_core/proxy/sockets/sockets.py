@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import ctx, http
 
 from toolstream_core.delivery.schedule import Schedule
+from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket, request_json
 from toolstream_core.proxy.request_ids import restore
 from toolstream_core.proxy.sockets.answer import SocketAnswer
-from toolstream_core.proxy.sockets.answer_flow import answer_flow
 from toolstream_core.proxy.sockets.error_messages import ErrorMessages
+from toolstream_core.proxy.sockets.hooks import ToolstreamSocketRequestHook, ToolstreamSocketResponseHook
 from toolstream_core.proxy.sockets.relay import SocketRelay
+from toolstream_core.proxy.steps import Break
 from toolstream_core.settings import NOTHING
+from toolstream_core.sockets.saved import FIRST, how_closed
+from toolstream_core.transit import BreakKind
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -27,31 +31,48 @@ if TYPE_CHECKING:
 
     from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
     from toolstream_core.proxy.answers import Answers
+    from toolstream_core.proxy.provided import Provided
+    from toolstream_core.proxy.sockets.provider import SocketProvider
     from toolstream_core.proxy.verdicts import Verdicts
     from toolstream_core.stages.answer_ids import Ids
 
 logger = logging.getLogger(__name__)
 
+_STOPPED: Final = "toolstream stopped reading the socket"
+_INTERNAL_ERROR: Final = 1011
+"""https://www.rfc-editor.org/rfc/rfc6455#section-7.4"""
 REFUSED: Final = "toolstream_refused"
 """The key in the metadata of a flow that asked for a socket and was refused."""
-_FIRST: Final = 8
-"""Messages of a client after which a socket of no LLM is looked at no more."""
 
 
 class Sockets:
     """Finds the sockets of LLMs, and has each of their answers watched."""
 
-    def __init__(self, answers: Answers, verdicts: Verdicts, ids: Ids, order: Callable[[SocketRelay], bool]) -> None:
-        """`order` has a socket's messages sent in order by a layer of ours; it says whether it can."""
+    def __init__(
+        self,
+        answers: Answers,
+        verdicts: Verdicts,
+        ids: Ids,
+        order: Callable[[SocketRelay], bool],
+        replayed: Callable[[http.HTTPFlow], None],
+    ) -> None:
+        """`order` has a socket's messages sent in order by a layer of ours; it says whether it can.
+
+        `replayed` is told of each answer that comes from a saved flow.
+        """
         self.mode = "read"
+        self.provider: SocketProvider | None = None
+        """What answers in the provider's place, where that is wanted."""
         self._answers = answers
         self._verdicts = verdicts
         self._ids = ids
         self._order = order
+        self._replayed = replayed
         self._relays: dict[str, SocketRelay] = {}
         self._unknown: dict[str, int] = {}
         """Sockets that may be an LLM's, and how many messages their clients have sent."""
         self._begun: dict[str, int] = {}
+        self._served: set[str] = set()
         self._errors = ErrorMessages()
 
     def refuses(self, flow: http.HTTPFlow) -> bool:
@@ -72,6 +93,17 @@ class Sockets:
         flow.comment = "refused by toolstream_websocket"
         flow.metadata[REFUSED] = True
         return True
+
+    def serves(self, flow: http.HTTPFlow) -> bool:
+        """Open a socket that is asked for here, where saved flows answer; whether that was done."""
+        if self.provider is None or self.mode != "read" or not self.provider.accept(flow):
+            return False
+        self._served.add(flow.id)
+        return True
+
+    def served(self, flow: http.HTTPFlow) -> bool:
+        """Whether a socket has no provider but us."""
+        return flow.id in self._served
 
     def start(self, flow: http.HTTPFlow) -> None:
         """A socket was opened."""
@@ -107,6 +139,7 @@ class Sockets:
         self._unknown.pop(flow.id, None)
         relay = self._relays.pop(flow.id, None)
         self._begun.pop(flow.id, None)
+        self._served.discard(flow.id)
         if relay is not None:
             relay.end(_how_closed(flow))
 
@@ -118,7 +151,7 @@ class Sockets:
             del self._unknown[flow.id]
             return self._watch(flow, wire)
         self._unknown[flow.id] += 1
-        if self._unknown[flow.id] >= _FIRST:
+        if self._unknown[flow.id] >= FIRST:
             del self._unknown[flow.id]
         return None
 
@@ -132,7 +165,8 @@ class Sockets:
         )
         self._relays[flow.id] = relay
         relay.kept = _wanted_by_user()
-        if self._answers.settings.rewrites:
+        relay.served = flow.id in self._served
+        if self._answers.settings.rewrites or relay.served:
             relay.ordered = self._order(relay)
             if not relay.ordered:
                 logger.warning("toolstream only reads the socket %s: it was opened before repairs were on", flow.id)
@@ -144,17 +178,31 @@ class Sockets:
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
         flow = answer_flow(socket, request, number)
         self._verdicts.asked(flow)
+        ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
+        restore(flow, self._ids)
         settings = self._answers.settings if relay.ordered else NOTHING
         place = SocketLane(relay.wire, request.lane)
         error = self._errors.instead_of(flow, request, place, settings) if settings.transit else None
         if error is not None:
             settings = NOTHING
+        provider = self.provider if relay.served and error is None else None
+        saved = None if provider is None else self._saved(provider, flow, place)
         watch, faults = self._answers.begin(flow, request_json(flow.request), delivering=True, settings=settings)
         delivery = None
-        if settings.transit:
+        if settings.transit or saved is not None:
             exchange = replace(watch.exchange, content_encoding="")
-            delivery = WatchedDelivery(watch, Schedule(exchange, faults, socket=place) if faults else None)
-        return SocketAnswer(watch, place, delivery, error)
+            schedule = Schedule(exchange, faults, socket=place) if faults else None
+            delivery = WatchedDelivery(watch, schedule, saved, 0.0 if provider is None else provider.speed)
+        answer = SocketAnswer(watch, place, delivery, error)
+        if saved is not None:
+            answer.serve()
+        return answer
+
+    def _saved(self, provider: SocketProvider, flow: http.HTTPFlow, place: SocketLane) -> Provided:
+        """The answer to a request that no provider is asked."""
+        saved = provider.answer(flow, place)
+        self._replayed(flow)
+        return saved
 
     def _restored(self, socket: http.HTTPFlow, content: bytes) -> bytes:
         """A client's message with the provider's own ids."""
@@ -169,14 +217,18 @@ class Sockets:
     def _close(self, answer: SocketAnswer) -> None:
         """Nothing more of an answer goes to the client."""
         flow = answer.watch.flow
+        flow.metadata[SOCKET] |= note_of(answer.lane, flow.request.timestamp_start, answer.others)
         self._answers.take(flow.id)
         self._answers.close(flow, answer.watch)
+        ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))
 
     def _stop(self, flow: http.HTTPFlow) -> None:
         relay = self._relays.pop(flow.id, None)
         if relay is not None:
             relay.ordered = False
-            relay.end("toolstream stopped reading the socket")
+            if relay.served:
+                relay.broken = Break(BreakKind.CLOSE, _STOPPED, _INTERNAL_ERROR)
+            relay.end(_STOPPED)
 
 
 def _wanted_by_user() -> bool:
@@ -187,6 +239,4 @@ def _wanted_by_user() -> bool:
 
 def _how_closed(flow: http.HTTPFlow) -> str:
     assert flow.websocket is not None
-    who = "client" if flow.websocket.closed_by_client else "server"
-    code = flow.websocket.close_code
-    return f"the {who} closed the socket" + ("" if code is None else f" with code {int(code)}")
+    return how_closed(flow.websocket.close_code, by_client=bool(flow.websocket.closed_by_client))

@@ -94,6 +94,10 @@ class Ledger:
             }
         )
 
+    def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
+        """Keep what a client asks over a socket as a request of its own."""
+        self.request(flow)
+
     def listeners(self, watch: Watch) -> Sequence[Sink]:
         """What reads the answer of a request that is kept."""
         entry = self.entries.get(watch.flow.id)
@@ -161,6 +165,13 @@ class Closing:
         if entry is not None and flow.response is not None:
             self._note(entry, flow)
             entry.over = entry.over or entry.sinks == 0
+
+    def toolstream_socket_response(self, flow: http.HTTPFlow) -> None:
+        """An answer that came over a socket is over."""
+        entry = self._ledger.entries.get(flow.id)
+        if entry is not None:
+            self._note(entry, flow)
+            entry.over = True
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The connection broke."""

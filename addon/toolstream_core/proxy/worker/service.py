@@ -150,8 +150,8 @@ class Service:
         for addon in [*reversed(self._ours), self._master.addons.get(Gate.name)]:
             self._master.addons.remove(addon)
         self._ledger = self._log.ledger = Ledger()
-        self._add_ours()
         self._network = Network(order["network"])
+        self._add_ours()
         self._master.options.set(*order["set"])
 
     async def _configure(self, order: dict[str, Any]) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, override
 
+from mitmproxy import ctx
+
 from toolstream_core.engine.sink import Sink
-from toolstream_core.protocols.registry import claiming
+from toolstream_core.protocols.registry import SOCKETS, claiming
+from toolstream_core.proxy.exchange import opens_socket
 from toolstream_core.proxy.resend import RESENT
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ class Tally(Sink):
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A request came."""
-        if RESENT in flow.metadata:
+        if RESENT in flow.metadata or (opens_socket(flow.request) and _is_read(flow)):
             return
         self._counts["requests" if claiming(flow.request.path) is not None else "others"] += 1
 
@@ -50,6 +53,10 @@ class Tally(Sink):
         """A WebSocket to an LLM."""
         if claiming(flow.request.path) is not None:
             self._counts["websockets"] += 1
+
+    def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
+        """A request came over a WebSocket."""
+        self.request(flow)
 
     def listeners(self, watch: Watch) -> Sequence[Sink]:
         """What reads each answer."""
@@ -79,3 +86,8 @@ class Tally(Sink):
             "verdicts": dict(self._verdicts),
             "advice": self._advice,
         }
+
+
+def _is_read(flow: http.HTTPFlow) -> bool:
+    """Whether a WebSocket is taken apart into requests and answers."""
+    return ctx.options.toolstream_websocket == "read" and any(wire.claims(flow.request.path) for wire in SOCKETS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.markup import is_markup
 from toolstream_core.calls.resolver import same_arguments
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 # It may come in any number of fragments, so it is kept until it is known: a repetition until it is whole or differs,
 # markup until the end. What turns out to be neither goes on as it came.
 
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(rf"[{WHITE}]+")
 
 
 class Behind:
@@ -28,7 +29,7 @@ class Behind:
     def __init__(self, whole: str) -> None:
         """`whole`: the arguments as they came, an object or a string that holds one."""
         self._whole = whole
-        self._mark = whole.lstrip()[:1]
+        self._mark = whole.lstrip(WHITE)[:1]
         self._squeezed: str | None = None
         """`whole` without white space; made when it is needed."""
         self._at = 0
@@ -63,9 +64,9 @@ class Behind:
         if self._free:
             if "{" in piece:
                 judge(MERGED_CALLS, f"{short(piece)} follows the arguments")
-            self.spoilt = self.spoilt or not piece.isspace()
+            self.spoilt = self.spoilt or piece.strip(WHITE) != ""
             return piece
-        self._begun = self._begun or piece.lstrip()[:1]
+        self._begun = self._begun or piece.lstrip(WHITE)[:1]
         if not self._begun:
             return piece
         self._seen.append(piece)

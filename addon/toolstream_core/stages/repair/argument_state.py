@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
 from toolstream_core.stages.repair.escapes import Escapes
 from toolstream_core.stages.repair.surrogates import Surrogates
@@ -70,7 +71,7 @@ class ArgumentState:
         text = self._text
         if self._behind is not None or not text.scanner.ended:
             return self._behind is not None
-        return self._head.lstrip()[:1] == "{" and not text.spilled
+        return self._head.lstrip(WHITE)[:1] == "{" and not text.spilled
 
     @property
     def spoilt(self) -> bool:
@@ -95,7 +96,7 @@ class ArgumentState:
         odd = self._behind or self._quoted
         if odd is not None or self._free:
             return odd is None or odd.steady
-        return self._cumulative is None and not self._text.scanner.ended and self._head.lstrip().startswith("{")
+        return self._cumulative is None and not self._text.scanner.ended and self._head.lstrip(WHITE).startswith("{")
 
     @property
     def decided(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE, WS
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 # waiting cannot delay anything: behind whole arguments, behind a first `{}` of a tool that takes parameters, or within
 # a string that may hold an object. What waits is given by `rest` at the end, whatever that end is.
 
-_PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}|null)\s*")
+_PLACEHOLDER = re.compile(rf"{WS}(?:\{{{WS}\}}|null){WS}")
+
+_BEFORE_ARGUMENTS = re.compile(rf'{WS}(?:\{{{WS}\}}|null){WS}(?=\{{{WS}")')
 
 
 class ArgumentRepair(ArgumentState):
@@ -44,7 +47,7 @@ class ArgumentRepair(ArgumentState):
         growing = self._behind is None and self._cumulative is None and self._quoted is None and not self._free
         if growing:
             self._text.add(piece)
-        if not piece or (piece.isspace() and not self._within):
+        if not piece or (not piece.strip(WHITE) and not self._within):
             return Emitted(piece)
         if not self._head:
             return self._first(piece, judge, may_wait=may_wait)
@@ -103,8 +106,11 @@ class ArgumentRepair(ArgumentState):
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:
         if self.replaced and "{" in self._presumed and not begins_object(piece):
             return self._given_back(piece, judge)
+        before = _BEFORE_ARGUMENTS.match(piece)
+        if before is not None:
+            return self._from_placeholder(piece[: before.end()], piece[before.end() :], judge)
         self._head = piece
-        if piece.lstrip().startswith('"'):
+        if piece.lstrip(WHITE).startswith('"'):
             self._quoted = Quoted()
             emitted = Emitted("")
             emitted.text = self._finished(self._decoded(self._quoted, piece, emitted, judge, may_wait=may_wait), judge)
@@ -127,7 +133,7 @@ class ArgumentRepair(ArgumentState):
 
     def _after_placeholder(self, piece: str, waiting: Emitted, judge: Judge, *, may_wait: bool) -> Emitted:
         """What follows a first `{}`: the same again, the real arguments, or garbage."""
-        if piece.strip() == self._head.strip():
+        if piece.strip(WHITE) == self._head.strip(WHITE):
             return Emitted("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
         self._waiting = None
         if not begins_object(piece):
@@ -135,11 +141,23 @@ class ArgumentRepair(ArgumentState):
         repair = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
         if repair:
             waiting.text = ""
+        self._begin_with(piece, replaced=repair)
+        return self._first(piece, judge, may_wait=may_wait)
+
+    def _from_placeholder(self, placeholder: str, piece: str, judge: Judge) -> Emitted:
+        """A `{}` and, in the same fragment, the arguments that it stood for."""
+        repair = judge(PLACEHOLDER_ARGUMENTS, f"{placeholder.strip()} came before the arguments")
+        self._begin_with(piece, replaced=repair)
+        emitted = self._first(piece, judge, may_wait=False)
+        emitted.text = emitted.text if repair else placeholder + emitted.text
+        return emitted
+
+    def _begin_with(self, piece: str, *, replaced: bool) -> None:
+        """What came was a placeholder; `piece` is the first that counts."""
         self._begin()
-        self.replaced = self.replaced or repair
+        self.replaced = self.replaced or replaced
         self._text.add(piece)
         self._size = len(piece)
-        return self._first(piece, judge, may_wait=may_wait)
 
     def _next(self, piece: str, emitted: Emitted, judge: Judge, *, may_wait: bool) -> str:
         if self._free:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_grammar import WHITE, WS
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
 
@@ -17,7 +18,7 @@ MAX_QUOTED = 1024 * 1024
 """Characters of a string that are kept."""
 MAX_BEGINS = 64
 """Fragments within which an object has to begin in it."""
-_BEGUN = re.compile(r'\s*"(?:\s|\\[nrt])*(?:\\?\Z|(?P<object>\{))')
+_BEGUN = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|(?P<object>\{{))')
 """The begin of a JSON string that may hold an object, and whether that has begun."""
 
 
@@ -99,7 +100,7 @@ def begins_object(piece: str) -> bool:
     """Whether an object begins here, or a JSON string in which one has begun."""
     begun = _BEGUN.match(piece)
     if begun is None or begun["object"] is None:
-        return piece.lstrip().startswith("{")
+        return piece.lstrip(WHITE).startswith("{")
     text = ArgumentText()
     text.add(piece)
     return is_object(_string(piece)[0] or "") if text.ended else text.viable
@@ -107,7 +108,7 @@ def begins_object(piece: str) -> bool:
 
 def _string(text: str) -> tuple[str | None, int]:
     """What the JSON string holds that `text` begins with, and where it ends."""
-    begin = len(text) - len(text.lstrip())
+    begin = len(text) - len(text.lstrip(WHITE))
     try:
         value, end = json.JSONDecoder().raw_decode(text, begin)
     except (ValueError, RecursionError):

@@ -27,6 +27,8 @@ class Repairer(Stage):
         self._before: list[Frame] = []
         self._after: list[Frame] = []
         """Events since one that may still change, and what has gone on for them."""
+        self.torn = False
+        """Whether an event could not be read: a call may lack a part, so nothing is put that says it is over."""
 
     def went(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
         """Audit what went on for an event, or for the body's end; one that `waits` for the next is not changed yet."""

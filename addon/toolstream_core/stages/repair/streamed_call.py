@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_object, says_nothing
 from toolstream_core.defects.arguments import LOST_ARGUMENTS
 from toolstream_core.stages.repair.arguments import ArgumentRepair
@@ -76,7 +77,7 @@ class StreamedCall(ABC):
         """What the client is to be given for the next delta, unless that still waits."""
         may_wait = not self._context.takes_none(self.call.name)
         emitted = self.emitted = self._arguments.take(text, self.judge, may_wait=may_wait)
-        self.given = self.given or bool(emitted.text.strip())
+        self.given = self.given or bool(emitted.text.strip(WHITE))
         self._changed = self._changed or emitted.text != text
         return emitted.text
 

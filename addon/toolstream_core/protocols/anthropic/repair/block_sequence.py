@@ -54,11 +54,12 @@ class BlockRepairer(NamedEventRepairer):
         """Find out whether a block's index is its place."""
         expected, self._started = self._started, self._started + 1
         counted = type(index) in {int, float} and index == expected
-        if not counted and index_of({"index": index}) in self.message.by_index:
-            self.report(REUSED_INDEX, self.number, f"index {index} is that of an earlier block", block.call)
-        elif not counted:
-            self.report(OFFSET_INDEX, self.number, f"the index is {index} where {expected} comes next", block.call)
-        repair = block.place != expected or self.on(OFFSET_INDEX) or self.on(REUSED_INDEX)
+        repair = self._moved or block.place != expected
+        row, message = OFFSET_INDEX, f"the index is {index} where {expected} comes next"
+        if index_of({"index": index}) in self.message.by_index:
+            row, message = REUSED_INDEX, f"index {index} is that of an earlier block"
+        if not counted:
+            repair = self.report(row, self.number, message, block.call) or repair
         block.moved = repair and not (counted and block.place == expected)
         self._moved = self._moved or block.moved
 
@@ -98,8 +99,11 @@ class BlockRepairer(NamedEventRepairer):
 
     def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         """A delta of an open block."""
-        before, changed = self._placeholder, block.delta(payload)
         arguments, delta = block.arguments, payload.get("delta")
+        if isinstance(delta, dict) and arguments.mistypes(delta):
+            self._settled()
+            self.flush(block)
+        before, changed = self._placeholder, block.delta(payload)
         if not isinstance(delta, dict) or "partial_json" not in delta:
             arguments.settle()
         if before is not None:
@@ -137,11 +141,11 @@ class BlockRepairer(NamedEventRepairer):
             return
         (block, deltas), self._placeholder = self._placeholder, None
         for frame, payload, emitted in deltas:
-            if payload is None or emitted is None:
+            if payload is None:
                 self._send(frame)
                 continue
             moved = block.moved_to_place(payload)
-            if emitted.text != payload["delta"]["partial_json"]:
+            if emitted is not None and emitted.text != payload["delta"]["partial_json"]:
                 moved = {**moved, "delta": {**payload["delta"], "partial_json": emitted.text}}
             self._pass(frame, payload, moved)
 

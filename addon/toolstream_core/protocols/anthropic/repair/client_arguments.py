@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.model import ABSENT
@@ -119,8 +120,8 @@ class ClientArguments:
     def in_delta(self, delta: Payload) -> Payload:
         """A delta with `partial_json` as the client is to get it; the same object where nothing in it changes."""
         given = delta["partial_json"]
+        self.emitted = None
         if self._is_of_another_type(delta):
-            self.settle()
             return delta
         text = given if isinstance(given, str) else self._as_text(given)
         if text is None:
@@ -138,20 +139,24 @@ class ClientArguments:
         repair = self._judge(OBJECT_ARGUMENTS, f"partial_json is no text, but {type(given).__name__}")
         return encoded(given).decode() if repair and isinstance(given, dict) else None
 
+    def mistypes(self, delta: Payload) -> bool:
+        """Whether a delta says arguments in another type than those before it: what is kept of them goes before it."""
+        given, before = delta.get("partial_json"), self._type
+        return given not in (None, "") and before is not ABSENT and delta.get("type") != before
+
     def _is_of_another_type(self, delta: Payload) -> bool:
-        """Whether a delta says arguments, and those before it came in deltas of another type."""
-        kind, given = delta.get("type"), delta["partial_json"]
-        if given is None or given == "":
-            return False
-        self._type = kind if self._type is ABSENT else self._type
-        self._mixed = self._mixed or bool(kind != self._type)
-        return bool(kind != self._type)
+        """As `mistypes`, and note the types that came."""
+        other = self.mistypes(delta)
+        if self._type is ABSENT and delta["partial_json"] not in (None, ""):
+            self._type = delta.get("type")
+        self._mixed = self._mixed or other
+        return other
 
     def take(self, text: str) -> str:
         """What the client is to be given for the next fragment, unless that still waits."""
         may_wait = self._call is not None and not self._context.takes_none(self._call.name)
         self.emitted = self._repair.take(text, self._judge, may_wait=may_wait)
-        self.given = self.given or bool(self.emitted.text.strip())
+        self.given = self.given or bool(self.emitted.text.strip(WHITE))
         self._changed = self._changed or self.emitted.text != text
         return self.emitted.text
 

@@ -64,7 +64,7 @@ def arguments_of(payload: Payload) -> Json:
 
 def is_begun(call: OpenCall) -> bool:
     """Whether no arguments have come for a call, or only the beginning of a value."""
-    return call.arguments.empty or call.arguments.half
+    return call.arguments.empty or call.arguments.half or call.arguments.quoted
 
 
 def adds(content: Payload, payload: Payload) -> bool:

@@ -85,6 +85,8 @@ class FinishRepair:
     def _put(self) -> bool:
         """Put the missing end of a message whose calls are whole; whether that was done."""
         repairer = self._repairer
+        if self._reason is None and repairer.torn:
+            return False
         if self._reason is None:
             repairer.close_whole(failed=False)
             put = self._finish("the stream ended without a stop reason")
@@ -98,7 +100,7 @@ class FinishRepair:
     def _finish(self, message: str) -> bool:
         """Put the missing stop reason if the calls are whole; whether that was done."""
         repairer = self._repairer
-        if self.failed or not self._message.runnable:
+        if self.failed or repairer.torn or not self._message.runnable:
             return False
         if not repairer.report(MISSING_FINISH, repairer.number, message):
             return False

@@ -37,7 +37,7 @@ def identify(content: Payload, ids: KnownIds, judge: Judge) -> str:
     given, name = nonblank(content.get("id")), nonblank(content.get("name"))
     made_up = ""
     if not given:
-        repair = judge(MISSING_ID, "the block starts without an id")
+        repair = judge(MISSING_ID, "the block starts without an id") and name != ""
     else:
         repair = given in ids.given and judge(DUPLICATE_ID, f"id {given} is that of another call")
     if repair:

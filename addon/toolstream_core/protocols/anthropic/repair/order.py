@@ -36,9 +36,14 @@ class OrderRepairer(UnknownBlockRepairer):
         self._unsent: list[Frame] = []
         """What stopped waiting at the event that is still being repaired."""
 
-    def _queue_of(self, index: int | None, call: OpenCall | None) -> Queue | None:
-        """The waiting block to which an event belongs; arguments belong to the block of the call they resolved to."""
+    def _queue_of(self, index: int | None, call: OpenCall | None, *, texts: bool = False) -> Queue | None:
+        """The waiting block to which an event belongs; arguments belong to the block of the call they resolved to.
+
+        Text of no block comes behind that of the blocks that wait.
+        """
         queue = self._waiting.of(index)
+        if call is None and queue is None and texts and index not in self.message.by_index:
+            return self._waiting.newest
         if call is None or (queue is not None and queue.start.call is not None):
             return queue
         if queue is None and index not in self.message.by_index:

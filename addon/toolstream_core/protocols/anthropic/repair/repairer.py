@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final, override
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNDECIDED
-from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, type_of
+from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, is_text, type_of
 from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
 from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
+from toolstream_core.stages.repair.unread import is_unread
 from toolstream_core.stages.stage import HoldsBesideText, SkippableWhole
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         kind = type_of(event)
         if kind in _ENDS_DELTA or event.content.error:
             self._settled()
+        self.torn = self.torn or is_unread(event, known=kind in NAMED)
         if event.content.error:
             self._finish.failed = True
             self.close_whole(failed=True)
@@ -173,7 +175,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
 
     def _of_block(self, event: Event, payload: Payload, call: OpenCall | None, *, stops: bool) -> None:
         """A delta or stop of a block that waits, or of one that the client has."""
-        queue = self._queue_of(index_of(payload), None if stops else call) if self._waiting.events else None
+        of, texts = None if stops else call, is_text(payload)
+        queue = self._queue_of(index_of(payload), of, texts=texts) if self._waiting.events else None
         if queue is None and call is not None and self._doubled is not None and self._doubled.start.call is call:
             self._bring_back(self._doubled)
         if queue is None and stops:

@@ -11,7 +11,7 @@ from toolstream_core.protocols.bedrock.converse_event import (
     INDEX,
     ConverseEvent,
     event_of,
-    input_delta,
+    with_input,
 )
 from toolstream_core.protocols.bedrock.repair.blocks import ClientBlocks
 from toolstream_core.protocols.bedrock.repair.client_block import Block
@@ -114,7 +114,7 @@ class BlockRepairer(ClientBlocks):
         if self._unsure and not (waits and block.placeholder and len(self._unsure) < MAX_WAITING):
             self._let_unsure_go()
         if waits:
-            self._unsure.append(Unsure(frame, event, block, block.emitted))
+            self._unsure.append(Unsure(frame, event, changed, block, block.emitted))
         else:
             self.pass_on(frame, event, changed)
 
@@ -136,12 +136,10 @@ class BlockRepairer(ClientBlocks):
 
     def _let_unsure_go(self) -> None:
         unsure, self._unsure = self._unsure, []
-        for frame, event, block, emitted in unsure:
-            body = block.at_place(event.body)
+        for frame, event, body, _, emitted in unsure:
             text = json_access.get(body, "delta", "toolUse", "input")
-            if emitted is not None and emitted.text != text:
-                body = {**body, "delta": input_delta(0, emitted.text)["delta"]}
-            self.pass_on(frame, event, body)
+            changed = body if emitted is None or emitted.text == text else with_input(body, emitted.text)
+            self.pass_on(frame, event, changed)
 
     def _refuse_strays(self) -> None:
         """The call gets arguments under its own index: those under another one are nobody's, and go as they came."""

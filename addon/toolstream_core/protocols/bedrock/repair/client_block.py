@@ -105,6 +105,7 @@ class Block(StreamedCall):
     def delta(self, body: Payload) -> Payload:
         """An argument delta as the client is to get it."""
         changed = self.at_place(body)
+        self.emitted = None
         arguments = body["delta"]["toolUse"].get("input", ABSENT)
         if not self.is_call or arguments is ABSENT:
             return changed

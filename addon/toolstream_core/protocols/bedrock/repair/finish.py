@@ -42,15 +42,19 @@ class FinishRepair:
         """What `messageStop` said."""
         self._stops: tuple[Payload, ...] = ()
         """The same, and what the client was told."""
+        self._calls = 0
+        """How many calls the client had been given by then."""
 
     def stopped(self, body: Payload) -> Payload | None:
         """`messageStop` as the client is to get it; `None` where it has it already."""
         repairer = self._repairer
         if self._stop is not None:
             again = repairer.report(REPEATED_STOP, repairer.message.number, "the message stops twice")
-            return None if again and _bare(body) in self._stops else body
+            nothing_new = _bare(body) in self._stops and self._calls == len(repairer.calls)
+            return None if again and nothing_new else body
         self._stop = _bare(body)
         repairer.close_whole(failed=self.failed)
+        self._calls = len(repairer.calls)
         changed = self._reason(body)
         self._stops = (self._stop, _bare(changed))
         return changed
@@ -79,7 +83,7 @@ class FinishRepair:
         repairer.close_whole(failed=False)
         if repairer.report(MISSING_FINISH, repairer.message.number, message):
             self._stop = {"stopReason": "tool_use"}
-            self._stops = (self._stop,)
+            self._stops, self._calls = (self._stop,), len(repairer.calls)
             repairer.put(STOP, self._stop)
 
     def _reason(self, body: Payload) -> Payload:

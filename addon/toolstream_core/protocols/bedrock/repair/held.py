@@ -9,7 +9,7 @@ from toolstream_core.protocols.bedrock.converse_event import event_of
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event
-    from toolstream_core.protocols.bedrock.converse_event import ConverseEvent
+    from toolstream_core.protocols.bedrock.converse_event import ConverseEvent, Payload
     from toolstream_core.protocols.bedrock.repair.client_block import Block
     from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.wire.frame import Frame
@@ -33,5 +33,7 @@ class Unsure(NamedTuple):
 
     frame: Frame
     event: ConverseEvent
+    body: Payload
+    """What it says, as far as that is decided."""
     block: Block
     emitted: Emitted | None

@@ -26,7 +26,7 @@ def identify(call: Identity, message: ClientMessage, judge: Judge, tool: dict[st
     """Repair in `tool` what the start of a block says of its call; `judge` reports a defect of it."""
     given, context = call.given_id, message.context
     if not given:
-        repair = judge(MISSING_ID, "the block starts without an id")
+        repair = judge(MISSING_ID, "the block starts without an id") and call.name != ""
     else:
         other = given in message.given_ids and not call.again
         repair = other and judge(DUPLICATE_ID, f"id {given} is that of another call")

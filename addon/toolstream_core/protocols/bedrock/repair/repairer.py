@@ -11,6 +11,7 @@ from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_
 from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING, BlockRepairer
 from toolstream_core.protocols.bedrock.repair.finish import FinishRepair
 from toolstream_core.protocols.bedrock.repair.held import Waited
+from toolstream_core.stages.repair.unread import is_unread
 from toolstream_core.stages.stage import Holds
 
 if TYPE_CHECKING:
@@ -96,13 +97,11 @@ class ConverseRepairer(BlockRepairer, Holds):
     def _foreign(self, event: Event) -> None:
         """An error, or what nobody could read: nothing waits any longer, and nothing is concluded from what came."""
         frame, error = event.frame, event.content.error if event.frame.data is not None else None
-        self._let_go()
+        self._let_go(more=True)
+        self._finish.failed |= bool(error) or frame.trailing or is_unread(event, known=False)
         if error:
-            self._finish.failed = True
             self.close_whole(failed=True)
             self.report(IN_BAND_ERROR, self.message.number, f"the provider reports an error: {error}")
-        elif frame.oversize or frame.trailing:
-            self._finish.failed = True
         self._out.append(frame)
 
     def _one(self, one: Waited, event: ConverseEvent) -> None:
@@ -187,8 +186,8 @@ class ConverseRepairer(BlockRepairer, Holds):
         if event.kind == BLOCK_STOP and one.call is candidate:
             self._decide()
 
-    def _decide(self) -> None:
-        """Whether the block that waits is an earlier call again: then it goes, else it goes on."""
+    def _decide(self, *, more: bool = False) -> None:
+        """Whether the block that waits is an earlier call again: then it goes; if `more` may follow it keeps its id."""
         waited, self._again = self._again, []
         first = waited[0]
         call, start = first.call, event_of(first.event.frame)
@@ -198,7 +197,7 @@ class ConverseRepairer(BlockRepairer, Holds):
         number, self.message.number = self.message.number, first.event.frame.number
         drop = again and self.report(DOUBLED_CALL, self.message.number, f"{call.name} was called so before", call)
         if not drop:
-            self._begin(first, start, again=again)
+            self._begin(first, start, again=again or more)
         for one in waited[1:]:
             event = event_of(one.event.frame)
             if event is not None and not (drop and one.call is call):
@@ -229,10 +228,10 @@ class ConverseRepairer(BlockRepairer, Holds):
                 self._one(one, event)
         self.message.number = number
 
-    def _let_go(self, *, over: bool = False) -> None:
-        """Nothing waits any longer: the message is `over`, or something came that nobody can read."""
+    def _let_go(self, *, over: bool = False, more: bool = False) -> None:
+        """Nothing waits any longer: the message is `over`, or an event is unread and `more` may follow."""
         if self._again:
-            self._decide()
+            self._decide(more=more)
         self._settle()
         queue, self._queue = self._queue, []
         for one in queue:

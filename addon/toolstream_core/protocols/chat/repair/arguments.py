@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.defects.arguments import CUMULATIVE_ARGUMENTS, NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import Phase
@@ -55,7 +56,7 @@ class Arguments:
         """What bare argument text becomes."""
         may_wait = self._may_wait and not (client_call.settled or client_call.takes_none())
         emitted = client_call.spelling.take(given, client_call.judge, may_wait=may_wait)
-        if given.strip() == "null" and client_call.says_null:
+        if given.strip(WHITE) == "null" and client_call.says_null:
             self._null(emitted, client_call)
         if emitted.text != given:
             choice.keeping[id(client_call)] = client_call

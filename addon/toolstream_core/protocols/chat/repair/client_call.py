@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.markup import is_markup
 from toolstream_core.defects.arguments import NULL_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
@@ -152,9 +153,9 @@ class ClientCall:
     def full(self) -> bool:
         """Whether the call is whole although nobody has said that it is over; `{}` may come before the rest."""
         text, whole = self.call.arguments.reading(may_be_empty=False)
-        if not (self.call.name and whole and text.lstrip().startswith("{")) or self._spoilt:
+        if not (self.call.name and whole and text.lstrip(WHITE).startswith("{")) or self._spoilt:
             return False
-        return text.strip() != "{}" or self.context.takes_none(self.tool)
+        return text.strip(WHITE) != "{}" or self.context.takes_none(self.tool)
 
     @property
     def sound(self) -> bool:
@@ -164,15 +165,15 @@ class ClientCall:
     def _object(self) -> str:
         """The whole JSON object that its arguments are, `""` where they are none."""
         text, is_json = self.call.arguments.reading(may_be_empty=False)
-        if not text.lstrip().startswith("{") or self._spoilt:
+        if not text.lstrip(WHITE).startswith("{") or self._spoilt:
             return ""
         if is_json or not (self.spelling.whole and self.reporter.on(TRAILING_GARBAGE)):
             return text if is_json else ""
         try:
-            end = json.JSONDecoder().raw_decode(text.lstrip())[1]
+            end = json.JSONDecoder().raw_decode(text.lstrip(WHITE))[1]
         except (ValueError, RecursionError):
             return ""
-        return text.lstrip()[:end] if is_markup(text.lstrip()[end:]) else ""
+        return text.lstrip(WHITE)[:end] if is_markup(text.lstrip(WHITE)[end:]) else ""
 
     @property
     def over(self) -> bool:
@@ -185,7 +186,7 @@ class ClientCall:
         """Whether its arguments are `null` so far, which stands for none."""
         arguments = self.call.arguments
         none = arguments.empty or arguments.ended or arguments.inside_value or arguments.size > _MAX_NULL
-        return not none and arguments.text().strip() == "null"
+        return not none and arguments.text().strip(WHITE) == "null"
 
     @property
     def pending(self) -> bool:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, MISSING_CALLS, MISSING_DONE, MISSING_FINISH
 from toolstream_core.defects.framing import SPLIT_CHOICES
-from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair.finish_reason import CALLS, OURS
+from toolstream_core.stages.repair.unread import is_unread
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
-    from toolstream_core.model import EventContent
+    from toolstream_core.model import Event
     from toolstream_core.protocols.chat.repair.choice import Choice
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.finish_reason import FinishReasons
@@ -37,11 +38,11 @@ class EndOfStream:
         self.ends_open = False
         """Whether the last event was too large to be read, so that nobody knows whether it has ended."""
 
-    def look(self, frame: Frame, content: EventContent) -> None:
+    def look(self, event: Event) -> None:
         """Note an event that nobody can read."""
-        data = (frame.data or b"").strip()
-        unread = bool(data) and not data.startswith(b":") and not content.end and frame.json is ABSENT
-        self.torn = self.torn or frame.oversize or unread
+        frame = event.frame
+        has_choices = bool(json_access.items(json_access.get(frame.json, "choices")))
+        self.torn = self.torn or is_unread(event, known=has_choices)
         self.ends_open = frame.oversize
 
     def at_done(self, number: int) -> list[Frame]:

@@ -35,9 +35,17 @@ class Entries:
         if part.kept:
             return {}
         if client_call.twin is not None and client_call.doubled:
-            return None if self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) else {}
+            return (
+                None
+                if self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) and not _hides(waiting, part)
+                else {}
+            )
         if not client_call.has_header and client_call.nothing:
-            return None if self._identity.drops(Place.HEADER, Came.NOTHING, client_call) else {}
+            return (
+                None
+                if self._identity.drops(Place.HEADER, Came.NOTHING, client_call) and not _hides(waiting, part)
+                else {}
+            )
         raw = waiting.entry(part) if not fragment.well_formed else {}
         index = raw.get("index", ABSENT)
         opened, before = client_call.has_header, (client_call.id, client_call.name)

@@ -31,6 +31,8 @@ class MessageCalls:
             client_call = part.client_call
             if client_call.streamed or client_call.nothing or client_call.doubled:
                 continue
+            if client_call.has_header and _is_corrected(client_call):
+                continue
             number = waiting.frame.number
             opens, client_call.has_header = not client_call.has_header, True
             if opens:
@@ -61,3 +63,9 @@ class MessageCalls:
             return self._stream.context.ids.make("call_")
         ids.setdefault(call.id, client_call)
         return call.id
+
+
+def _is_corrected(client_call: ClientCall) -> bool:
+    """Whether a message says other arguments than the pieces that the client has, so that it has to stay."""
+    given = client_call.spelling
+    return client_call.call.arguments.whole and (given.spoilt or not given.whole)

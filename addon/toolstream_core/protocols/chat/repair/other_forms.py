@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.edit import choice_number
 from toolstream_core.wire import json_access
@@ -64,7 +65,7 @@ class Forms:
     def take(self, fragment: Fragment, form: Form) -> bool:
         """The next fragment: whether it shows that those before it are to stay as they came."""
         given = fragment.arguments
-        if fragment.phase is not Phase.MORE or not isinstance(given, str) or not given.strip():
+        if fragment.phase is not Phase.MORE or not isinstance(given, str) or not given.strip(WHITE):
             return False
         waited, self.waits = self.waits, False
         if self.first is None:

@@ -40,6 +40,7 @@ class Payloads:
             rewritten = self._choice_rewritten(dict(choice), mine)
             if number in waiting.moved:
                 rewritten = _moved(rewritten, nothing_told=waiting.moved[number])
+                self._stream.may_have_text |= bool(json_access.get(rewritten, "delta", "content"))
             if waiting.bare and not isinstance(rewritten.get("delta"), dict):
                 rewritten = {**rewritten, "delta": {}, "finish_reason": rewritten.get("finish_reason")}
             if number in finishes:

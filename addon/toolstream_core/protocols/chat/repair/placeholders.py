@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WS
 from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 # so are the others'; if they are not, every `{}` is what it says. A call of which nothing else comes gets its `{}`
 # back at the finish. Only calls that wait are looked at, so that an answer of many calls costs no more for each.
 
-_LITTLE = re.compile(r"\s*(?:\{\s*\}|null)?\s*")
+_LITTLE = re.compile(rf"{WS}(?:\{{{WS}\}}|null)?{WS}")
 
 
 def opens(fragment: Fragment, choice: Choice) -> None:

@@ -143,7 +143,7 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
             return () if gone else (frame,)
         self._end.ends_open = False
         if not content.fragments:
-            self._end.look(frame, content)
+            self._end.look(event)
         if content.text and stream.any_finished:
             self._order.text_came(frame)
         plain = not (resolved or content.finishes or content.end or content.error or self._queue)

@@ -48,15 +48,17 @@ class FinishRepair:
         """Whether `message-end` has come, or was put."""
         self.done = False
         """Whether `[DONE]` has come."""
+        self._calls = 0
+        """How many calls the client had been given when the message ended."""
 
     def ending(self, payload: Payload) -> Payload | None:
         """`message-end` as the client is to get it; `None` where it has it."""
         repairer = self._repairer
         if self.over:
             gone = repairer.report(REPEATED_FINISH, repairer.number, "the message ends twice")
-            return None if gone else payload
+            return None if gone and self._calls == len(repairer.calls) else payload
         repairer.close_whole(failed=self.failed)
-        self.over = True
+        self.over, self._calls = True, len(repairer.calls)
         delta = payload.get("delta")
         if not isinstance(delta, dict):
             return payload
@@ -88,12 +90,12 @@ class FinishRepair:
     def put(self, message: str) -> bool:
         """Put `message-end` where none came and calls are whole; whether that was done."""
         repairer = self._repairer
-        if self.over or self.failed or not repairer.runnable:
+        if self.over or self.failed or repairer.torn or not repairer.runnable:
             return False
         repairer.close_whole(failed=False)
         if not repairer.report(MISSING_FINISH, repairer.number, message):
             return False
-        self.over = True
+        self.over, self._calls = True, len(repairer.calls)
         usage = {"billed_units": dict(_USAGE), "tokens": dict(_USAGE)}
         repairer.put({"type": MESSAGE_END, "delta": {"finish_reason": CALLED, "usage": usage}})
         return True

@@ -47,7 +47,7 @@ def _identity(one: ClientCall, repairer: ClientCalls) -> dict[str, Any]:
     """What has to change in an entry so that the call has an id of its own."""
     given = one.given_id
     if not given:
-        repair = one.judge(MISSING_ID, "the call starts without an id")
+        repair = one.judge(MISSING_ID, "the call starts without an id") and one.name != ""
     else:
         repair = given in repairer.by_id and one.judge(DUPLICATE_ID, f"id {given} is that of another call")
     judge_id(given, repairer.earlier_ids, one.judge)

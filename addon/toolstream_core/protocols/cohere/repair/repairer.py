@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR, REPEATED_START
 from toolstream_core.defects.framing import DATA_AFTER_END, RESTARTED_STREAM
-from toolstream_core.defects.identity import DOUBLED_CALL, UNKNOWN_BLOCK
-from toolstream_core.model import ABSENT
+from toolstream_core.defects.identity import DOUBLED_CALL
 from toolstream_core.protocols.cohere.repair.calls import Unsure
 from toolstream_core.protocols.cohere.repair.client_call import ClientCall
 from toolstream_core.protocols.cohere.repair.finish import FinishRepair
@@ -19,9 +18,9 @@ from toolstream_core.protocols.cohere.wire import (
     DONE,
     MESSAGE_END,
     MESSAGE_START,
-    arguments_in,
     kind_of,
 )
+from toolstream_core.stages.repair.unread import is_unread
 from toolstream_core.stages.stage import Holds, HoldsBesideText, SkippableWhole
 
 if TYPE_CHECKING:
@@ -152,6 +151,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self.number = event.frame.number
         if kind != CALL_DELTA:
             self._settled()
+        self.torn = self.torn or is_unread(event, known=kind.endswith(("-start", "-delta", "-end")))
         if event.content.error:
             self._failed(event)
         if not isinstance(payload, dict):
@@ -237,9 +237,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
                 self._settled()
             self._filled(frame, payload, one)
             return
-        self._astray = self._astray or arguments_in(payload) is not ABSENT
-        self.report(UNKNOWN_BLOCK, self.number, f"no call {payload.get('index')} was started", call)
-        self._pass(frame, payload, payload)
+        self._of_nobody(frame, payload, call)
 
 
 def _is_whole(frame: Frame) -> bool:

@@ -90,6 +90,8 @@ class AddedItems:
     def take_of_copy(self, payload: dict[str, Json], kind: str, item: ClientItem) -> dict[str, Json] | None:
         """Another event of an item that only repeats a call, or carries a piece of it."""
         state = self._state
+        if kind == CLOSED:
+            item.arguments.compare_piece(json_access.get(payload, "item", "arguments"))
         repairs = state.on(DOUBLED_CALL) or state.on(ITEM_PER_FRAGMENT)
         if not repairs or (item.in_pieces and state.has_stray_arguments):
             return payload

@@ -43,6 +43,8 @@ class ClientArguments:
         """Whether text that was held back is left out, because an event behind it has the whole arguments."""
         self.prefilled = ""
         """Arguments that the item was added with, and that the client has not been given."""
+        self._contradicted = False
+        """Whether an event that closes an item has a part of the arguments that no delta brought."""
         self.completed = False
         """Whether the client was given what the deltas lacked."""
 
@@ -64,6 +66,8 @@ class ClientArguments:
     @property
     def whole_by_itself(self) -> bool:
         """Whether they are a whole object and no placeholder for one, although no event said that they are over."""
+        if self._contradicted:
+            return False
         value = parse(self._call.arguments.reading(may_be_empty=False)[0].encode("utf-8", "replace"))
         return isinstance(value, dict) and (bool(value) or self._state.context.takes_none(self._call.name))
 
@@ -161,14 +165,20 @@ class ClientArguments:
             self.completed = self.judge(row, message)
             return whole[len(given) :] if self.completed else ""
         if not same_arguments(whole, given):
+            self._contradicted = not is_object(whole)
             self.judge(SHORT_DELTAS, "the deltas say other arguments than the event behind them")
         return ""
+
+    def compare_piece(self, piece: Json) -> None:
+        """Another item of the call closes with this piece of the arguments."""
+        if isinstance(piece, str) and not (is_object(piece) or self._call.arguments.text().endswith(piece)):
+            self._contradicted = True
 
     def as_meant(self, arguments: Json) -> str | None:
         """Whole arguments as an event is to have them; `None` where it has none."""
         given = "".join(self._given) if self._size <= MAX_TEXT else ""
         text = "" if arguments is None else self.as_text(arguments)
-        if text is None or text == given:
+        if text is None or text == given or self._contradicted:
             return None if arguments is None else text
         if given.startswith(text) and is_json(given) and not is_json(text):
             message = "the event says less of the arguments than the deltas before it"

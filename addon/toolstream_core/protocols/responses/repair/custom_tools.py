@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests.tools import custom_tools
@@ -34,7 +35,7 @@ def unwrapped(arguments: str) -> str | None:
     if isinstance(value, dict):
         values = list(value.values())
         return values[0] if len(values) == 1 and isinstance(values[0], str) else None
-    if value is ABSENT and arguments and not arguments.lstrip().startswith(("{", "[", '"')):
+    if value is ABSENT and arguments and not arguments.lstrip(WHITE).startswith(("{", "[", '"')):
         return arguments
     return value if isinstance(value, str) else None
 

@@ -142,9 +142,10 @@ class FinishRepair:
                 self._kept.give_back(item)
 
     def _close_pieces(self) -> None:
-        """Close calls that came in many items, and are whole by now."""
-        for item in self._items:
-            if item.in_pieces and item.is_open and item.whole:
+        """Close calls that came in many items, and are whole by now: also those that were closed with no arguments."""
+        for item in self._items if self._state.on(ITEM_PER_FRAGMENT) else ():
+            said_nothing = item.call.over and item.call.arguments.empty
+            if item.in_pieces and item.is_open and (item.whole or said_nothing):
                 self._state.because(ITEM_PER_FRAGMENT)
                 item.put_end()
 
@@ -153,7 +154,8 @@ class FinishRepair:
         for item in self._items:
             if item.is_open and item.whole and not self._state.failed:
                 message = "no output_item.done came for the call"
-                if item.in_pieces or self._state.report(UNCLOSED_CALL, message, item.call):
+                joins = item.in_pieces and self._state.on(ITEM_PER_FRAGMENT)
+                if joins or (not item.in_pieces and self._state.report(UNCLOSED_CALL, message, item.call)):
                     item.put_end()
 
     def _with_output(self, payload: dict[str, Json], resolved: Sequence[ResolvedFragment]) -> dict[str, Json]:
@@ -174,16 +176,19 @@ class FinishRepair:
         calls = {id(content): one for content, one in _functions(output, resolved)}
         items: list[Json] = []
         seen: set[int] = set()
+        said: set[int] = set()
         for content in output:
             one = calls.get(id(content))
             if one is None or not isinstance(content, dict):
                 items.append(content)
                 continue
             fragment, call = one
-            if not contradicts(call, fragment) and self._is_again(call, seen):
+            same = not contradicts(call, fragment)
+            if same and self._is_again(call, said):
                 continue
             item = self._items.of(call)
             seen.add(id(call))
+            said.update({id(call)} if same else ())
             copy = dict(content)
             if item.custom is not None:
                 copy = item.custom
@@ -192,9 +197,9 @@ class FinishRepair:
             items.append(copy)
         return items, seen
 
-    def _is_again(self, call: OpenCall, seen: set[int]) -> bool:
-        """Whether an item of the response repeats a call, and is dropped."""
-        if id(call) not in seen and id(call) not in self._state.repeated:
+    def _is_again(self, call: OpenCall, said: set[int]) -> bool:
+        """Whether an item of the response repeats a call that an item before it has said, and is dropped."""
+        if id(call) not in said and id(call) not in self._state.repeated:
             return False
         return self._state.report(DOUBLED_CALL, "the response says the call once more", call)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -26,6 +26,10 @@ class _Delta(NamedTuple):
     emitted: Emitted | None
 
 
+PATIENCE: Final = 8
+"""Comments that wait behind an event."""
+
+
 class HeldEvents:
     """At most one delta, and one event that closes an item before its arguments are whole."""
 
@@ -34,6 +38,23 @@ class HeldEvents:
         self._output = output
         self.delta: _Delta | None = None
         self.closing: _Closing | None = None
+        self.comments: list[Frame] = []
+        """Comments behind them."""
+
+    @property
+    def any(self) -> bool:
+        """Whether one is held."""
+        return self.delta is not None or self.closing is not None
+
+    def keeps(self, comment: Frame) -> bool:
+        """Whether a comment waits behind what is held; many of them show that the stream is slow."""
+        waits = self.any and len(self.comments) < PATIENCE
+        self.comments += [comment] if waits else []
+        return waits
+
+    def _go_on(self) -> None:
+        comments, self.comments = self.comments, []
+        self._output.frames += comments
 
     def hold_delta(self, frame: Frame, payload: dict[str, Json], item: ClientItem) -> None:
         """Take a delta of an item's arguments in place of the last one; it is sent where it cannot change any more."""
@@ -57,6 +78,7 @@ class HeldEvents:
             return
         (frame, payload, item, emitted), self.delta = self.delta, None
         self._send(frame, payload, item, emitted)
+        self._go_on()
 
     def _send(self, frame: Frame, payload: dict[str, Json], item: ClientItem, emitted: Emitted | None) -> None:
         if emitted is not None:
@@ -71,6 +93,7 @@ class HeldEvents:
     def drop_closing(self) -> None:
         """The event at hand closes the same item again."""
         self.closing = None
+        self._go_on()
 
     def settle_closing(self, next_call: OpenCall | None, *, adds: bool, closes: bool) -> None:
         """Send the closing event, unless the next one closes the same call, or `adds` another item of it."""
@@ -79,5 +102,6 @@ class HeldEvents:
         closing, self.closing = self.closing, None
         if adds and next_call is closing.item.call:
             closing.item.closed, closing.item.in_pieces = False, True
-            return
-        self._output.send_numbered(closing.frame, closing.payload)
+        else:
+            self._output.send_numbered(closing.frame, closing.payload)
+        self._go_on()

@@ -16,7 +16,7 @@ class Start(enum.StrEnum):
     | NEW      | `output_item.added` of a custom tool's call, which is repaired    | CUSTOM   |
     | NEW      | its closing event differs from the call it seemed to repeat       | DROPPED  |
     | NEW      | another event, `missing-start` is not repaired                    | PASSED   |
-    | NEW      | a closing event that repeats an earlier call                      | REPEATED |
+    | NEW      | a closing event, or a late start, that repeats an earlier call    | REPEATED |
     | NAMELESS | an event with the name, or the whole call is put                  | ADDED    |
     | CUSTOM   | its closing event                                                 | ADDED    |
     | DROPPED  | its closing event, as for NEW                                     | ADDED    |

@@ -24,6 +24,7 @@ from toolstream_core.protocols.responses.repair.opening import OpeningRepair
 from toolstream_core.protocols.responses.repair.repeats import Repeats
 from toolstream_core.protocols.responses.repair.state import Mode, RepairState
 from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.unread import is_unread
 from toolstream_core.stages.stage import Counts, Holds, SkippableWhole
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
     @property
     @override
     def holding(self) -> bool:
-        held = self._held_events.delta is not None or self._held_events.closing is not None
+        held = self._held_events.any
         return held or self._output.renumbers or self._cut is not None or self._repeats.any_waiting
 
     @override
@@ -82,7 +83,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
             self._cut = event.frame
             return []
         queued = self._repeats.queues(event, resolved)
-        held = self._held_events.delta is not None or self._held_events.closing is not None
+        held = self._held_events.any
         self._unsent = self._held() if held or queued else []
         if queued:
             sent = [frame for waiting in self._repeats.ready() for frame in self._one(*waiting)]
@@ -135,7 +136,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
         self._events.settle(())
         cut, self._cut = self._cut, None
         tail = Tail.NONE if cut is None else tail_of(cut)
-        may_complete = clean and tail is not Tail.EVENT and self._state.mode is not Mode.PASSED_ON
+        may_complete = clean and not self.torn and tail is not Tail.EVENT and self._state.mode is not Mode.PASSED_ON
         completed = self._finish.at_end(clean=may_complete)
         dropped = cut if completed and tail is Tail.TERMINAL else None
         self._audit_event(dropped)
@@ -154,7 +155,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
     def _held(self) -> list[Frame]:
         held = self._held_events
         frames = [one.frame for one in (held.closing, held.delta) if one is not None]
-        return frames + [event.frame for event in self._repeats.waiting]
+        return [*frames, *held.comments, *(event.frame for event in self._repeats.waiting)]
 
     def _finish_event(self) -> None:
         self._unsent = None
@@ -166,6 +167,8 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
     def _one(self, event: Event, resolved: Sequence[ResolvedFragment]) -> list[Frame]:
         """What is sent for an event."""
         frame, payload, output = event.frame, event.frame.json, self._output
+        if frame.data is None and self._held_events.any:
+            return self._behind_held(frame)
         if frame.data is None or self._state.mode is Mode.PASSED_ON:
             output.sends += 1
             return [frame]
@@ -176,8 +179,9 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
             if self._state.mode is Mode.AWAITED and self._opening.resumes(payload, kind):
                 return [frame]
             output.judge_number(payload, kind)
-        if self._held_events.delta is not None or self._held_events.closing is not None:
+        if self._held_events.any:
             self._events.settle(resolved, kind)
+        self.torn = self.torn or is_unread(event, known=kind.startswith("response."))
         if event.content.error:
             self._state.failed = True
             self._state.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
@@ -191,6 +195,17 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
             output.frames.append(frame)
         self._audit_event(None if self._kept.last is frame else frame)
         return output.frames
+
+    def _behind_held(self, comment: Frame) -> list[Frame]:
+        """What is sent for a comment behind events that are held."""
+        if self._held_events.keeps(comment):
+            self.went(comment, [], waits=True)
+            return []
+        self._output.begin(comment.number)
+        self._events.settle(())
+        self._output.frames.append(comment)
+        self._audit_event(comment)
+        return self._output.frames
 
     def _repaired(
         self, frame: Frame, payload: dict[str, Json], kind: str, resolved: Sequence[ResolvedFragment]
@@ -211,8 +226,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
             self._audit_kept([kept for kept in replaced[self._audited :] if kept])
             self._audited = len(replaced)
         output.sends += bool(output.frames)
-        held = self._held_events
-        self.went(frame, output.frames, waits=held.delta is not None or held.closing is not None)
+        self.went(frame, output.frames, waits=self._held_events.any)
 
     def _audit_kept(self, replaced: list[KeptEvents]) -> None:
         """Audit kept events together with the event at hand; where later events were sent before them, say why."""

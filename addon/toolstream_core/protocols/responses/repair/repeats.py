@@ -69,8 +69,11 @@ class Repeats:
     def drops(self, fragment: Fragment, call: OpenCall) -> bool:
         """Whether an event is of a call that repeats an earlier one, and is dropped."""
         state = self._state
-        if fragment.phase is Phase.OPEN and self._items.find(call) is None and self._repeats_earlier(call):
+        if fragment.phase is Phase.OPEN and not self._is_given(call) and self._repeats_earlier(call):
             state.set_repeated(call, repeated=True)
+            if (item := self._items.find(call)) is not None and state.on(DOUBLED_CALL):
+                state.replaced.append(item.kept)
+                item.start = Start.REPEATED
         repeated = id(call) in state.repeated
         if repeated and fragment.phase is Phase.CLOSE and not self._repeats_earlier(call):
             repeated = False
@@ -88,6 +91,11 @@ class Repeats:
         item.start = Start.REPEATED if dropped else item.start
         return dropped
 
+    def _is_given(self, call: OpenCall) -> bool:
+        """Whether more of a call was dealt with than events that came before its start, and wait for it."""
+        item = self._items.find(call)
+        return item is not None and item.start is not Start.NEW
+
     def _repeats_earlier(self, call: OpenCall) -> bool:
         return any(self._same(call, other) for other in self._earlier(call))
 
@@ -101,7 +109,7 @@ class Repeats:
     def _may_repeat(self, resolved: Sequence[ResolvedFragment]) -> bool:
         if not resolved or resolved[0].fragment.phase is not Phase.OPEN or self._state.mode is Mode.PASSED_ON:
             return False
-        if self._items.find(resolved[0].call) is not None:
+        if self._is_given(resolved[0].call):
             return False
         repairs = self._state.on(DOUBLED_CALL) or self._state.on(DUPLICATE_ID)
         return repairs and bool(self._earlier(resolved[0].call))

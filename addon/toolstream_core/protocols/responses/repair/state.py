@@ -82,7 +82,9 @@ class RepairState:
 
     @property
     def has_stray_arguments(self) -> bool:
-        """Whether arguments came that belong to no known call: they may be a part of one that comes in pieces."""
+        """Whether arguments came that belong to no known call, or may have: they may be a part of one in pieces."""
+        if self._repairer.torn:
+            return True
         self._anonymous = [call for call in self._anonymous if not (call.id or call.name)]
         return any(not call.arguments.empty for call in self._anonymous)
 

@@ -1,0 +1,24 @@
+"""Responses over a WebSocket: what answers a request that only warms up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.healthy_answer import HealthyAnswer
+from toolstream_core.protocols.responses import healthy, whole_answer
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+
+
+def warmed_up(request: Json, token: str) -> list[bytes]:
+    """As `SocketWire.warm_up`: a response without output, which the next request may name.
+
+    https://developers.openai.com/api/docs/guides/websocket-mode
+    """
+    if json_access.get(request, "generate") is not False:
+        return []
+    model = json_access.get(request, "model")
+    answer = HealthyAnswer(model=model if isinstance(model, str) else "toolstream", request=request, token=token)
+    return list(whole_answer.streamed({**healthy.whole(answer), "output": []}, request))

@@ -1,0 +1,132 @@
+"""Sockets that are answered here, from saved flows or with calls that are made. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from mitmproxy import http
+from wsproto.utilities import generate_accept_token
+
+from toolstream_core.fixtures import Chunk, content_of
+from toolstream_core.fixtures.matching import Answer
+from toolstream_core.fixtures.read import BAD_STATUS
+from toolstream_core.fixtures.socket_lines import socket_lines
+from toolstream_core.protocols.provider_error import kind_of
+from toolstream_core.protocols.registry import SOCKETS, claiming
+from toolstream_core.proxy.exchange import opens_socket, request_json
+from toolstream_core.proxy.provided import Provided, provided
+from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.wire import json_access
+from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.protocols.socket_wire import SocketLane, SocketWire
+    from toolstream_core.proxy.providers import AnyProvider
+
+_DEFLATE: Final = "permessage-deflate"
+_DEMANDS: Final = ("server_no_context_takeover", "server_max_window_bits")
+"""What a client may demand of the server's compression, and is not done here: https://www.rfc-editor.org/rfc/rfc7692"""
+_NOTED: Final = "toolstream"
+
+
+class SocketProvider:
+    """Is the server of sockets."""
+
+    def __init__(self, provider: AnyProvider, speed: float) -> None:
+        """`provider` answers each request; what was saved comes `speed` times as fast, at once where that is 0."""
+        self.speed = speed
+        self._provider = provider
+
+    def accept(self, flow: http.HTTPFlow) -> bool:
+        """Open the socket that a request asks for; whether that was done."""
+        if not opens_socket(flow.request) or served_wire(flow.request.path) is None:
+            return False
+        headers = {
+            "upgrade": "websocket",
+            "connection": "upgrade",
+            "sec-websocket-accept": _token(flow.request.headers.get("sec-websocket-key", "")),
+        }
+        if _compresses(flow.request.headers.get_all("sec-websocket-extensions")):
+            headers["sec-websocket-extensions"] = _DEFLATE
+        offered = flow.request.headers.get("sec-websocket-protocol", "").partition(",")[0].strip()
+        if offered:
+            headers["sec-websocket-protocol"] = offered
+        flow.response = http.Response.make(101, b"", headers)
+        del flow.response.headers["content-length"]
+        flow.comment = "served by toolstream_provider"
+        return True
+
+    def answer(self, flow: http.HTTPFlow, place: SocketLane) -> Provided:
+        """The answer to a socket's request, which is a flow of its own, as lines with their times."""
+        head = flow.response
+        request = request_json(flow.request)
+        warm = place.wire.warm_up(request, flow.id) if place.wire.warm_up is not None else []
+        if warm and not self._provider.recorded(flow):
+            return _at_once(warm, place)
+        whole = flow.copy()
+        self._provider.answer(flow)
+        saved = provided(flow)
+        answered, flow.response = flow.response, head
+        flow.metadata.pop(_NOTED, None)
+        if json_access.get(flow.metadata, REPLAY, "answer") == Answer.REFUSED and (events := self._events(whole)):
+            flow.metadata[REPLAY], flow.comment = whole.metadata[REPLAY], whole.comment
+            return _at_once(events, place)
+        if answered is None or answered.status_code >= BAD_STATUS:
+            return _error(answered, place)
+        chunks = [Chunk(0, content_of(answered))] if saved is None else saved.chunks
+        lines = socket_lines(chunks, answered.headers.get("content-type", ""), place)
+        return Provided(lines, None if saved is None else saved.broken)
+
+    def _events(self, flow: http.HTTPFlow) -> list[bytes]:
+        """The events of an answer that was saved whole, where one fits."""
+        request, protocol = request_json(flow.request), claiming(flow.request.path)
+        if protocol is None or not isinstance(request, dict):
+            return []
+        flow.request.content = encoded(protocol.requests.unstreamed(request))
+        self._provider.answer(flow)
+        if flow.response is None or flow.response.status_code >= BAD_STATUS:
+            return []
+        return list(protocol.streamed(parse(content_of(flow.response)), request))
+
+
+def served_wire(path: str) -> SocketWire | None:
+    """The API of the socket that a path opens, where toolstream can be its server."""
+    return next((wire for wire in SOCKETS if wire.warm_up is not None and wire.claims(path)), None)
+
+
+def _at_once(events: Sequence[bytes], place: SocketLane) -> Provided:
+    return Provided(socket_lines([Chunk(0, event) for event in events], CONTENT_TYPES[Form.EVENTS], place), None)
+
+
+def _error(answered: http.Response | None, place: SocketLane) -> Provided:
+    """An HTTP error as the one message of an answer."""
+    status = 404 if answered is None else answered.status_code
+    later = {name: value for name, value in _headers(answered) if name.lower() == "retry-after"}
+    said = place.wire.error(kind_of(status), status, later)
+    why = json_access.get(parse(b"" if answered is None else content_of(answered)), "error")
+    if isinstance(said, dict) and isinstance(why, dict):
+        said = {**said, "error": why}
+    line = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return Provided(socket_lines([Chunk(0, line)], CONTENT_TYPES[Form.LINES], place), None)
+
+
+def _headers(answered: http.Response | None) -> list[tuple[str, str]]:
+    return [] if answered is None else list(answered.headers.items())
+
+
+def _token(key: str) -> str:
+    return generate_accept_token(key.encode("ascii", "replace")).decode()
+
+
+def _compresses(offers: Sequence[str]) -> bool:
+    """Whether a client offers compression and demands nothing of it."""
+    return any(
+        offer.split(";")[0].strip() == _DEFLATE and not any(demand in offer for demand in _DEMANDS)
+        for offered in offers
+        for offer in offered.split(",")
+    )

@@ -1,0 +1,125 @@
+"""A socket that was saved, taken apart into its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.protocols.registry import SOCKETS
+from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.sockets.lanes import Lanes
+from toolstream_core.sockets.lines import Messages, line_of
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
+
+FIRST: Final = 8
+"""Messages of a client by which a socket is recognised, where its path says nothing."""
+_NEVER_SENT: Final = frozenset({1005, 1006, 1015})
+"""Codes that stand for the lack of a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
+_MOST: Final = 64
+_LONGEST: Final = 4096
+NORMAL: Final = 1000
+"""The code of a socket that is closed in order: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
+STILL_OPEN: Final = "the socket was saved before the answer ended"
+
+
+class SavedMessage(NamedTuple):
+    """A message of a socket."""
+
+    from_client: bool
+    at: float
+    """Seconds since 1970."""
+    data: bytes
+    place: int = 0
+    """Its number among the socket's messages, from 0."""
+
+
+@dataclass(slots=True)
+class SavedAnswer:
+    """One answer of a socket."""
+
+    request: SocketRequest
+    asked: SavedMessage
+    """The message that asked for it, or with which it began."""
+    wire: SocketWire
+    messages: list[SavedMessage] = field(default_factory=list)
+    """The provider's, in order."""
+    others: list[SavedMessage] = field(default_factory=list)
+    """What the client sent while it came: to steer it, or to cancel it."""
+    broken: str | None = None
+    """How the socket ended, where that was before the answer's last message."""
+
+    @property
+    def lane(self) -> SocketLane:
+        """Where on its socket it came."""
+        return SocketLane(self.wire, self.request.lane)
+
+    @property
+    def lines(self) -> list[tuple[int, bytes]]:
+        """The messages as lines of JSON, each with the milliseconds since the first."""
+        begun = self.messages[0].at if self.messages else 0.0
+        return [(max(0, round((one.at - begun) * 1000)), line_of(one.data)) for one in self.messages]
+
+    def become(self, pieces: Sequence[bytes]) -> list[list[bytes]]:
+        """What goes in the place of each message where its line became `pieces[n]`; the last piece comes behind all."""
+        going = Messages(self.lane)
+        made: list[list[bytes]] = []
+        for message, piece in zip(self.messages, pieces, strict=False):
+            unchanged = piece == going.line(message.data)
+            made.append([message.data] if unchanged else going.made([piece]))
+        if made:
+            made[-1] += [*going.made(pieces[len(made) :]), *going.end()]
+        return made
+
+
+def wire_of(path: str, messages: Iterable[SavedMessage]) -> SocketWire | None:
+    """The API of a socket, by its path or by what its client said first; `None` where it is no LLM's."""
+    claiming = next((wire for wire in SOCKETS if wire.claims(path)), None)
+    if claiming is not None:
+        return claiming
+    payloads = [parse(one.data) for one in messages if one.from_client][:FIRST]
+    return next((wire for payload in payloads for wire in SOCKETS if wire.recognise(payload)), None)
+
+
+def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], closed: str | None) -> list[SavedAnswer]:
+    """The answers of a socket, in the order in which they were asked for; `closed` says how it broke, if it did."""
+    answers: list[SavedAnswer] = []
+    now = SavedMessage(from_client=True, at=0.0, data=b"")
+
+    def begin(request: SocketRequest) -> SavedAnswer:
+        answers.append(SavedAnswer(request, now, wire))
+        return answers[-1]
+
+    lanes = Lanes(wire, path, begin)
+    for now in messages:
+        if not now.from_client:
+            part = lanes.answered(now.data)
+            if part is not None:
+                part.answer.messages.append(now)
+        elif lanes.asked(now.data) is None and (answer := lanes.concerned(now.data)) is not None:
+            keep(answer.others, now)
+    for answer in lanes.close():
+        answer.broken = closed
+    return answers
+
+
+def close_code(broken: str) -> int | None:
+    """The code of the provider's close frame, as `how_closed` says it; `None` where there was none."""
+    said = broken.removeprefix(how_closed(None, by_client=False) + " with code ")
+    return int(said) if said.isdecimal() and int(said) not in _NEVER_SENT else None
+
+
+def keep(others: list[SavedMessage], message: SavedMessage) -> None:
+    """Keep what a client sent while an answer came, where it is short and little: no sound or pictures."""
+    if len(others) < _MOST and len(message.data) <= _LONGEST:
+        others.append(message)
+
+
+def how_closed(code: int | None, *, by_client: bool) -> str:
+    """How a socket ended, for people."""
+    who = "client" if by_client else "server"
+    return f"the {who} closed the socket" + ("" if code is None else f" with code {int(code)}")

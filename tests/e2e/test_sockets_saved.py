@@ -1,0 +1,221 @@
+"""Sockets through a real proxy: captured, served from what was captured, and captured again."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import openai
+import pytest
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowReader
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.socket_talk import talk
+from tests.fixtures.test_sockets import file_of, socket
+from tests.sockets import conversation
+from tests.sockets.test_saved import apart
+from toolstream_core.cli.main import main
+from toolstream_core.fixtures import Fixture, load
+from toolstream_core.fixtures.sockets import unfolded
+from toolstream_core.sockets.lines import line_of
+from toolstream_core.testing import ProxySession, Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tests.e2e.harness.proxies import Proxies
+    from toolstream_core.sockets.saved import SavedMessage
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[ProxySession]:
+    """One proxy for all tests here."""
+    with ProxySession() as shared:
+        yield shared
+
+
+def requests(messages: Sequence[SavedMessage]) -> list[dict[str, Any]]:
+    """What the client of a socket asks for."""
+    said = [json.loads(one.data) for one in messages if one.from_client]
+    return [one for one in said if one["type"] == "response.create"]
+
+
+def answers_of(messages: Sequence[SavedMessage]) -> list[list[str]]:
+    """What its provider says to each request."""
+    return [[one.data.decode() for one in answer.messages] for answer in apart(messages)]
+
+
+def url(session: ProxySession) -> str:
+    """Where the session is a Responses socket."""
+    return f"ws://127.0.0.1:{session.port}/v1/responses"
+
+
+def told(fixtures: Sequence[Fixture]) -> list[tuple[Any, ...]]:
+    """What two captures of the same have in common."""
+    return [(one.request, [chunk.data for chunk in one.chunks], one.broken, one.asked) for one in fixtures]
+
+
+def captured(folder: Path) -> list[Fixture]:
+    """The captures in a folder, in the order of their requests."""
+    return sorted(load(folder), key=lambda one: json.dumps(one.request))
+
+
+def test_what_was_captured_is_served_and_captured_again_as_it_was(session: ProxySession, tmp_path: Path) -> None:
+    """Two answers on one socket, and two lanes at once, with and without compression; each message as it came."""
+    sockets = [conversation.two_answers(), conversation.two_lanes()]
+    first, second = tmp_path / "first", tmp_path / "second"
+    session.reset(Setup(network="loopback", options={"toolstream_capture": str(first)}))
+    with SocketServer() as server:
+        plans = [server.plan(Planned(answers_of(one), together=at)) for at, one in enumerate(sockets, 1)]
+        answered = [
+            talk(f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses", requests(one), 2, proxy=session.proxy_url)
+            for plan, one in zip(plans, sockets, strict=True)
+        ]
+    session.reset(Setup(flows=(first,), strict=True, options={"toolstream_capture": str(second)}))
+    for compression in ("deflate", None):
+        served = [talk(url(session), requests(one), 2, compression=compression) for one in sockets]
+        for one, other in zip(served, answered, strict=True):
+            assert sorted(one) == sorted(other)
+        assert served[0] == answered[0]
+    assert {one.answer for one in session.exchanges() if one.request.protocol} == {"exact"}
+    session.reset(Setup())
+    before, after = captured(first), captured(second)
+    assert told(after)[::2] == told(after)[1::2] == told(before)
+    assert [one.record.findings for one in after] == [[]] * 8
+
+
+def test_an_sdk_reads_made_calls_over_a_socket(session: ProxySession) -> None:
+    """After a warm-up; what it brings back is understood."""
+    session.reset(Setup(calls=('get_weather {"city": "Oslo"}',)))
+    client = openai.OpenAI(api_key="sk-test", base_url=session.base_url("openai-responses"))
+    asked: Any = {"model": "gpt-5", "tools": conversation.TOOLS, "input": [{"role": "user", "content": "hi"}]}
+    with client.responses.connect() as connection:
+        connection.response.create(**asked, generate=False)
+        warm = completed(connection)
+        assert warm.output == []
+        connection.response.create(**asked, previous_response_id=warm.id)
+        [call] = completed(connection).output
+        assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Oslo"})
+        brought = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+        connection.response.create(**{**asked, "input": [brought]})
+        assert completed(connection).output_text
+    exchanges = [one for one in session.exchanges() if one.request.protocol]
+    assert [one.request["input"] for one in exchanges] == [asked["input"], asked["input"], [brought]]
+    assert [len(one.calls) for one in exchanges] == [0, 1, 0]
+    assert exchanges[1].verdict is not None
+    assert exchanges[1].verdict.understood
+
+
+def completed(connection: Any) -> Any:
+    """The response that comes next, when it is whole."""
+    for event in connection:
+        assert event.type != "error", event
+        if event.type == "response.completed":
+            return event.response
+    raise AssertionError
+
+
+def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_path: Path) -> None:
+    """An answer over HTTP serves a socket too, whole or streamed; what was not recorded is an error message."""
+    asked = conversation.request()
+    body = {key: value for key, value in asked.items() if key != "type"}
+    session.reset(Setup(calls=('get_weather {"city": "Oslo"}',), options={"toolstream_capture": str(tmp_path)}))
+    client = openai.OpenAI(api_key="sk-test", base_url=session.base_url("openai-responses"))
+    client.responses.create(**body)
+    with client.responses.stream(**body, metadata={"of": "stream"}) as stream:
+        stream.until_done()
+    session.reset(Setup(flows=(tmp_path,), strict=True))
+    plain = talk(url(session), [asked], 1)
+    assert [json.loads(one)["type"] for one in (plain[0], plain[-1])] == ["response.created", "response.completed"]
+    kinds = [event.type for event in client.responses.create(**body, stream=True)]
+    assert kinds == [json.loads(one)["type"] for one in plain]
+    [refused] = talk(url(session), [conversation.request(model="other", stream_id="a")], 1)
+    said = json.loads(refused)
+    assert (said["type"], said["status"], said["stream_id"]) == ("error", 404, "a")
+    assert "no saved answer" in said["error"]["message"]
+
+
+def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tmp_path: Path) -> None:
+    """The same messages, whether they are broken and repaired in files or on their way."""
+    healthy, broken, repaired = (tmp_path / name for name in ("healthy.flow", "broken.flow", "repaired.flow"))
+    sockets = [conversation.two_answers(), conversation.two_lanes()]
+    healthy.write_bytes(file_of(*(socket(one) for one in sockets)))
+    assert main(["fault", "missing-index", str(healthy), "-o", str(broken)]) == 0
+    assert main(["repair", "--repair", "missing-index", str(broken), "-o", str(repaired)]) == 0
+    served = {}
+    for name, setup in {
+        "healthy": Setup(flows=(healthy,)),
+        "broken": Setup(flows=(broken,)),
+        "breaking": Setup(flows=(healthy,), fault=("missing-index",)),
+        "repaired": Setup(flows=(repaired,)),
+        "repairing": Setup(flows=(broken,), repair=("missing-index",)),
+    }.items():
+        session.reset(setup)
+        served[name] = [sorted(talk(url(session), requests(one), 2)) for one in sockets]
+    assert served["breaking"] == served["broken"] != served["healthy"]
+    assert served["repairing"] == served["repaired"] != served["broken"]
+    [fixed, *_] = load(repaired)
+    assert fixed.record.findings == []
+
+
+def test_a_saved_answer_comes_in_its_time_and_breaks_as_it_did(session: ProxySession, tmp_path: Path) -> None:
+    """With the code that its socket was closed with, in the middle of a call."""
+    path = tmp_path / "cut.flow"
+    cut = socket(conversation.two_answers()[:6])
+    assert cut.websocket is not None
+    cut.websocket.closed_by_client, cut.websocket.close_code = False, 1011
+    path.write_bytes(file_of(cut))
+    session.reset(Setup(flows=(path,), speed=0.5))
+    begun = time.monotonic()
+    with connect(url(session)) as connection:
+        connection.send(json.dumps(conversation.request()))
+        got = [connection.recv(10) for _ in range(5)]
+        with pytest.raises(ConnectionClosed):
+            connection.recv(10)
+        assert connection.close_code == 1011
+    assert time.monotonic() - begun >= 2 * 0.04
+    assert [str(one).encode() for one in got] == [one.data for one in conversation.two_answers()[1:6]]
+    [exchange] = (one for one in session.exchanges() if one.request.protocol)
+    assert exchange.broken == "the server closed the socket with code 1011"
+
+
+def test_what_the_client_got_is_kept_beside_what_the_provider_said(proxies: Proxies, tmp_path: Path) -> None:
+    """In captures and in the flow file that mitmdump writes, where repairs and faults made them differ."""
+    written, folder = tmp_path / "written.flow", tmp_path / "captures"
+    asked = [json.loads(one.data) for one in conversation.two_lanes() if one.from_client]
+    options = {"toolstream_capture": str(folder), "toolstream_fault": "missing-index", "toolstream_repair": "all"}
+    with SocketServer() as server:
+        plan = server.plan(Planned(answers_of(conversation.two_lanes()), together=2))
+        with proxies.make({**options, "save_stream_file": str(written)}) as proxy:
+            there = f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses"
+            got = talk(there, asked[:2], 2, also=asked[2:], proxy=proxy.url)
+    captures, flows = load(folder), [flow for _, flow in unfolded(read_one(written), "a")]
+    assert [one.source for one in load(written)] == [f"{written}#0.1", f"{written}#0.2"]
+    for capture, flow in zip(sorted(captures, key=lambda one: str(one.request)), flows, strict=True):
+        saved = read_one(Path(capture.source.partition("#")[0]))
+        noted, kept = saved.metadata["toolstream"], flow.metadata["toolstream"]
+        assert saved.response is not None
+        assert flow.response is not None
+        assert saved.response.raw_content == flow.response.raw_content == capture.body
+        lane = noted["socket"]["stream_id"]
+        mine = [line_of(one) for one in got if json.loads(one)["stream_id"] == lane]
+        assert noted["sent"]["body"] == kept["sent"]["body"] == b"".join(mine) != capture.body
+        assert [size for _, size in noted["sent"]["chunks"]] == [len(line) for line in mine]
+        for socket_note in (noted["socket"], kept["socket"]):
+            said = [json.loads(text)["type"] for _, text in socket_note.get("sent", [])]
+            assert said == (["response.steer"] if lane == "b" else [])
+
+
+def read_one(path: Path) -> HTTPFlow:
+    """The one flow in a file."""
+    with path.open("rb") as file:
+        [flow] = FlowReader(file).stream()
+    assert isinstance(flow, HTTPFlow)
+    return flow

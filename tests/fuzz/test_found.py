@@ -1,0 +1,335 @@
+"""Streams that broke a law once, written small: each stands for a kind of stream that the fuzzer found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fuzz.case import Case
+from tests.fuzz.drive import Outcome
+from tests.fuzz.hunt import broken
+from tests.fuzz.messages import MESSAGES, of_lines
+
+type Json = dict[str, Any]
+
+
+def sse(*events: Json | bytes) -> bytes:
+    """A body of Server-Sent Events; bytes are blocks as they are."""
+    return b"".join(one if isinstance(one, bytes) else _block(one) for one in events)
+
+
+def _block(event: Json) -> bytes:
+    name = b"event: %s\n" % event["type"].encode() if isinstance(event.get("type"), str) else b""
+    return name + b"data: %s\n\n" % json.dumps(event).encode()
+
+
+def chat(delta: Json, finish: str | None = None, key: str = "choices") -> Json:
+    """A chunk of Chat Completions, its choices under `key`."""
+    return {"object": "chat.completion.chunk", key: [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def entry(index: int | None, arguments: str, **header: str) -> Json:
+    """A delta with one tool call."""
+    function = {"arguments": arguments} | ({"name": header.pop("name")} if "name" in header else {})
+    return {"tool_calls": [({} if index is None else {"index": index}) | header | {"function": function}]}
+
+
+def tool_use(index: int, **more: Any) -> Json:
+    """The start of an Anthropic block with a call."""
+    block = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {}} | more
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def partial(index: int, text: object, kind: object = "content_block_delta") -> Json:
+    """A delta of its arguments."""
+    return {"type": kind, "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
+
+
+def text_block(index: int) -> Json:
+    """The start of a block of text."""
+    return {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}}
+
+
+def text(index: object, said: str) -> Json:
+    """A delta of text."""
+    return {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": said}}
+
+
+def retyped(event: Json) -> Json:
+    """A delta of another type."""
+    return event | {"delta": event["delta"] | {"type": "tool_use"}}
+
+
+def item_done(index: int, item: str, arguments: str) -> Json:
+    """The event that closes a Responses item, under one `call_id` for all."""
+    call = {"type": "function_call", "id": item, "call_id": "c1", "name": "f", "arguments": arguments}
+    return {"type": "response.output_item.done", "output_index": index, "item": call}
+
+
+def item_added(index: int, item: str) -> Json:
+    """The event that adds a Responses item."""
+    return item_done(index, item, "") | {"type": "response.output_item.added"}
+
+
+def argument_delta(index: int, item: str, text: str) -> Json:
+    """A delta of its arguments."""
+    return {
+        "type": "response.function_call_arguments.delta",
+        "item_id": item,
+        "output_index": index,
+        "delta": text,
+    }
+
+
+def completed(*items: Json) -> Json:
+    """The event that ends a response, with these items."""
+    response = {"status": "completed", "output": [one["item"] for one in items]}
+    return {"type": "response.completed", "response": response}
+
+
+def cohere(index: float, entries: object, kind: str = "tool-call-start") -> Json:
+    """A Cohere event of a call."""
+    return {"type": kind, "index": index, "delta": {"message": {"tool_calls": entries}}}
+
+
+def named(name: str, arguments: str = "") -> Json:
+    """The entry that starts a Cohere call."""
+    return {"id": f"{name}_1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def converse(*events: tuple[str, Json]) -> bytes:
+    """Messages of ConverseStream."""
+    return of_lines([f"{name} {json.dumps(body)}\n".encode() for name, body in events])
+
+
+def start(index: int, tool: Json) -> tuple[str, Json]:
+    """A Converse block with a call."""
+    return "contentBlockStart", {"contentBlockIndex": index, "start": {"toolUse": tool}}
+
+
+def delta(index: int, tool: Json) -> tuple[str, Json]:
+    """A delta of it."""
+    return "contentBlockDelta", {"contentBlockIndex": index, "delta": {"toolUse": tool}}
+
+
+def stop(index: int) -> tuple[str, Json]:
+    """Its end."""
+    return "contentBlockStop", {"contentBlockIndex": index}
+
+
+TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
+F = {"toolUseId": "t", "name": "f"}
+UNREAD = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta"\n\n'
+PALMYRA = {
+    "index": 0,
+    "finish_reason": None,
+    "message": {"tool_calls": [{"index": 0, "id": None, "function": {"name": None, "arguments": '{"a":'}}]},
+    "delta": {"tool_calls": [{"index": 0, "id": None, "function": "{}"}]},
+}
+
+
+def pieces(*arguments: str) -> list[Json]:
+    """Messages with one call."""
+    return [{"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": one}}]} for one in arguments]
+
+
+ONE_TEXT = [
+    {"content": "Hi", "tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": one}}]}
+    for one in ('{"a":', "1}")
+]
+
+FOUND: dict[str, tuple[str, bytes]] = {
+    "one call_id, and garbage behind the second object": (
+        "openai-responses",
+        sse(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}```json\n')),
+    ),
+    "an entry of nothing beside a message": ("openai-chat", sse(chat({}) | {"choices": [PALMYRA]})),
+    "a message that says other arguments than the pieces before it": (
+        "openai-chat",
+        sse(*(chat({}) | {"choices": [{"index": 0, "message": one}]} for one in pieces('{"a":', "{} 1}", '{"a": 1}'))),
+    ),
+    "an item that closes with a piece that no delta brought": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"'),
+            item_done(1, "fc_9", "[]"),
+            item_added(2, "fc_2"),
+            argument_delta(2, "fc_2", '":"'),
+            item_added(7, "fc_7"),
+            argument_delta(7, "fc_7", '"}'),
+            item_done(0, "fc_1", '{"'),
+        ),
+    ),
+    "a doubled call of which a delta comes before its start": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", "{}"),
+            argument_delta(9, "fc_2", "{}"),
+            item_added(9, "fc_2"),
+            item_done(9, "fc_2", "{}"),
+        ),
+    ),
+    "two messages with the same text": (
+        "openai-chat",
+        sse(*({"object": "chat.completion", "choices": [{"index": 0, "message": one}]} for one in ONE_TEXT)),
+    ),
+    "arguments in deltas of two types, in a string": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '"{\\"ci'), retyped(partial(0, 'ty\\":'))),
+    ),
+    "a block that starts again within a string": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '"{\\"a'), tool_use(0)),
+    ),
+    "a block that starts behind its first delta": (
+        "anthropic",
+        sse(tool_use(2), partial(1, '{"a":'), tool_use(1), partial(1, "1}"), partial(2, "2}")),
+    ),
+    "two calls under one call_id, which only the last event tells apart": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1{}}'),
+            item_added(1, "fc_2"),
+            item_done(1, "fc_2", '{"a":2}'),
+            completed(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}')),
+        ),
+    ),
+    "text of no block behind a block of text that waits": (
+        "anthropic",
+        sse(tool_use(0, type="server_tool_use"), text_block(0), text(0, "I see"), text("x", " you")),
+    ),
+    "a line separator behind a first {}": ("anthropic", sse(tool_use(0), partial(0, "{}"), partial(0, '\u2028{"a":'))),
+    "null behind a first {} of a moved block": (
+        "anthropic",
+        sse(tool_use(3), partial(3, "{}"), partial(3, None)),
+    ),
+    "an entry without fields before a list": ("cohere-v2", sse(cohere(0, {}), cohere(0, [named("f"), named("g")]))),
+    "an index that is a float, and arguments of nobody at the call's place": (
+        "cohere-v2",
+        sse(
+            cohere(0, named("f")),
+            cohere(100.0, named("g")),
+            cohere(1, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta"),
+        ),
+    ),
+    "a delta without input behind {}": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": "{}"}), delta(0, {}), stop(0), TOOL_USE),
+    ),
+    "null behind a first {}": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": "{}"}), delta(0, {"input": None}), stop(0), TOOL_USE),
+    ),
+    "a doubled call behind an early stop": (
+        "bedrock",
+        converse(TOOL_USE, start(1, F), TOOL_USE, start(1, F), stop(1)),
+    ),
+    "a doubled call beside an unreadable message": (
+        "bedrock",
+        converse(start(0, F), stop(0), start(9, F), ("event:", {}), delta(9, {"input": "{}"}), start(0, F), stop(0)),
+    ),
+    "metadata before the message's stop": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": '{"a":1}'}), ("metadata", {"usage": {}}), TOOL_USE),
+    ),
+    "[DONE] before the message's end": (
+        "cohere-v2",
+        sse(cohere(0, named("f", '{"a":1}')), b"data: [DONE]\n\n", {"type": "message-end", "delta": {}}),
+    ),
+    "a block without id and name": ("bedrock", converse(start(1, {}))),
+    "messages of a name that is no event's": (
+        "openai-chat",
+        of_lines(
+            [
+                b"PayloadPart " + json.dumps(chat(entry(0, "", id="call_1", name="f"))).encode() + b"\n",
+                b"PayloadPart " + json.dumps(chat({}, "tool_calls")).encode() + b"\n",
+            ]
+        ),
+    ),
+}  # fmt: skip
+
+WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
+    "openai-chat": (
+        sse(chat(entry(0, '{"a":1', id="call_1", name="f", type="function"))),
+        (sse(chat(entry(0, "2"), key="choice")), b'data: {"choices":[\n\n'),
+        sse(chat(entry(0, "2}"))),
+    ),
+    "openai-responses": (
+        sse(item_added(0, "fc_1"), argument_delta(0, "fc_1", '{"a":1')),
+        (sse(argument_delta(0, "fc_1", "2") | {"type": 0}), b'data: {"type":"response.\n\n'),
+        sse(argument_delta(0, "fc_1", "2}")),
+    ),
+    "anthropic": (
+        sse(tool_use(0), partial(0, '{"a":1')),
+        (sse(partial(0, "2", {})), sse(partial(0, "2", "input")), UNREAD),
+        sse(partial(0, "2}")),
+    ),
+    "cohere-v2": (
+        sse(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"a":1'}}, "tool-call-delta")),
+        (sse(cohere(0, {"function": {"arguments": "2"}}, "length")), b'data: {"type":"tool-call\n\n'),
+        sse(cohere(0, {"function": {"arguments": "2}"}}, "tool-call-delta")),
+    ),
+    "bedrock": (
+        converse(start(0, F), delta(0, {"input": '{"a":1'})),
+        (converse(("contentBlock", {"delta": {"toolUse": {"input": "2"}}})),),
+        converse(delta(0, {"input": "2}"}), stop(0)),
+    ),
+}
+"""Calls that nothing ends, in two halves, and what stands between them."""
+
+
+@pytest.mark.parametrize("ended", ["clean", "broken"])
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_keeps_every_law(name: str, ended: str) -> None:
+    """With safe repairs."""
+    dialect, body = FOUND[name]
+    kind = MESSAGES if body.startswith(b"\0") else "text/event-stream"
+    assert list(broken(Case(dialect, body, kind, broken="reset" if ended == "broken" else None))) == []
+
+
+@pytest.mark.parametrize("dialect", WITH_A_GAP)
+def test_nothing_is_put_that_ends_a_message_of_which_a_part_was_not_read(dialect: str) -> None:
+    """The same message without that event is ended."""
+    begin, unread, rest = WITH_A_GAP[dialect]
+    kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
+    assert Outcome(Case(dialect, begin + rest, kind)).on.out != begin + rest
+    for gap in unread:
+        assert Outcome(Case(dialect, begin + gap + rest, kind)).on.out == begin + gap + rest
+
+
+def test_pieces_are_not_joined_where_that_repair_is_off() -> None:
+    """Another one is on."""
+    body = sse(
+        item_added(2, "fc_1"),
+        item_done(2, "fc_1", '":"'),
+        item_added(3, "fc_2"),
+        completed(item_done(0, "fc_9", '{"a":1}')),
+    )
+    assert Outcome(Case("openai-responses", body, repair=("missing-event-name",))).on.out == body
+    assert Outcome(Case("openai-responses", body, repair=("item-per-fragment",))).on.out != body
+
+
+@pytest.mark.parametrize("comments", [1, 8, 9, 20])
+@pytest.mark.parametrize("closes", [False, True])
+def test_comments_behind_an_event_that_is_held_stay_there(comments: int, *, closes: bool) -> None:
+    """Nothing of the stream is changed, also where the body ends with them."""
+    text = '{"a' if closes else "{}"
+    held = [argument_delta(0, "fc_1", text), *([item_done(0, "fc_1", text)] if closes else [])]
+    body = sse(item_added(0, "fc_1"), *held, *[b": keep-alive\n\n"] * comments)
+    assert Outcome(Case("openai-responses", body)).on.out == body
+    ended = body + sse(item_done(0, "fc_1", text), completed(item_done(0, "fc_1", text)))
+    assert closes or Outcome(Case("openai-responses", ended)).on.out == ended
+
+
+@pytest.mark.parametrize(
+    ("repair", "body"),
+    [("reused-index", sse(tool_use(2))), ("offset-index", sse(text_block(0), tool_use(0, id="toolu_1")))],
+)
+def test_a_block_keeps_its_index_where_that_repair_is_off(repair: str, body: bytes) -> None:
+    """The repair of the other defect of indexes is on."""
+    assert Outcome(Case("anthropic", body, repair=(repair,))).on.out == body
+    assert Outcome(Case("anthropic", body, repair=("reused-index", "offset-index"))).on.out != body

@@ -1,0 +1,82 @@
+"""What scripts/test runs, and what CI runs beside it; every program is a stand-in that notes how it was called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTES = """#!/bin/sh
+case $1 in -c) echo 3 ;; *) echo "$(basename "$0") $*" >>"$NOTES" ;; esac
+"""
+FAILS = """#!/bin/sh
+exit 1
+"""
+ALWAYS = {
+    "mypy --no-error-summary",
+    "python -m pytest --collect-only -qqq -p no:cacheprovider",
+    "python scripts/make_thing.py --check",
+}
+SUITE = "python -m pytest -n 3 --dist worksteal --durations 40 --durations-min 3"
+IN_CI = {
+    "clients ",
+    "mitmproxies ",
+    "python -m pytest -q --no-header -p no:cacheprovider tests/bench_runs.py",
+}
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone in which nothing but scripts/test and .ci/run is real."""
+    folder = tmp_path / "a clone"
+    for name in ("scripts/test", ".ci/run"):
+        (folder / name).parent.mkdir(parents=True)
+        shutil.copy(ROOT / name, folder / name)
+    for name in ("setup", "clients", "mitmproxies"):
+        (folder / "scripts" / name).write_text(NOTES)
+    (folder / "scripts/make_thing.py").touch()
+    programs = folder / ".venv/bin"
+    programs.mkdir(parents=True)
+    for name in ("python", "mypy", "ruff"):
+        (programs / name).write_text(NOTES)
+        (programs / name).chmod(0o755)
+    return folder
+
+
+def run(clone: Path, *command: str) -> tuple[int, list[str]]:
+    """The exit code, and what was called."""
+    notes = clone / "notes"
+    env = os.environ | {"NOTES": str(notes), "TOOLSTREAM_COVERAGE": ""}
+    done = subprocess.run(["bash", *command], cwd=clone, env=env, check=False)
+    return done.returncode, notes.read_text().splitlines()
+
+
+def test_what_needs_nothing_but_python(clone: Path) -> None:
+    """Setup comes first, the suite last."""
+    code, called = run(clone, "scripts/test")
+    assert (code, called[0], called[-1].strip()) == (0, "setup ", SUITE)
+    assert set(called) > ALWAYS
+    assert not IN_CI & set(called)
+
+
+def test_ci_runs_all(clone: Path) -> None:
+    """The same, and before the suite what only CI has."""
+    code, called = run(clone, ".ci/run")
+    assert (code, called[0], called[-1].strip()) == (0, "setup ", SUITE)
+    assert set(called) > ALWAYS | IN_CI
+
+
+def test_arguments_are_for_pytest(clone: Path) -> None:
+    """Nothing else is run."""
+    assert run(clone, "scripts/test", "tests/wire", "-k", "sse")[1] == ["setup ", "python -m pytest tests/wire -k sse"]
+
+
+def test_a_step_that_fails_is_a_failure(clone: Path) -> None:
+    """The suite is run all the same."""
+    (clone / ".venv/bin/mypy").write_text(FAILS)
+    code, called = run(clone, "scripts/test")
+    assert (code, called[-1].strip()) == (1, SUITE)

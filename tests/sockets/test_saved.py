@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.sockets import conversation
+from toolstream_core.protocols.registry import SOCKETS
+from toolstream_core.sockets.lines import line_of
+from toolstream_core.sockets.saved import (
+    STILL_OPEN,
+    SavedAnswer,
+    SavedMessage,
+    close_code,
+    how_closed,
+    taken_apart,
+    wire_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CLOSED = how_closed(1006, by_client=False)
+
+
+def apart(messages: Sequence[SavedMessage]) -> list[SavedAnswer]:
+    """The answers in a conversation over a Responses socket."""
+    wire = wire_of(conversation.PATH, messages)
+    assert wire is not None
+    return taken_apart(wire, conversation.PATH, messages, CLOSED)
+
+
+def test_each_response_is_an_answer_of_its_own() -> None:
+    """With its request, its messages in order, and its times."""
+    messages = conversation.two_answers()
+    one, other = apart(messages)
+    assert (one.request.body["stream"], one.broken, other.broken) == (True, None, None)
+    assert other.request.body["previous_response_id"] == json.loads(one.messages[0].data)["response"]["id"]
+    provided = [message for message in messages if not message.from_client]
+    assert [*one.messages, *other.messages] == provided
+    assert one.asked == messages[0]
+    assert one.lines[:2] == [(0, line_of(messages[1].data)), (10, line_of(messages[2].data))]
+
+
+def test_lanes_do_not_mix_and_what_steers_one_is_its_own() -> None:
+    """By the lane that a message names."""
+    one, other = apart(conversation.two_lanes())
+    assert [answer.request.lane for answer in (one, other)] == ["a", "b"]
+    for answer in (one, other):
+        assert {json.loads(message.data)["stream_id"] for message in answer.messages} == {answer.request.lane}
+    assert (one.others, [json.loads(message.data)["type"] for message in other.others]) == ([], ["response.steer"])
+
+
+def test_a_client_s_message_without_lane_is_the_only_answer_s() -> None:
+    """Where two are under way, it could be any's."""
+    asked = conversation.request()
+    begun = conversation.answered(asked)[0]
+    [answer] = apart(conversation.messages(asked, begun, {"type": "response.cancel"}))
+    assert [json.loads(message.data)["type"] for message in answer.others] == ["response.cancel"]
+    lanes = [conversation.request(stream_id=lane) for lane in ("a", "b")]
+    both = apart(conversation.messages(*lanes, {"type": "response.cancel"}))
+    assert [answer.others for answer in both] == [[], []]
+
+
+def test_an_answer_that_the_socket_s_end_cut_says_how() -> None:
+    """The others ended by themselves."""
+    one, other = apart(conversation.two_answers()[:-1])
+    assert (one.broken, other.broken) == (None, "the server closed the socket with code 1006")
+    codes = {how_closed(code, by_client=False): code for code in (1000, 1011)}
+    assert {text: close_code(text) for text in codes} == codes
+    for text in (CLOSED, how_closed(1000, by_client=True), how_closed(None, by_client=False), "peer left"):
+        assert close_code(text) is None
+    assert how_closed(None, by_client=True) == "the client closed the socket"
+    assert "saved" in STILL_OPEN
+
+
+def test_a_socket_is_known_by_its_path_or_by_what_its_client_says_first() -> None:
+    """Messages of others may come before."""
+    messages = conversation.two_answers()
+    hello = SavedMessage(from_client=True, at=0.0, data=b"hello")
+    assert wire_of("/v1/responses?x=1", []) is SOCKETS[0]
+    assert wire_of("/chat", [hello, *messages]) is SOCKETS[0]
+    assert wire_of("/chat", [hello, *messages[1:3]]) is None
+    assert wire_of("/chat", [*[hello] * 8, *messages]) is None
+
+
+def test_what_lines_became_goes_in_the_place_of_their_messages() -> None:
+    """None, one or several; a message that stays keeps its bytes, spaces and line ends too."""
+    asked = conversation.request(stream_id="a")
+    events = conversation.answered(asked)
+    messages = conversation.messages(asked, *events)
+    spaced = messages[1]._replace(data=json.dumps(events[0], indent=1).encode())
+    [answer] = apart([messages[0], spaced, *messages[2:]])
+    lines = [line for _, line in answer.lines]
+    assert answer.become([*lines, b""]) == [[message.data] for message in answer.messages]
+    two = b'{"type":"x"}\n{"type":"y","stream_id":"a"}\n'
+    behind = b'event: error\ndata: {"type":"error"}\n\n'
+    made = answer.become([b"", two, *lines[2:], behind])
+    assert made[0] == []
+    assert made[1] == [b'{"type":"x","stream_id":"a"}', b'{"type":"y","stream_id":"a"}']
+    assert made[-1] == [answer.messages[-1].data, b'{"type":"error","stream_id":"a"}']
