@@ -12,6 +12,7 @@ from toolstream_core.wire.event_stream import CHUNK, MESSAGES, chunk, fresh
 
 FOLDER = Path(__file__).parents[1] / "streams"
 PATHS = {
+    "realtime": "/v1/realtime",
     "responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
@@ -67,7 +68,7 @@ class Pattern:
                 self.tools = json.loads(rest)
             case "BODY" | "ARRAY":
                 self.body, self.content_type = rest.replace("\\r\\n", "\r\n").encode(), "application/json"
-            case _ if self.protocol == "ollama":
+            case _ if self.protocol in {"ollama", "realtime"}:
                 self.body, self.content_type = self.body + f"{rest}\n".encode(), "application/x-ndjson"
             case _ if self.protocol == "bedrock":
                 name, _, payload = rest.partition(" ")

@@ -18,8 +18,6 @@ from tests.e2e.harness.script import Answer, Break, Framing, Send, answer
 from tests.stages.repair.test_half_answers import ENDINGS, Ending, compact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.upstream import Upstream
     from toolstream_core.cli.launch import Mitmdump
@@ -77,9 +75,9 @@ def test_half_a_call_that_is_said_to_be_whole_ends_as_a_break(
 ) -> None:
     """Without the end that said so; an honest end stays."""
     about, version = ending.exchange, "h1"
-    told = {"path": about.path, "body": json.dumps(about.request).encode()}
+    told: Any = {"path": about.path, "body": json.dumps(about.request).encode()}
 
-    def planned(*parts: Sequence[Any]) -> Answer:
+    def planned(*parts: list[Any]) -> Answer:
         return Answer((Send(ending.body(*parts)),), content_type=about.content_type)
 
     claimed, honest = planned(ending.half, ending.whole), planned(ending.half, ending.honest)

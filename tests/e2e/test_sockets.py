@@ -200,7 +200,8 @@ def test_answers_of_several_lanes_are_mended_apart(
             lanes.setdefault(event["stream_id"], []).append(event)
     assert set(lanes) == set(names)
     for events in lanes.values():
-        assert [event["sequence_number"] for event in events] == list(range(len(events)))
+        numbers = [event["sequence_number"] for event in events]
+        assert numbers == sorted(set(numbers))
         output = events[-1]["response"]["output"]
         assert [Call(item["name"], item["arguments"]) for item in output] == healthy[TWO.name]
         deltas = [event["delta"] for event in events if event["type"] == "response.function_call_arguments.delta"]
@@ -305,3 +306,17 @@ def test_a_burst_keeps_its_order(proxies: Proxies, sockets: SocketServer) -> Non
             got.append(json.loads(socket.recv(timeout=PATIENCE)))
     assert [one["delta"] for one in got if one["type"] == delta["type"]] == [str(number) for number in range(3000)]
     assert sum(one["type"] == "response.output_item.done" for one in got) == 2
+
+
+def test_half_a_call_ends_in_an_error(proxies: Proxies, sockets: SocketServer, healthy: dict[str, list[Call]]) -> None:
+    """In the place of what says that the answer is whole; the socket goes on, and so does the next answer."""
+    *begin, end = [json.loads(message) for message in messages_of(TWO.body)]
+    added = next(at for at, event in enumerate(begin) if event["type"] == "response.output_item.added")
+    begin = begin[: added + 2]
+    item = {**begin[added]["item"], "arguments": begin[added + 1]["delta"], "status": "completed"}
+    end["response"]["output"] = [item]
+    half = [json.dumps(event) for event in (*begin, {**end, "sequence_number": len(begin)})]
+    planned = sockets.plan(Planned([half, messages_of(TWO.body)]))
+    with Way(proxies.get(toolstream_repair="safe"), sockets).openai(planned) as connection:
+        assert answer_of(connection) is None
+        assert calls_of(answer_of(connection)) == healthy[TWO.name]
