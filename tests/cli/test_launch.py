@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -17,6 +17,7 @@ from toolstream_core.cli.launch import Mitmdump, MitmdumpError, door_path, mitmd
 from toolstream_core.cli.process_output import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.e2e
@@ -41,14 +42,6 @@ def running():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     print("deaf")
 """
-
-
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
-    """A script that prints what mitmdump was given."""
-    path = tmp_path / "tell.py"
-    path.write_text(TELL)
-    return path
 
 
 def facts(proxy: Mitmdump) -> dict[str, Any]:
@@ -84,28 +77,44 @@ def test_given_confdir_is_used_and_kept(tmp_path: Path) -> None:
         assert second.ca.read_bytes() == authority
 
 
-def test_proxy_variables_do_not_reach_it(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class Given(NamedTuple):
+    """What a mitmdump was given."""
+
+    terminal: bool
+    """Whether one was asked for."""
+    told: dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["terminal", "pipe"])
+def given(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Given]:
+    """One with a value of an option twice, and one with a variable; proxy variables are set where it is started."""
+    script = tmp_path_factory.mktemp("script") / "tell.py"
+    script.write_text(TELL)
+    options = {"ignore_hosts": ["one", "two"]}
+    proxy = Mitmdump(options, scripts=[script], env={"NO_COLOR": "1"}, terminal=request.param)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HTTPS_PROXY", "http_proxy", "no_proxy"):
+            patch.setenv(name, "http://127.0.0.1:9")
+        with proxy:
+            yield Given(request.param, facts(proxy))
+    assert proxy.stop() == 0
+
+
+def test_proxy_variables_do_not_reach_it(given: Given) -> None:
     """What is set for the clients must not send mitmdump through itself; what is asked for is set."""
-    for name in ("HTTPS_PROXY", "http_proxy", "no_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    with Mitmdump(scripts=[report], env={"NO_COLOR": "1"}) as proxy:
-        environment = facts(proxy)["environment"]
+    environment = given.told["environment"]
     assert environment["NO_COLOR"] == "1"
     assert not {"HTTPS_PROXY", "http_proxy", "no_proxy"} & environment.keys()
 
 
-def test_sequence_becomes_one_option_a_value(report: Path) -> None:
+def test_sequence_becomes_one_option_a_value(given: Given) -> None:
     """`--set` is said once for each value."""
-    with Mitmdump({"ignore_hosts": ["one", "two"]}, scripts=[report]) as proxy:
-        assert facts(proxy)["ignored"] == ["one", "two"]
+    assert given.told["ignored"] == ["one", "two"]
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_prints_to_a_terminal_only_when_asked(report: Path, terminal: bool) -> None:
+def test_prints_to_a_terminal_only_when_asked(given: Given) -> None:
     """Colour depends on it."""
-    with Mitmdump(scripts=[report], terminal=terminal) as proxy:
-        assert facts(proxy)["terminal"] is terminal
-    assert proxy.stop() == 0
+    assert given.told["terminal"] is given.terminal
 
 
 def test_error_before_it_listens_carries_what_was_said() -> None:

@@ -172,6 +172,13 @@ FOUND: dict[str, tuple[str, bytes]] = {
             item_done(9, "fc_2", "{}"),
         ),
     ),
+    "a repetition that begins in the event with the finish": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a":', id="call_1", name="f", type="function")),
+            chat(entry(0, "1}{"), "tool_calls"),
+        ),
+    ),
     "two messages with the same text": (
         "openai-chat",
         sse(*({"object": "chat.completion", "choices": [{"index": 0, "message": one}]} for one in ONE_TEXT)),
@@ -333,3 +340,19 @@ def test_a_block_keeps_its_index_where_that_repair_is_off(repair: str, body: byt
     """The repair of the other defect of indexes is on."""
     assert Outcome(Case("anthropic", body, repair=(repair,))).on.out == body
     assert Outcome(Case("anthropic", body, repair=("reused-index", "offset-index"))).on.out != body
+
+
+ANOTHER_AT_ITS_INDEX: dict[str, bytes] = {
+    "anthropic": sse(tool_use(1), partial(1, '{"a":1}'), text_block(0), tool_use(1, name="g")),
+    "bedrock": converse(start(0, F), delta(0, {"input": '{"a":1}'}), start(0, F | {"name": "g"})),
+    "cohere-v2": sse(cohere(0, named("f", '{"a":1}')), cohere(0, named("g") | {"id": "f_1"})),
+}
+
+
+@pytest.mark.parametrize("dialect", ANOTHER_AT_ITS_INDEX)
+def test_a_start_under_the_id_of_the_open_call_is_another_call_where_its_name_is(dialect: str) -> None:
+    """It has no arguments, and nothing says that it is over."""
+    kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
+    outcome = Outcome(Case(dialect, ANOTHER_AT_ITS_INDEX[dialect], kind))
+    calls = [("f", '{"a":1}', True), ("g", "", False)]
+    assert outcome.off.calls == outcome.reread.calls == calls

@@ -61,6 +61,16 @@ def test_a_client_s_message_without_lane_is_the_only_answer_s() -> None:
     assert [answer.others for answer in both] == [[], []]
 
 
+def test_what_a_client_sends_meanwhile_is_kept_where_it_is_short_and_little() -> None:
+    """Not sound, and not without end."""
+    asked = conversation.request()
+    begun = conversation.answered(asked)[0]
+    long = {"type": "response.steer", "input": "x" * 5000}
+    [answer] = apart(conversation.messages(asked, begun, long, *[{"type": "response.cancel"}] * 100))
+    assert {json.loads(one.data)["type"] for one in answer.others} == {"response.cancel"}
+    assert len(answer.others) == 64
+
+
 def test_an_answer_that_the_socket_s_end_cut_says_how() -> None:
     """The others ended by themselves."""
     one, other = apart(conversation.two_answers()[:-1])

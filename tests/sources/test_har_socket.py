@@ -74,15 +74,13 @@ def test_a_socket_of_no_llm_is_an_entry_like_any() -> None:
 
 def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_path: Path) -> None:
     """The others stay as they are."""
-    path = tmp_path / "a.har"
+    path, new = tmp_path / "a.har", b'{"x":1}\n'
     for binary in (False, True):
         before = entry(conversation.two_answers(), binary=binary)
         path.write_bytes(document(before))
         same = rewritten(str(path), lambda saved: NewBody([*saved.chunks, b""]), lambda *_: b"")
         assert json.loads(same) == json.loads(document(before))
-        changed = rewritten(
-            str(path), lambda saved: NewBody([b"", *list(saved.chunks)[1:], b'{"x":1}\n']), lambda *_: b""
-        )
+        changed = rewritten(str(path), lambda saved: NewBody([b"", *list(saved.chunks)[1:], new]), lambda *_: b"")
         after = json.loads(changed)["log"]["entries"][0][har_socket.MESSAGES]
         kept = [one for at, one in enumerate(before[har_socket.MESSAGES]) if at != 1]
         assert after[:10] == kept[:10]

@@ -38,8 +38,8 @@ class StartedCalls(Calls):
         call.cut, call.over = True, False
 
     def _started_again(self, fragment: Fragment) -> OpenCall | None:
-        """One call started twice: same index, same id, not ended in between (ccx#183)."""
+        """One call started twice: same index, id and name as far as it has one, not ended in between (ccx#183)."""
         last = self._opened[-1] if self._opened else None
-        if last is None or last.closed or not nonblank(fragment.id):
+        if last is None or last.closed or not nonblank(fragment.id) or nonblank(fragment.name) not in {"", last.name}:
             return None
         return last if (last.index, last.id) == (fragment.index, fragment.id) else None

@@ -75,7 +75,7 @@ class ToolstreamAddon:
         self._ids = Ids()
         self._answers = Answers(self._reporters, self.verdicts, self.capture, self._ids)
         self._timing = Timing(self._closed, always=gated)
-        self._sockets = Sockets(self._answers, self.verdicts, self._ids, self._timing.orders, self._replayed)
+        self._sockets = Sockets(self._answers, self._ids, self._timing.orders, self._replayed)
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
@@ -130,8 +130,8 @@ class ToolstreamAddon:
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
         if RESENT not in flow.metadata:
-            if self._reporters.on and self._filtered(flow):
-                self.verdicts.asked(flow)
+            if self._filtered(flow):
+                self._answers.asked(flow)
             if self._answers.settings.rewrites or self._ids:
                 self._prepare(flow)
             if flow.response is None and self._filtered(flow) and self._sockets.refuses(flow):

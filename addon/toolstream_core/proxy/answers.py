@@ -39,6 +39,11 @@ class Answers:
         self._watches: dict[str, KeptWatch] = {}
         self._begun = 0
 
+    def asked(self, flow: http.HTTPFlow) -> None:
+        """A request came, of which nothing was changed yet: it tells what its client made of an earlier answer."""
+        if self._reporters.on:
+            self._verdicts.asked(flow)
+
     def begin(
         self, flow: http.HTTPFlow, request: Json, *, delivering: bool, settings: Settings | None = None
     ) -> tuple[KeptWatch, Drawn]:

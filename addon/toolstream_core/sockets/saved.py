@@ -100,8 +100,10 @@ def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], c
             part = lanes.answered(now.data)
             if part is not None:
                 part.answer.messages.append(now)
-        elif lanes.asked(now.data) is None and (answer := lanes.concerned(now.data)) is not None:
-            keep(answer.others, now)
+        elif lanes.asked(now.data) is None and is_short(now.data):
+            answer = lanes.concerned(now.data)
+            if answer is not None:
+                keep(answer.others, now)
     for answer in lanes.close():
         answer.broken = closed
     return answers
@@ -113,9 +115,14 @@ def close_code(broken: str) -> int | None:
     return int(said) if said.isdecimal() and int(said) not in _NEVER_SENT else None
 
 
+def is_short(message: bytes) -> bool:
+    """Whether what a client sent while an answer came may be kept with it: no sound or pictures."""
+    return len(message) <= _LONGEST
+
+
 def keep(others: list[SavedMessage], message: SavedMessage) -> None:
-    """Keep what a client sent while an answer came, where it is short and little: no sound or pictures."""
-    if len(others) < _MOST and len(message.data) <= _LONGEST:
+    """Keep a short message that a client sent while an answer came, as long as they are few."""
+    if len(others) < _MOST:
         others.append(message)
 
 

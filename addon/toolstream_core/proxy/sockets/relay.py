@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.sockets.lanes import Lanes
-from toolstream_core.sockets.saved import SavedMessage, keep
+from toolstream_core.sockets.saved import SavedMessage, is_short, keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,12 +142,10 @@ class SocketRelay:
         if restored != message.content and self.ordered and not self.served:
             message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
-        if answer is None:
-            concerned = self._lanes.concerned(message.content)
-            if concerned is not None:
-                keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
-        else:
+        if answer is not None:
             answer.binary = binary
+        elif is_short(message.content) and (concerned := self._lanes.concerned(message.content)) is not None:
+            keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
 
     def _begun(self, request: SocketRequest) -> SocketAnswer:
         answer = self._begin(request)

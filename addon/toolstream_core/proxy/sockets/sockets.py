@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.answers import Answers
     from toolstream_core.proxy.provided import Provided
     from toolstream_core.proxy.sockets.provider import SocketProvider
-    from toolstream_core.proxy.verdicts import Verdicts
     from toolstream_core.stages.answer_ids import Ids
 
 logger = logging.getLogger(__name__)
@@ -51,7 +50,6 @@ class Sockets:
     def __init__(
         self,
         answers: Answers,
-        verdicts: Verdicts,
         ids: Ids,
         order: Callable[[SocketRelay], bool],
         replayed: Callable[[http.HTTPFlow], None],
@@ -64,7 +62,6 @@ class Sockets:
         self.provider: SocketProvider | None = None
         """What answers in the provider's place, where that is wanted."""
         self._answers = answers
-        self._verdicts = verdicts
         self._ids = ids
         self._order = order
         self._replayed = replayed
@@ -177,7 +174,7 @@ class Sockets:
         socket = relay.flow
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
         flow = answer_flow(socket, request, number)
-        self._verdicts.asked(flow)
+        self._answers.asked(flow)
         ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
         restore(flow, self._ids)
         settings = self._answers.settings if relay.ordered else NOTHING

@@ -21,7 +21,9 @@ def is_unread(event: Event, *, known: bool) -> bool:
     frame = event.frame
     if frame.oversize:
         return True
+    if known and frame.json is not ABSENT:
+        return False
     data = (frame.data or b"").strip()
     if not data or data.startswith(b":") or data == b"[DONE]":
         return False
-    return frame.json is ABSENT or (not known and any(key in data for key in _OF_CALLS))
+    return frame.json is ABSENT or any(key in data for key in _OF_CALLS)

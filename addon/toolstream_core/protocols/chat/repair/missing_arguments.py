@@ -32,7 +32,7 @@ class MissingArguments:
             rest = client_call.spelling.rest(whole=client_call.call.whole())
             choice.unfinished.touch(client_call)
             here = waiting.deltas_of(client_call) if waiting else []
-            if rest and here and not client_call.has_header:
+            if rest and here and (here[-1].emitted.text or not client_call.has_header):
                 here[-1].emitted.text += rest
             elif rest and client_call.has_header and not client_call.doubled:
                 client_call.has_arguments = True

@@ -21,6 +21,7 @@ from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
+    from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.state import RepairState
@@ -43,8 +44,8 @@ class ClientArguments:
         """Whether text that was held back is left out, because an event behind it has the whole arguments."""
         self.prefilled = ""
         """Arguments that the item was added with, and that the client has not been given."""
-        self._contradicted = False
-        """Whether an event that closes an item has a part of the arguments that no delta brought."""
+        self._with_gap: ArgumentText | None = None
+        """The arguments as the deltas brought them, where an event that closes an item has a part that is not there."""
         self.completed = False
         """Whether the client was given what the deltas lacked."""
 
@@ -66,10 +67,15 @@ class ClientArguments:
     @property
     def whole_by_itself(self) -> bool:
         """Whether they are a whole object and no placeholder for one, although no event said that they are over."""
-        if self._contradicted:
+        if self._has_gap:
             return False
         value = parse(self._call.arguments.reading(may_be_empty=False)[0].encode("utf-8", "replace"))
         return isinstance(value, dict) and (bool(value) or self._state.context.takes_none(self._call.name))
+
+    @property
+    def _has_gap(self) -> bool:
+        """Whether a part of the arguments is lacking, and nothing has said them whole since."""
+        return self._with_gap is self._call.arguments
 
     @property
     def meant(self) -> str:
@@ -165,20 +171,20 @@ class ClientArguments:
             self.completed = self.judge(row, message)
             return whole[len(given) :] if self.completed else ""
         if not same_arguments(whole, given):
-            self._contradicted = not is_object(whole)
+            self._with_gap = None if is_object(whole) else self._call.arguments
             self.judge(SHORT_DELTAS, "the deltas say other arguments than the event behind them")
         return ""
 
     def compare_piece(self, piece: Json) -> None:
         """Another item of the call closes with this piece of the arguments."""
         if isinstance(piece, str) and not (is_object(piece) or self._call.arguments.text().endswith(piece)):
-            self._contradicted = True
+            self._with_gap = self._call.arguments
 
     def as_meant(self, arguments: Json) -> str | None:
         """Whole arguments as an event is to have them; `None` where it has none."""
         given = "".join(self._given) if self._size <= MAX_TEXT else ""
         text = "" if arguments is None else self.as_text(arguments)
-        if text is None or text == given or self._contradicted:
+        if text is None or text == given or self._has_gap:
             return None if arguments is None else text
         if given.startswith(text) and is_json(given) and not is_json(text):
             message = "the event says less of the arguments than the deltas before it"
