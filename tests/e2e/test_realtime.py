@@ -117,7 +117,8 @@ def test_what_is_planted_and_repaired_is_read_as_the_healthy_responses(
 
 def test_what_is_told_of_a_response(proxies: Proxies, upstream: SocketServer) -> None:
     """The session's model and tools, the calls, and what the client made of them: an item of the conversation."""
-    proxy, tap = proxies.telling()
+    tap = proxies.tap("realtime")
+    proxy = proxies.get(toolstream_jsonl=str(tap.path))
     whole = messages_of(TWO.body)
     planned = upstream.plan(Planned([[whole[0], json.dumps(AUDIO), *whole[1:]], whole]))
     with connected(proxy, upstream, planned) as connection:

@@ -384,6 +384,7 @@ NOT_TOGETHER = {
     ("missing-id", "repeated-id"): "there is no id to repeat",
     ("unclosed-call", "missing-deltas"): "the end that has the arguments is left out",
     ("overlapping-blocks", "missing-deltas"): "the arguments come when another call has begun",
+    ("item-per-fragment", "missing-deltas"): "only the events that close the pieces have them",
     ("missing-finish", "unstreamed-calls"): "the message comes beside a finish reason, and there is none",
 }
 SAME_TEXT = frozenset(

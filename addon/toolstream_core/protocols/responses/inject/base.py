@@ -52,7 +52,7 @@ class NumberedInjector(EditingInjector, Holds):
         """The frames in place of one event."""
         number = json_access.integer(json_access.get(event.frame.json, "sequence_number"))
         out: list[Frame] = []
-        made = [*_of_realtime(event.frame.json, made[:-1]), *made[-1:]]
+        made = _of_realtime(event.frame.json, made)
         for at, payload in enumerate(made):
             if isinstance(number, int) and "sequence_number" in payload:
                 payload = {**payload, "sequence_number": max(number + self._shift, self._last + 1)}  # noqa: PLW2901
@@ -148,6 +148,8 @@ def _of_realtime(came: Json, made: list[Payload]) -> list[Payload]:
     assert isinstance(came, dict)
     response = came.get("response_id", json_access.get(came, "response", "id"))
     return [
-        {"event_id": f"{came['event_id']}_{at}", **({} if "response" in one else {"response_id": response}), **one}
+        one
+        if "event_id" in one
+        else {"event_id": f"{came['event_id']}_{at}", **({} if "response" in one else {"response_id": response}), **one}
         for at, one in enumerate(made)
     ]
