@@ -65,7 +65,9 @@ def _measurement(ran: Sequence[Measured], page: str) -> Iterator[str]:
     """When, at which commit, and by which commands."""
     abouts = [one.found["about"] for one in ran if one.found is not None]
     for name, title in (("date", "Date"), ("commit", "Commit"), ("command", "Command"), ("faults", "Cases")):
-        values = list(dict.fromkeys(about[name] or "all" for about in abouts)) or ["nothing was run"]
+        told = [about[name] or "all" for about in abouts]
+        told = [one for text in told for one in text.split(", ")] if name == "commit" else told
+        values = list(dict.fromkeys(told)) or ["nothing was run"]
         yield f"- {title}: " + ", ".join(value if name == "date" else f"`{value}`" for value in values)
     yield f"- The HTML page, with every stream: {page}"
 

@@ -51,7 +51,7 @@ def run(client: MatrixClient, options: Options) -> str | None:
     about = {
         "version": client.version,
         "not_run": why,
-        "commit": commit(),
+        "commit": ", ".join(dict.fromkeys([*earlier_commits(folder), commit()])),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "command": options.told,
         "faults": options.faults,
@@ -83,6 +83,15 @@ def commit() -> str:
     told = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     done = subprocess.run(told, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
+
+
+def earlier_commits(folder: Path) -> list[str]:
+    """The commits at which what is kept of a client was measured, where its run is gone on with."""
+    try:
+        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return str(about["commit"]).split(", ")
 
 
 def _check(client: MatrixClient, environment: Path, folder: Path, how: str, options: Options) -> None:

@@ -12,7 +12,7 @@ import matrix
 from matrixlib.clients import DRIVERS, MatrixClient, clients
 from matrixlib.install import InstallError, command_of, installed
 from matrixlib.page import Measured, combined, markdown
-from matrixlib.run import HOW, kept, results_of
+from matrixlib.run import HOW, earlier_commits, kept, results_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,6 +160,13 @@ def test_results_are_read_again(tmp_path: Path) -> None:
     report = combined([Measured(CLIENT, wanted)])
     assert report is not None
     assert [one["name"] for one in report["clients"]] == ["openai-loop", "openai-loop, repaired"]
+
+
+def test_a_run_that_is_gone_on_with_keeps_its_commits(tmp_path: Path) -> None:
+    """Its cells were measured at several."""
+    assert earlier_commits(tmp_path) == []
+    (tmp_path / "about.json").write_text(json.dumps({"commit": "one, two-dirty"}))
+    assert earlier_commits(tmp_path) == ["one", "two-dirty"]
 
 
 def test_what_is_not_pinned_is_not_installed(tmp_path: Path) -> None:

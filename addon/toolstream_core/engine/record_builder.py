@@ -149,7 +149,8 @@ class RecordBuilder:
             record.broken = broken
         record.model = self._model or record.model
         record.calls = self._calls.resolved()
-        record.findings = [*record.findings, *stream_checks.check(record, unread)][:MAX_FINDINGS]
+        half = self.half_calls() if record.ended else ()
+        record.findings = [*record.findings, *stream_checks.check(record, unread, half)][:MAX_FINDINGS]
         return record
 
     def tell_end(self) -> None:

@@ -31,6 +31,7 @@ _EXPLAINED = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, M
 """Findings of a call that say why its arguments are not whole although it was not cut off."""
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that say already why its arguments are not whole."""
+_NOT_WHOLE: Final = "not whole"
 _NO_JSON = frozenset({b"[DONE]", b""})
 
 
@@ -84,8 +85,9 @@ def cut_off(calls: Sequence[OpenCall], findings: Sequence[Finding]) -> Sequence[
     return [call for call in calls if call.position not in explained]
 
 
-def check(record: Record, unread: str | None) -> list[Finding]:
-    """What is wrong with how the answer stopped."""
+def check(record: Record, unread: str | None, half: Sequence[OpenCall] = ()) -> list[Finding]:
+    """What is wrong with how the answer stopped; `half` are the calls that it cut off, and said to be whole."""
+    denied = {(call.choice, call.position) for call in half}
     last = max(record.events - 1, 0)
     findings = []
     if unread:
@@ -100,7 +102,7 @@ def check(record: Record, unread: str | None) -> list[Finding]:
     reported = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
     for position, call in enumerate(record.calls):
         if not call.complete and call.kind is not Kind.SERVER and not unread and position not in reported:
-            row, lack = _lack(call)
+            row, lack = (CUT_OFF_CALL, _NOT_WHOLE) if (call.choice, call.position) in denied else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
             findings.append(row.found(max(call.events, default=last), message, position))
     return findings
@@ -110,4 +112,4 @@ def _lack(call: Call) -> tuple[Row, str]:
     """Arguments whose brackets are all closed were not cut off: nobody can parse them."""
     text = ArgumentText()
     text.add(call.arguments)
-    return (INVALID_ARGUMENTS, "no valid JSON") if text.ended else (CUT_OFF_CALL, "not whole")
+    return (INVALID_ARGUMENTS, "no valid JSON") if text.ended else (CUT_OFF_CALL, _NOT_WHOLE)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
-from tests.laws.driven import exchange, lines, sse
+from tests.laws.driven import exchange, lines, seen, sse
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import Session
@@ -252,6 +252,7 @@ def test_what_says_that_half_a_call_was_all_is_kept_back(ending: Ending) -> None
     assert compact(gone.out) == compact(half)
     assert gone.breaks
     assert gone.changes == ["cut-off-call"]
+    assert "cut-off-call" in seen(body, ending.exchange).told
     assert went(ending, body, size=1) == gone
     assert went(ending, gone.out).out == gone.out
     assert went(ending, gone.out.rstrip(b"\n")).out.rstrip(b"\n") == gone.out.rstrip(b"\n")
