@@ -32,10 +32,10 @@ def test_there_is_a_gate_only_while_something_needs_it() -> None:
             (Settings(), None, 0),
             (Settings(), 0.0, 1),
             (Settings(), 1.0, 1),
-            (settings(Words(repair=["empty-id"])), None, 0),
+            (settings(Words(repair=["empty-id"])), None, 1),
             (settings(Words(repair=["safe"])), None, 1),
             (settings(Words(shape=["destream"])), None, 1),
-            (settings(Words(fault=["http-error"])), None, 0),
+            (settings(Words(fault=["http-error"])), None, 1),
         ):
             clock.configure(wanted, speed)
             assert gates(context) == needed
