@@ -31,7 +31,7 @@ OPTIONAL = {"cli", "pytest_plugin"}
 # The one module that may use what the standard library does not document.
 SEAM = "wire/json_strings.py"
 # Rooms that may read another one: a protocol whose calls are said as another's are.
-NEIGHBOURS = {"ollama": {"chat"}, "realtime": {"responses"}}
+NEIGHBOURS = {"ollama": {"chat"}, "realtime": {"responses"}, "gemini_live": {"gemini"}}
 # Where a protocol may be named: in its room, and in the table of defects; an agent may have the name of one.
 NAMING = ("protocols/", "defects/", "agents/table.py")
 MAX_LINES = 250

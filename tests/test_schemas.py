@@ -288,6 +288,19 @@ EVENTS = {
         ),
         message=ODD,
     ),
+    "gemini-live": some(
+        serverContent=some(
+            modelTurn=some(parts=listed(some(text=ODD, thought=ODD, inlineData=ODD))),
+            outputTranscription=some(text=ODD),
+            interrupted=ODD,
+            turnComplete=ODD,
+            turnCompleteReason=ODD,
+        ),
+        toolCall=some(functionCalls=listed(some(id=ODD, name=ODD, args=ODD))),
+        toolCallCancellation=some(ids=ODD),
+        usageMetadata=ODD,
+        error=ODD,
+    ),
     "ollama": some(model=ODD, message=MESSAGE, done=ODD, done_reason=ODD, error=ODD),
     "bedrock": some(
         contentBlockStart=some(
@@ -305,6 +318,7 @@ PATHS = {
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
+    "gemini-live": "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
     "ollama": "/api/chat",
     "cohere-v2": "/v2/chat",
     "bedrock": "/model/m/converse-stream",
@@ -315,6 +329,7 @@ FIRST = {
     "openai-responses": {"type": "response.created", "response": {"object": "response", "model": "m"}},
     "anthropic": {"type": "message_start", "message": {"type": "message", "model": "m"}},
     "gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m"},
+    "gemini-live": {"serverContent": {"modelTurn": {"parts": [{"text": "x"}]}}},
     "ollama": {"model": "m", "message": {"content": "x"}, "done": False},
     "cohere-v2": {"id": "i", "type": "message-start", "delta": {"message": {"role": "assistant"}}},
     "bedrock": {"messageStart": {"role": "assistant"}},
@@ -326,7 +341,7 @@ FIRST = {
 def test_whatever_a_stream_says_is_printed_as_the_schemas_say(dialect: str, data: st.DataObject) -> None:
     """Every protocol, streamed and whole, with values of every kind in every place."""
     events = [FIRST[dialect], *data.draw(st.lists(EVENTS[dialect], max_size=6))]
-    before, after = ("", "\n") if dialect in {"ollama", "openai-realtime"} else ("data: ", "\n\n")
+    before, after = ("", "\n") if dialect in {"gemini-live", "ollama", "openai-realtime"} else ("data: ", "\n\n")
     wire = "".join(f"{before}{json.dumps(event)}{after}" for event in events)
     document, lines = validated(wire.encode(), PATHS[dialect])
     [stream] = document["streams"]

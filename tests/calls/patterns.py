@@ -15,6 +15,7 @@ PATHS = {
     "realtime": "/v1/realtime",
     "responses": "/v1/responses",
     "anthropic": "/v1/messages",
+    "gemini-live": "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
     "gemini": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
     "cohere": "/v2/chat",
@@ -68,7 +69,7 @@ class Pattern:
                 self.tools = json.loads(rest)
             case "BODY" | "ARRAY":
                 self.body, self.content_type = rest.replace("\\r\\n", "\r\n").encode(), "application/json"
-            case _ if self.protocol in {"ollama", "realtime"}:
+            case _ if self.protocol in {"gemini-live", "ollama", "realtime"}:
                 self.body, self.content_type = self.body + f"{rest}\n".encode(), "application/x-ndjson"
             case _ if self.protocol == "bedrock":
                 name, _, payload = rest.partition(" ")

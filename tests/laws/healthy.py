@@ -18,12 +18,13 @@ PATHS = {
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "gemini": "/v1beta/models/m:streamGenerateContent",
+    "gemini-live": "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
     "ollama": "/api/chat",
     "cohere-v2": "/v2/chat",
     "bedrock": "/model/m/converse-stream",
 }
 LINES = "application/x-ndjson"
-CONTENT_TYPES = {"ollama": LINES, "openai-realtime": LINES, "bedrock": MESSAGES}
+CONTENT_TYPES = {"ollama": LINES, "openai-realtime": LINES, "gemini-live": LINES, "bedrock": MESSAGES}
 TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
 """The tools on offer, each with its one required parameter."""
 
@@ -86,7 +87,7 @@ def request(dialect: str) -> Payload:
         tools: list[Payload] = [{"name": name, "input_schema": schema} for name, schema in schemas.items()]
     elif dialect in {"openai-realtime", "openai-responses"}:
         tools = [{"type": "function", "name": name, "parameters": schema} for name, schema in schemas.items()]
-    elif dialect == "gemini":
+    elif dialect in {"gemini", "gemini-live"}:
         declared = [{"name": name, "parameters": schema} for name, schema in schemas.items()]
         tools = [{"functionDeclarations": declared}]
     elif dialect == "bedrock":
@@ -100,6 +101,7 @@ def request(dialect: str) -> Payload:
     body: Payload = {"model": "m", "stream": True, "tools": tools}
     return body | {
         "gemini": {"contents": messages},
+        "gemini-live": {"contents": messages},
         "openai-realtime": {"input": messages},
         "openai-responses": {"input": messages},
     }.get(dialect, {"messages": messages})
@@ -378,6 +380,23 @@ def _cohere_text(at: int, text: str) -> list[Payload]:
     ]
 
 
+def _live(*messages: Payload) -> bytes:
+    usage = {"promptTokenCount": 1, "responseTokenCount": 9, "totalTokenCount": 10}
+    whole = [*messages[:-1], {**messages[-1], "usageMetadata": usage}]
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in whole).encode()
+
+
+def _live_streams() -> dict[str, bytes]:
+    sound = {"serverContent": {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "UklGRg=="}}]}}}
+    spoken = {"serverContent": {"outputTranscription": {"text": "Let me look."}}}
+    return {"one": _live(_live_calls(WEATHER)), "two": _live(sound, spoken, sound, _live_calls(WEATHER, TIME))}
+
+
+def _live_calls(*calls: Wanted) -> Payload:
+    entries = [{"id": call.id, "name": call.name, "args": json.loads("".join(call.pieces))} for call in calls]
+    return {"toolCall": {"functionCalls": entries}}
+
+
 def _cohere(*events: Payload) -> bytes:
     head: Payload = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
     tokens = {"input_tokens": 1, "output_tokens": 9}
@@ -421,6 +440,7 @@ def _streams() -> tuple[Healthy, ...]:
             "two": _gemini([WEATHER], [TIME]),
             "two in one event": _gemini([WEATHER, TIME]),
         },
+        "gemini-live": _live_streams(),
         "cohere-v2": _cohere_streams(),
         "ollama": {
             "one": _ollama([WEATHER]),

@@ -33,6 +33,8 @@ def calls(dialect: str, body: bytes, exchange: Exchange) -> Calls:
         return _responses(_payloads(body))
     if dialect == "openai-realtime":
         return _realtime(body)
+    if dialect == "gemini-live":
+        return _live(body)
     if dialect == "anthropic":
         return _anthropic(_payloads(body))
     if dialect == "cohere-v2":
@@ -112,6 +114,17 @@ def _realtime(body: bytes) -> Calls:
             _need(payload.get("name", item["name"]) == item["name"], "arguments of another name")
             _need(payload["type"].endswith("delta") or "name" in payload, "arguments without a name")
     return _items(payloads, "response.done")
+
+
+def _live(body: bytes) -> Calls:
+    """One thing in each message, all calls in the last."""
+    _need(body.endswith(b"\n"), "the last message is not whole")
+    *payloads, last = [json.loads(line) for line in body.splitlines()]
+    for payload in payloads:
+        _need(payload.keys() == {"serverContent"}, "calls before the last message")
+    calls = last["toolCall"]["functionCalls"]
+    _need(len({call["id"] for call in calls}) == len(calls), "two calls of one id")
+    return [(call["name"], call["args"]) for call in calls]
 
 
 def _items(payloads: list[Any], end: str) -> Calls:

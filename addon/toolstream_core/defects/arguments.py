@@ -3,13 +3,13 @@
 from typing import Final
 
 from toolstream_core.defects.row import (
-    ALL_DIALECTS,
     ANTHROPIC,
     BEDROCK,
     CHAT,
     COHERE,
     ERROR,
     GEMINI,
+    JUDGED_DIALECTS,
     NOTE,
     REALTIME,
     RESPONSES,
@@ -66,7 +66,7 @@ PLACEHOLDER_ARGUMENTS: Final = Row(
     may_refuse=True,
 )  # fmt: skip
 DOUBLE_ENCODED_ARGUMENTS: Final = Row(
-    "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, ALL_DIALECTS,
+    "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, JUDGED_DIALECTS,
     "arguments are JSON text within a JSON string",
     _AS_MEANT,
     may_refuse=True,

@@ -9,6 +9,7 @@ from toolstream_core.defects.row import (
     CHAT,
     COHERE,
     ERROR,
+    JUDGED_DIALECTS,
     NOTE,
     OLLAMA,
     REALTIME,
@@ -88,7 +89,7 @@ FOREIGN_FINISH: Final = Row(
     _RUNS,
 )  # fmt: skip
 IN_BAND_ERROR: Final = Row(
-    "TS313", "in-band-error", "ending", ERROR, None, ALL_DIALECTS,
+    "TS313", "in-band-error", "ending", ERROR, None, JUDGED_DIALECTS,
     "the provider reports an error within the stream",
     "reports the error, and runs nothing that is not whole",
     also=("cut-off-call",),

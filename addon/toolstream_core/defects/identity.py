@@ -3,13 +3,13 @@
 from typing import Final
 
 from toolstream_core.defects.row import (
-    ALL_DIALECTS,
     ANTHROPIC,
     BEDROCK,
     CHAT,
     COHERE,
     ERROR,
     GEMINI,
+    JUDGED_DIALECTS,
     NOTE,
     REALTIME,
     RESPONSES,
@@ -87,7 +87,7 @@ EMPTY_NAME: Final = Row(
     "keeps the name that the call has",
 )  # fmt: skip
 DECORATED_NAME: Final = Row(
-    "TS113", "decorated-name", "identity", WARNING, SAFE, ALL_DIALECTS,
+    "TS113", "decorated-name", "identity", WARNING, SAFE, JUDGED_DIALECTS,
     "the name is an offered tool's with something around it",
     "runs the offered tool, or reports an unknown one",
     may_refuse=True,
@@ -152,17 +152,17 @@ ITEM_PER_FRAGMENT: Final = Row(
     also=("rotating-item-id",),
 )  # fmt: skip
 REUSED_ID: Final = Row(
-    "TS125", "reused-id", "identity", NOTE, None, ALL_DIALECTS,
+    "TS125", "reused-id", "identity", NOTE, None, JUDGED_DIALECTS,
     "the id was that of a call of an earlier turn",
     "pairs results with the calls of their own turn",
 )  # fmt: skip
 ODD_ID: Final = Row(
-    "TS126", "odd-id", "identity", NOTE, None, ALL_DIALECTS,
+    "TS126", "odd-id", "identity", NOTE, None, JUDGED_DIALECTS,
     "the id has a form that other APIs refuse",
     "sends the id back as it came",
 )  # fmt: skip
 MISSING_NAME: Final = Row(
-    "TS127", "missing-name", "identity", ERROR, None, ALL_DIALECTS,
+    "TS127", "missing-name", "identity", ERROR, None, JUDGED_DIALECTS,
     "a call never gets a name",
     "runs nothing for it and says so",
     lossy=True,

@@ -12,10 +12,13 @@ RESPONSES: Final = "openai-responses"
 REALTIME: Final = "openai-realtime"
 ANTHROPIC: Final = "anthropic"
 GEMINI: Final = "gemini"
+GEMINI_LIVE: Final = "gemini-live"
 OLLAMA: Final = "ollama"
 COHERE: Final = "cohere-v2"
 BEDROCK: Final = "bedrock"
-ALL_DIALECTS: Final = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
+ALL_DIALECTS: Final = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, GEMINI_LIVE, OLLAMA, COHERE, BEDROCK)
+JUDGED_DIALECTS: Final = tuple(name for name in ALL_DIALECTS if name != GEMINI_LIVE)
+"""Those whose rooms have repairs, which judge; Gemini Live is only read."""
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

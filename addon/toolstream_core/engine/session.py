@@ -130,6 +130,8 @@ class Session:
 
     def _stages_for(self, dialect: WireProtocol, framer: Framer) -> StageSet:
         """Who has to do with the answer's events, now that its protocol is known."""
+        if dialect.read_only:
+            self.settings = NOTHING
         writer = writer_for(framer)
         sinks, streamed = self.sinks(dialect), writer is not None
         reader = self.reader = RecordBuilder(dialect, self.exchange, sinks, self._output, streamed=streamed)

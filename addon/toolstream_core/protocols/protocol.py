@@ -66,6 +66,8 @@ class WireProtocol:
     """How the id of a call begins where one has to be made up."""
     reads_comments: bool = True
     """Whether the official clients skip SSE comments, as the standard demands."""
+    read_only: bool = False
+    """Whether its answers pass as they came, whatever is switched on: they are read, and nothing else."""
 
     def claims(self, path: str) -> bool:
         """Whether `path` (with or without query) is one of this API's."""

@@ -9,6 +9,8 @@ from toolstream_core.protocols.bedrock.row import BEDROCK
 from toolstream_core.protocols.chat.row import CHAT
 from toolstream_core.protocols.cohere.row import COHERE
 from toolstream_core.protocols.gemini.row import GEMINI
+from toolstream_core.protocols.gemini_live.row import GEMINI_LIVE
+from toolstream_core.protocols.gemini_live.socket import GEMINI_LIVE_SOCKET
 from toolstream_core.protocols.ollama.row import OLLAMA
 from toolstream_core.protocols.realtime.row import REALTIME
 from toolstream_core.protocols.realtime.socket import REALTIME_SOCKET
@@ -19,8 +21,18 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.socket_wire import SocketWire
 
-PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
-SOCKETS: Final[tuple[SocketWire, ...]] = (RESPONSES_SOCKET, REALTIME_SOCKET)
+PROTOCOLS: Final[tuple[WireProtocol, ...]] = (
+    CHAT,
+    REALTIME,
+    RESPONSES,
+    ANTHROPIC,
+    GEMINI,
+    GEMINI_LIVE,
+    OLLAMA,
+    COHERE,
+    BEDROCK,
+)
+SOCKETS: Final[tuple[SocketWire, ...]] = (RESPONSES_SOCKET, REALTIME_SOCKET, GEMINI_LIVE_SOCKET)
 """The APIs that are spoken over a WebSocket too."""
 _BY_NAME: Final = {one.name: one for one in PROTOCOLS}
 

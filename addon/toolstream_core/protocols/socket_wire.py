@@ -47,6 +47,11 @@ class SocketTalk(Protocol):
         ...
 
 
+def _never(message: bytes) -> bool:
+    del message
+    return False
+
+
 class SocketWire(NamedTuple):
     """An API over a WebSocket."""
 
@@ -67,6 +72,8 @@ class SocketWire(NamedTuple):
     warm_up: Callable[[Json, str], Sequence[bytes]] | None = None
     """The events that answer a request for which nothing is to be generated, none to any other; with the request's
     body and a token for its ids. `None` where toolstream cannot be the server of this API."""
+    is_media: Callable[[bytes], bool] = _never
+    """Whether a client's message has only sound or pictures, so that it is neither parsed nor kept."""
 
 
 class SocketLane(NamedTuple):

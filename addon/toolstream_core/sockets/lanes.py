@@ -30,6 +30,7 @@ class Lanes[A]:
     def __init__(self, wire: SocketWire, path: str, begin: Callable[[SocketRequest], A]) -> None:
         """`path` is where the socket was opened. `begin` makes an answer of what was asked for."""
         self._talk = wire.talk(path)
+        self._is_media = wire.is_media
         self._begin = begin
         self._open: dict[str, deque[A]] = {}
         self._started: set[str] = set()
@@ -37,7 +38,7 @@ class Lanes[A]:
 
     def asked(self, raw: bytes) -> A | None:
         """The answer that a client's message asks for, if it does."""
-        request = self._talk.asked(parse(raw))
+        request = None if self._is_media(raw) else self._talk.asked(parse(raw))
         return None if request is None else self._opened(request)
 
     def answered(self, raw: bytes) -> Part[A] | None:
@@ -64,6 +65,8 @@ class Lanes[A]:
 
     def concerned(self, raw: bytes) -> A | None:
         """The answer under way that a client's message is about which asks for none: its lane's, or the only one."""
+        if self._is_media(raw):
+            return None
         lane = json_access.get(parse(raw), "stream_id")
         waiting = self._open.get(lane) if isinstance(lane, str) else None
         if waiting is not None:

@@ -32,7 +32,7 @@ class Planned:
     answers: Sequence[Sequence[Message]]
     """The messages of each answer, in the order in which they are asked for."""
     asks: str = "response.create"
-    """The type of the messages that are answered."""
+    """The type of the messages that are answered; each is where that is `""`."""
     together: int = 1
     """How many requests are waited for; their answers' messages are then sent in turns."""
     greeting: Sequence[Message] = ()
@@ -103,7 +103,7 @@ class SocketServer:
                 async with asyncio.timeout(PATIENCE):
                     message = json.loads(await socket.recv())
                 planned.received.append(message)
-                if message.get("type") == planned.asks:
+                if planned.asks in {"", message.get("type")}:
                     waiting.append(message.get("stream_id", ""))
                 if len(waiting) == planned.together:
                     await self._answer(socket, [(lane, next(answers)) for lane in waiting])

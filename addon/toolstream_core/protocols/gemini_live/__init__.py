@@ -1,0 +1,1 @@
+"""Gemini Live: everything that knows how this protocol is spoken."""

@@ -1,0 +1,94 @@
+"""Gemini Live: the messages of one answer, which ends with its tool calls, with the turn, or where it is interrupted.
+
+https://ai.google.dev/api/live#BidiGenerateContentServerMessage. `quiet` sees to it that sound is never parsed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
+from toolstream_core.protocols.answers import dictionary
+from toolstream_core.protocols.in_band_errors import error_text
+from toolstream_core.wire import json_access
+from toolstream_core.wire.raw_json import may_hide_letters
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
+
+_TELLING: Final = (b"toolCall", b"turnComplete", b'"interrupted"', b'"error"')
+"""What stands in each message that says a call, an end or an error."""
+
+
+def quiet(raw: bytes, frames: int) -> bool:
+    """Whether frames are only parts of what the model says; see `WireProtocol.quiet`."""
+    if any(sign in raw for sign in _TELLING) or may_hide_letters(raw):
+        return False
+    return raw.count(b'"serverContent"') == frames
+
+
+def read(frame: Frame) -> EventContent:
+    """The content of a message; see `WireProtocol.read`."""
+    return _content(frame.json, frame.name)
+
+
+def answer(payload: Json) -> EventContent:
+    """The content of a whole answer, which has what its messages have; see `WireProtocol.answer`."""
+    return _content(payload, "")._replace(end=True)
+
+
+def finish_reason(payload: Json) -> str:
+    """Why an answer is over with a message; `""` where it goes on.
+
+    `turnCompleteReason` where there is one, else the key that says the end.
+    """
+    content = dictionary(json_access.get(payload, "serverContent"))
+    if content.get("interrupted") is True:
+        return "interrupted"
+    if content.get("turnComplete") is True:
+        reason = content.get("turnCompleteReason")
+        return reason if reason and isinstance(reason, str) else "turnComplete"
+    return "toolCall" if isinstance(json_access.get(payload, "toolCall"), dict) else ""
+
+
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's; see `WireProtocol.recognise`."""
+    del name
+    objects = (json_access.get(payload, "serverContent"), json_access.get(payload, "setupComplete"))
+    return any(isinstance(one, dict) for one in objects) or isinstance(
+        json_access.get(payload, "toolCall", "functionCalls"), list
+    )
+
+
+def _content(payload: Json, event: str) -> EventContent:
+    if not isinstance(payload, dict):
+        return NOTHING
+    content = payload.get("serverContent")
+    parts = [
+        json_access.get(part, "text")
+        for part in json_access.items_at(content, "modelTurn", "parts")
+        if not json_access.get(part, "thought")
+    ]
+    texts = [*parts, json_access.get(content, "outputTranscription", "text")]
+    reason = finish_reason(payload)
+    return EventContent(
+        tuple(map(_call, json_access.items_at(payload, "toolCall", "functionCalls"))),
+        (Finish(0, reason),) if reason else (),
+        "".join(text for text in texts if isinstance(text, str)),
+        error=error_text(payload, event),
+        end=bool(reason),
+    )
+
+
+def _call(entry: Json) -> Fragment:
+    """An entry of `functionCalls`, which is a whole call."""
+    arguments, was_text = json_access.argument_text(json_access.get(entry, "args"))
+    return Fragment(
+        id=json_access.text(json_access.get(entry, "id")),
+        name=json_access.text(json_access.get(entry, "name")),
+        arguments=arguments,
+        type="functionCall",
+        phase=Phase.WHOLE,
+        well_formed=arguments is ABSENT or not was_text,
+    )

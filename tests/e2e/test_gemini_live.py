@@ -1,0 +1,115 @@
+"""Gemini Live over a real WebSocket, through a real mitmdump, read by the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google import genai
+from websockets.sync.client import connect
+
+from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.harness.trust import server_context
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from tests.e2e.harness.proxies import Proxies
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+MODEL = "gemini-2.5-flash-native-audio"
+KEY = "AIzaSyD-the-key-of-this-test-000000000000"
+SOUND = {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm;rate=24000", "data": "UklGRg" * 4000}}]}}
+CALLS = [
+    {"id": "function-call-1", "name": "get_weather", "args": {"city": "Oslo 😀"}},
+    {"id": "function-call-2", "name": "get_time", "args": {}},
+]
+ANSWERS: Sequence[Sequence[Any]] = (
+    [{"setupComplete": {}}],
+    [{"serverContent": SOUND}, {"toolCall": {"functionCalls": CALLS}, "usageMetadata": {"totalTokenCount": 9}}],
+    [],
+    [
+        {"serverContent": {"outputTranscription": {"text": "It is mild."}}},
+        {"serverContent": SOUND},
+        {"serverContent": {"generationComplete": True}},
+        {"serverContent": {"turnComplete": True}, "usageMetadata": {"totalTokenCount": 12}},
+        {"sessionResumptionUpdate": {"newHandle": "h", "resumable": True}},
+    ],
+)
+"""What follows on the setup, a turn, sound, and the tools' results."""
+MESSAGES = [[json.dumps(one, indent=2, ensure_ascii=False).encode() for one in answer] for answer in ANSWERS]
+"""Google sends JSON in binary messages, of several lines."""
+
+
+@pytest.fixture(scope="module")
+def upstream(pem: Path) -> Iterator[SocketServer]:
+    """Speaks WebSocket over TLS."""
+    context = server_context(pem)
+    context.set_alpn_protocols(["http/1.1"])
+    with SocketServer(context) as server:
+        yield server
+
+
+async def converse(proxy: Mitmdump, base_url: str) -> tuple[list[genai.types.FunctionCall], str]:
+    """The calls of the first answer, and what is said once their results are there."""
+    trust = {"proxy": proxy.url, "ssl": ssl.create_default_context(cafile=proxy.ca), "max_size": None}
+    options = genai.types.HttpOptions(base_url=base_url, async_client_args=trust)
+    sdk = genai.Client(vertexai=False, api_key=KEY, http_options=options)
+    functions = [genai.types.FunctionDeclaration(name=one["name"]) for one in CALLS]
+    config = genai.types.LiveConnectConfig(tools=[genai.types.Tool(function_declarations=functions)])
+    calls: list[genai.types.FunctionCall] = []
+    async with sdk.aio.live.connect(model=MODEL, config=config) as session:
+        await session.send_client_content(turns=genai.types.UserContent("How is Oslo?"))
+        messages = session.receive()
+        async for message in messages:
+            if message.tool_call is not None:
+                calls = message.tool_call.function_calls or []
+                break
+        await session.send_realtime_input(audio=genai.types.Blob(data=b"\0" * 640, mime_type="audio/pcm"))
+        results = [genai.types.FunctionResponse(id=one.id, name=one.name, response={"ok": True}) for one in calls]
+        await session.send_tool_response(function_responses=results)
+        spoken = [
+            message.server_content.output_transcription.text or ""
+            async for message in messages
+            if message.server_content is not None and message.server_content.output_transcription is not None
+        ]
+    return calls, "".join(spoken)
+
+
+def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: SocketServer) -> None:
+    """Two answers with a verdict on the first, while repairs and a shape are on; messages are the bytes that came."""
+    tap = proxies.tap("gemini-live")
+    options = {"toolstream_repair": "safe", "toolstream_shape": "whole-calls", "toolstream_jsonl": str(tap.path)}
+    proxy = proxies.get(**options)
+    planned = upstream.plan(Planned(MESSAGES, asks=""))
+    base_url = f"https://127.0.0.1:{upstream.port}{planned.path}"
+    calls, spoken = asyncio.run(converse(proxy, base_url))
+    assert [(one.id, one.name, one.args) for one in calls] == [(one["id"], one["name"], one["args"]) for one in CALLS]
+    assert spoken == "It is mild."
+    ends = tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "gemini-live", 2)
+    first, second = [one["record"] for one in ends]
+    assert [(one["model"], one["findings"], one["changes"]) for one in (first, second)] == [(MODEL, [], {})] * 2
+    assert [(one["id"], one["name"]) for one in first["calls"]] == [(one["id"], one["name"]) for one in CALLS]
+    assert (first["events"], second["events"], second["calls"]) == (2, 4, [])
+    assert [[one["reason"] for one in record["finish"]] for record in (first, second)] == [
+        ["toolCall"],
+        ["turnComplete"],
+    ]
+    [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"] == ends[0]["flow"])
+    assert verdict["verdict"]["verdict"] == "results-only"
+    assert verdict["verdict"]["results"] == [one["id"] for one in CALLS]
+    again = upstream.plan(Planned(MESSAGES, asks=""))
+    url = f"wss://127.0.0.1:{upstream.port}{again.path}/ws/x.v1beta.GenerativeService.BidiGenerateContent?key={KEY}"
+    context = ssl.create_default_context(cafile=proxy.ca)
+    with connect(url, proxy=proxy.url, ssl=context, max_size=None) as client:
+        for message, answer in zip(planned.received, MESSAGES, strict=True):
+            client.send(json.dumps(message))
+            assert [client.recv(10) for _ in answer] == answer
+    tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "gemini-live", 4)
+    assert KEY not in tap.path.read_text()

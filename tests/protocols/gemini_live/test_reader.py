@@ -1,0 +1,96 @@
+"""What a message of Gemini Live says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.protocols.frames import frame
+from toolstream_core.engine.session import Session, read_body
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.gemini_live.reader import quiet, read
+from toolstream_core.settings import SAFE, Settings
+
+LINES = "application/x-ndjson"
+
+
+def lines(*messages: Any) -> bytes:
+    """One a line."""
+    return "".join(f"{json.dumps(one)}\n" for one in messages).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"turnComplete": True}, "turnComplete"),
+        ({"turnComplete": True, "turnCompleteReason": "RESPONSE_REJECTED"}, "RESPONSE_REJECTED"),
+        ({"interrupted": True, "turnComplete": True}, "interrupted"),
+        ({"turnComplete": False, "generationComplete": True}, None),
+    ],
+)
+def test_why_an_answer_is_over(content: dict[str, Any], reason: str | None) -> None:
+    """The reason where one is given, else the key."""
+    found = read(frame({"serverContent": content}))
+    assert [one.reason for one in found.finishes] == ([] if reason is None else [reason])
+    assert found.end is (reason is not None)
+
+
+def test_what_is_said() -> None:
+    """Text and what was spoken, without thoughts."""
+    parts = [{"text": "Wait.", "thought": True}, {"text": "Mild"}, {"inlineData": {"data": "UklG"}}, {"text": 1}]
+    message = {"serverContent": {"modelTurn": {"parts": parts}, "outputTranscription": {"text": ", I think."}}}
+    assert read(frame(message)).text == "Mild, I think."
+
+
+@pytest.mark.parametrize(
+    ("raw", "is_quiet"),
+    [
+        (b'{"serverContent":{"modelTurn":{"parts":[{"inlineData":{"data":"UklG"}}]}}}', True),
+        (b'{"serverContent":{"modelTurn":{"parts":[{"text":"toolCall"}]}}}', False),
+        (rb'{"serverContent":{"turn\u0043omplete":true}}', False),
+        (b'{"serverContent":{"interrupted":true}}', False),
+        (b'{"setupComplete":{}}', False),
+    ],
+)
+def test_sound_is_not_parsed(raw: bytes, is_quiet: bool) -> None:
+    """A message in whose bytes nothing tells a call or an end is only counted."""
+    assert quiet(raw, 1) is is_quiet
+
+
+def test_arguments_that_are_text_are_not_as_the_protocol_wants() -> None:
+    """An object is; so are none."""
+    calls = [{"id": "1", "name": "f", "args": {"a": 1}}, {"id": "2", "name": "f", "args": "{}"}, {"id": "3"}]
+    fragments = read(frame({"toolCall": {"functionCalls": calls}})).fragments
+    assert [(one.id, one.well_formed) for one in fragments] == [("1", True), ("2", False), ("3", True)]
+
+
+def test_nothing_is_changed_whatever_is_switched_on() -> None:
+    """Also where a call is half, or came as text: such answers are read, and nothing else."""
+    leaked = {
+        "serverContent": {"modelTurn": {"parts": [{"text": '<tool_call>{"name":"f","arguments":{}}</tool_call>'}]}}
+    }
+    half = {"toolCall": {"functionCalls": [{"id": "1", "name": "f", "args": '{"a":'}]}}
+    body = lines(leaked, half)
+    exchange = Exchange(content_type=LINES, request={"tools": [{"functionDeclarations": [{"name": "f"}]}]})
+    plain = read_body([body], exchange)
+    assert plain is not None
+    assert plain.dialect == "gemini-live"
+    found = {one.name for one in plain.findings}
+    assert {"cut-off-call", "leaked-hermes"} <= found
+    session = Session(exchange, Settings(SAFE | {one.code for one in plain.findings}, ("whole-calls",)))
+    assert b"".join([*session.feed(body), *session.end()]) == body
+    record = session.record()
+    assert record is not None
+    assert session.cut_off(record) is None
+    assert {one.name for one in record.findings} == found
+    assert not record.changes
+
+
+def test_a_socket_that_breaks_leaves_an_answer_unfinished() -> None:
+    """It is told as any broken stream is."""
+    body = lines({"serverContent": {"modelTurn": {"parts": [{"text": "Let me"}]}}})
+    record = read_body([body], Exchange(content_type=LINES), broken="the server closed the socket with code 1011")
+    assert record is not None
+    assert [one.name for one in record.findings] == ["truncated-stream"]
