@@ -299,7 +299,9 @@ def test_an_end_that_more_of_the_call_follows_stays_where_it_is(ending: Ending) 
     assert went(ending, body, named(["cut-off-call"])) == (body, False, [])
 
 
-@pytest.mark.parametrize("ending", [one for one in ENDINGS if one.protocol in {"gemini", "ollama"}], ids=str)
+@pytest.mark.parametrize(
+    "ending", [one for one in ENDINGS if one.protocol in {"gemini", "ollama"}], ids=lambda ending: ending.protocol
+)
 def test_text_that_comes_with_the_end_goes_on(ending: Ending) -> None:
     """Without what says that the answer is over."""
     text, end = {
