@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketWire
 
 PROTOCOLS: Final[tuple[WireProtocol, ...]] = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE, BEDROCK)
+OVER_HTTP: Final = tuple(one for one in PROTOCOLS if one.over_http)
+"""Those that are asked by HTTP requests."""
 SOCKETS: Final[tuple[SocketWire, ...]] = (RESPONSES_SOCKET, REALTIME_SOCKET)
 """The APIs that are spoken over a WebSocket too."""
 _BY_NAME: Final = {one.name: one for one in PROTOCOLS}
