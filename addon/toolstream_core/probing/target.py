@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from toolstream_core.protocols.registry import PROTOCOLS as REGISTERED
-from toolstream_core.protocols.registry import claiming, named
+from toolstream_core.protocols.registry import OVER_HTTP, claiming, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROTOCOLS: Final = tuple(one.name for one in REGISTERED)
+PROTOCOLS: Final = tuple(one.name for one in OVER_HTTP)
 OWN_KEY: Final = "TOOLSTREAM_PROBE_KEY"
 
 
@@ -77,10 +76,10 @@ def _protocol(path: str, host: str, port: int | None) -> str | None:
     claimed = claiming(path)
     if claimed is not None:
         return claimed.name
-    for one in REGISTERED:
+    for one in OVER_HTTP:
         if host in one.api.hosts or (one.api.port is not None and port == one.api.port and not path):
             return one.name
-    return REGISTERED[0].name if path.endswith("/v1") else None
+    return OVER_HTTP[0].name if path.endswith("/v1") else None
 
 
 def _with_query(base: str, query: list[tuple[str, str]]) -> str:

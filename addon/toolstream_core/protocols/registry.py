@@ -32,6 +32,8 @@ PROTOCOLS: Final[tuple[WireProtocol, ...]] = (
     COHERE,
     BEDROCK,
 )
+OVER_HTTP: Final = tuple(one for one in PROTOCOLS if one.over_http)
+"""Those that are asked by HTTP requests."""
 SOCKETS: Final[tuple[SocketWire, ...]] = (RESPONSES_SOCKET, REALTIME_SOCKET, GEMINI_LIVE_SOCKET)
 """The APIs that are spoken over a WebSocket too."""
 _BY_NAME: Final = {one.name: one for one in PROTOCOLS}

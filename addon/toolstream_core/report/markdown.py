@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.table import ROWS
+from toolstream_core.protocols.registry import named
 from toolstream_core.report import prose, reproduce
 from toolstream_core.report.folding import folded, lines
 from toolstream_core.report.paint import printable
@@ -119,7 +120,8 @@ def _calls(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield "As they are meant:\n"
     yield from (f"{number}. {_call(call.name, call.arguments, call)}" for number, call in enumerate(calls, 1))
     for answer in answers:
-        for does, read in wrong_readings(answer.fragments, answer.record.calls):
+        repeats_ids = named(answer.record.dialect).repeats_ids
+        for does, read in wrong_readings(answer.fragments, answer.record.calls, repeats_ids=repeats_ids):
             yield f"\nA client that {does} reads:\n"
             yield from _read(read)
     yield ""

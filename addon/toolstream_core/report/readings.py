@@ -32,13 +32,19 @@ class Reading(NamedTuple):
     read: Callable[[Sequence[Fragment]], list[ReadCall]]
 
 
-def wrong_readings(fragments: Iterable[Fragment], meant: Iterable[Call]) -> Iterator[tuple[str, list[ReadCall]]]:
-    """What clients do whose calls are not those that were meant, and what they read; each result once."""
+def wrong_readings(
+    fragments: Iterable[Fragment], meant: Iterable[Call], *, repeats_ids: bool
+) -> Iterator[tuple[str, list[ReadCall]]]:
+    """What clients do whose calls are not those that were meant, and what they read; each result once.
+
+    `repeats_ids`: as `WireProtocol.repeats_ids`, of the protocol that the fragments are of.
+    """
     streamed = [one for one in fragments if one.phase in _STREAMED]
     right = [_as_run(ReadCall(call.name, call.arguments)) for call in meant]
     seen = [right]
     for reading in READINGS:
-        if all(getattr(one, reading.by) is ABSENT for one in streamed):
+        by_identity = reading.by in {"id", "name"}
+        if (repeats_ids and by_identity) or all(getattr(one, reading.by) is ABSENT for one in streamed):
             continue
         read = reading.read(streamed)
         if [_as_run(one) for one in read] not in seen:

@@ -22,5 +22,6 @@ GEMINI_LIVE: Final = WireProtocol(
     requests=GeminiLiveRequests(),
     form=Form.LINES,
     call_form=CallForm.WHOLE,
+    over_http=False,
     read_only=True,
 )

@@ -20,4 +20,6 @@ REALTIME: Final = WireProtocol(
     quiet=quiet,
     requests=RealtimeRequests(),
     form=Form.LINES,
+    over_http=False,
+    repeats_ids=True,
 )
