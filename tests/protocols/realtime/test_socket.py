@@ -113,3 +113,18 @@ def test_what_is_never_answered_is_bounded() -> None:
 def test_a_socket_at_another_path_is_recognised(message: Any, known: bool) -> None:
     """By what only a Realtime client says."""
     assert REALTIME_SOCKET.recognise(message) is known
+
+
+@pytest.mark.parametrize(
+    ("message", "sound"),
+    [
+        ({"type": "input_audio_buffer.append", "audio": "AAAA" * 1000}, True),
+        ({"event_id": "e", "type": "input_audio_buffer.append", "audio": "AAAA"}, True),
+        ({"type": "input_audio_buffer.commit"}, False),
+        ({"type": "conversation.item.create", "item": {"type": "input_audio_buffer.append"}}, False),
+        ({"text": '{"type": "input_audio_buffer.append"', "type": "session.update"}, False),
+    ],
+)
+def test_pieces_of_sound_are_known_unparsed(message: Any, sound: bool) -> None:
+    """By their type, where it stands before the sound."""
+    assert REALTIME_SOCKET.is_media(json.dumps(message).encode()) is sound

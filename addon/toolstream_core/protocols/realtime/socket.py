@@ -32,6 +32,9 @@ _ENDS: Final = frozenset({DONE, "response.completed"})
 _AUDIO: Final = "audio"
 _TYPE: Final = re.compile(rb'(?<!\\)"type"\s*:\s*"([a-z_.]+)"')
 _LANE: Final = re.compile(rb'(?<!\\)"response_id"\s*:\s*"([^"\\]+)"')
+_SOUND: Final = re.compile(rb'^\s*\{[^{}\\]*?"type"\s*:\s*"input_audio_buffer\.append"')
+_HEAD: Final = 200
+"""Bytes of a message in which its type is looked for before it is parsed."""
 
 
 class RealtimeTalk:
@@ -135,6 +138,11 @@ def _is_realtime(message: Json) -> bool:
     return isinstance(kind, str) and (kind.startswith("conversation.item.") or kind == "session.update")
 
 
+def is_sound(message: bytes) -> bool:
+    """Whether a client's message is surely a piece of sound; see `SocketWire.is_media`."""
+    return _SOUND.search(message, 0, _HEAD) is not None
+
+
 REALTIME_SOCKET: Final = SocketWire(
     name="Realtime",
     claims=REALTIME.claims,
@@ -143,4 +151,5 @@ REALTIME_SOCKET: Final = SocketWire(
     falls_back=False,
     lane_key="",
     error=realtime_error,
+    is_media=is_sound,
 )
