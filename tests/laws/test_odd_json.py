@@ -104,7 +104,7 @@ def wishes(draw: st.DrawFn, dialect: str) -> Settings:
     """What is to be done to it."""
     repairs = draw(st.sampled_from([frozenset(), SAFE, EVERY_REPAIR]))
     shapes = draw(st.lists(st.sampled_from(sorted(SHAPES[dialect])), max_size=1)) if SHAPES.get(dialect) else []
-    names = draw(st.lists(st.sampled_from(sorted(INJECTORS[dialect])), max_size=2))
+    names = draw(st.lists(st.sampled_from(sorted(INJECTORS[dialect])), max_size=2)) if INJECTORS[dialect] else []
     return Settings(repairs, shapes=tuple(shapes), faults=tuple((Fault(name=name), Budget(None)) for name in names))
 
 

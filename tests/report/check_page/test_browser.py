@@ -274,7 +274,8 @@ def test_hostile_text_is_only_shown(show: Show) -> None:
     browser.run("document.querySelector('button.cell').click()")
     assert browser.run("document.title").startswith("toolstream check")
     assert browser.run("document.querySelectorAll('img').length") == 0
-    assert browser.texts(".events pre") == [HOSTILE.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")]
+    shown = [HOSTILE.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")]
+    assert any(browser.texts(".events pre") == shown for _ in range(500))  # a busy browser fills it in later
     assert browser.texts("#drawer-title")[0].startswith("</script><img")
 
 
