@@ -45,7 +45,12 @@ CREATED = event("response.created", response={"id": "resp_1", "object": "respons
     [
         (CREATED, EVENTS, "resp_1"),
         (b": hi\n\n" + CREATED, EVENTS, "resp_1"),
-        (gzip.compress(CREATED), Exchange(content_type="text/event-stream", content_encoding="gzip"), "resp_1"),
+        pytest.param(
+            gzip.compress(CREATED),
+            Exchange(content_type="text/event-stream", content_encoding="gzip"),
+            "resp_1",
+            id="gzip",
+        ),
         (b'{"object":"response","id":"resp_2"}', Exchange(content_type="application/json"), "resp_2"),
         (b'{"object":"chat.completion","id":"chatcmpl"}', Exchange(content_type="application/json"), ""),
         (event("response.output_text.delta", delta="x"), EVENTS, ""),
