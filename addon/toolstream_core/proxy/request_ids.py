@@ -36,13 +36,16 @@ def restore(flow: http.HTTPFlow, ids: Ids) -> None:
         before = flow.request.content
     except ValueError:
         return
-    if not before:
-        return
-    place = upstream(flow)
-    after = with_functions(before, ids.functions, place)
-    after = restored(after, lambda made: ids.own(made, place)) if len(ids) else after
-    if after != before:
+    if before and (after := with_own_ids(before, ids, upstream(flow))) != before:
         flow.request.content = after
+
+
+def with_own_ids(content: bytes, ids: Ids, place: str) -> bytes:
+    """What a client says, with the ids and items that the provider at `place` said its calls with; see `upstream`."""
+    if not (len(ids) or len(ids.functions)):
+        return content
+    after = with_functions(content, ids.functions, place)
+    return restored(after, lambda made: ids.own(made, place)) if len(ids) else after
 
 
 def is_signed(request: http.Request) -> bool:

@@ -25,6 +25,7 @@ _LONGEST: Final = 4096
 NORMAL: Final = 1000
 """The code of a socket that is closed in order: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
 STILL_OPEN: Final = "the socket was saved before the answer ended"
+_OF_THE_UPGRADE: Final = frozenset({"connection", "upgrade", "content-length", "transfer-encoding"})
 
 
 class SavedMessage(NamedTuple):
@@ -107,6 +108,11 @@ def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], c
     for answer in lanes.close():
         answer.broken = closed
     return answers
+
+
+def is_of_upgrade(header: str) -> bool:
+    """Whether a header of that name belongs to the request that opened a socket, and to none over HTTP."""
+    return header.lower() in _OF_THE_UPGRADE or header.lower().startswith("sec-websocket-")
 
 
 def close_code(broken: str) -> int | None:

@@ -10,7 +10,7 @@ import binascii
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, taken_apart, wire_of
+from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.sources.interaction import Interaction, saved_of
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 MESSAGES: Final = "_webSocketMessages"
 _BINARY: Final = 2
-_OF_THE_UPGRADE: Final = ("connection", "upgrade", "content-length")
 
 
 def answers(entry: Json, socket: Interaction) -> list[Saved] | None:
@@ -95,11 +94,7 @@ def _data(said: Json) -> bytes:
 
 
 def _interaction(socket: Interaction, number: int, answer: SavedAnswer) -> Interaction:
-    headers = [
-        (name, value)
-        for name, value in socket.request_headers
-        if name.lower() not in _OF_THE_UPGRADE and not name.lower().startswith("sec-websocket-")
-    ]
+    headers = [(name, value) for name, value in socket.request_headers if not is_of_upgrade(name)]
     return replace(
         socket,
         source=f"{socket.source}.{number}",

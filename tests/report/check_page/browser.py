@@ -125,9 +125,13 @@ class Browser:
         self.ask("Page.navigate", url="about:blank")
         self.events.clear()
         self.ask("Page.navigate", url=f"{path.as_uri()}{place}")
+        self.wait_for("document.readyState === 'complete' && location.protocol === 'file:'")
+
+    def wait_for(self, expression: str) -> None:
+        """Wait until an expression in the page is true."""
         deadline = time.monotonic() + PATIENCE
-        while self.run("document.readyState === 'complete' && location.protocol === 'file:'") is not True:
-            assert time.monotonic() < deadline, "the page does not load"
+        while self.run(expression) is not True:
+            assert time.monotonic() < deadline, f"the page does not come to {expression}"
 
     def run(self, expression: str) -> Any:
         """The value of an expression in the page, as JSON."""

@@ -275,7 +275,8 @@ def test_hostile_text_is_only_shown(show: Show) -> None:
     assert browser.run("document.title").startswith("toolstream check")
     assert browser.run("document.querySelectorAll('img').length") == 0
     shown = [HOSTILE.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")]
-    assert any(browser.texts(".events pre") == shown for _ in range(500))  # a busy browser fills it in later
+    browser.wait_for("document.querySelector('.events pre') !== null")  # a busy browser fills it in later
+    assert browser.texts(".events pre") == shown
     assert browser.texts("#drawer-title")[0].startswith("</script><img")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from toolstream_core.protocols.realtime.reader import DONE
+from toolstream_core.protocols.responses.repair.event_types import EventForm
 from toolstream_core.protocols.responses.repair.repairer import ResponsesRepairer
 from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 class RealtimeRepairer(ResponsesRepairer):
     """Judges and repairs one response."""
 
-    completed: ClassVar[str] = DONE
+    form: ClassVar[EventForm] = EventForm(DONE, only_end=DONE, repeats_response=False, names_calls=True)
 
 
 REPAIRS: Final[tuple[type[Repairer], ...]] = (RealtimeRepairer,)

@@ -15,7 +15,7 @@ from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket, request_json
-from toolstream_core.proxy.request_ids import restore
+from toolstream_core.proxy.request_ids import restore, upstream, with_own_ids
 from toolstream_core.proxy.sockets.answer import SocketAnswer
 from toolstream_core.proxy.sockets.error_messages import ErrorMessages
 from toolstream_core.proxy.sockets.hooks import ToolstreamSocketRequestHook, ToolstreamSocketResponseHook
@@ -153,11 +153,12 @@ class Sockets:
         return None
 
     def _watch(self, flow: http.HTTPFlow, wire: SocketWire) -> SocketRelay:
+        place = upstream(flow)
         relay = SocketRelay(
             flow,
             wire,
             lambda request: self._begin(relay, request),
-            lambda content: self._restored(flow, content),
+            lambda content: with_own_ids(content, self._ids, place),
             self._close,
         )
         self._relays[flow.id] = relay
@@ -200,16 +201,6 @@ class Sockets:
         saved = provider.answer(flow, place)
         self._replayed(flow)
         return saved
-
-    def _restored(self, socket: http.HTTPFlow, content: bytes) -> bytes:
-        """A client's message with the provider's own ids."""
-        if not (len(self._ids) or len(self._ids.functions)):
-            return content
-        flow = socket.copy()
-        flow.request.headers.pop("content-encoding", None)
-        flow.request.content = content
-        restore(flow, self._ids)
-        return flow.request.content or content
 
     def _close(self, answer: SocketAnswer) -> None:
         """Nothing more of an answer goes to the client."""

@@ -21,7 +21,6 @@ from toolstream_core.protocols.responses.repair.event_types import (
     COMPLETED,
     OF_EVENT,
     is_bare,
-    terminal_types,
     usage_of,
 )
 from toolstream_core.protocols.responses.repair.state import Mode
@@ -53,7 +52,7 @@ class FinishRepair:
         state = self._state
         if state.mode is Mode.ENDED:
             return None if state.report(REPEATED_STOP, "the response ends again") else payload
-        own, kind = terminal_types(payload, kind, state.completed)
+        own, kind = state.form.terminal(payload, kind)
         if own is not None and state.report(FOREIGN_FINISH, f"the response ends with {payload.get('type')}"):
             payload = {**payload, "type": own}
         state.mode = Mode.ENDED
@@ -106,13 +105,13 @@ class FinishRepair:
             return False
         if not all(item.added and item.whole for item in self._items):
             return False
-        if not state.report(MISSING_FINISH, f"the stream ended without {state.completed}"):
+        if not state.report(MISSING_FINISH, f"the stream ended without {state.form.completed}"):
             return False
         self._close_open()
         response = {"object": "response", **state.created, "status": "completed", "output": state.places.output}
         response["id"] = self._response_id(state.created)
         response["usage"] = usage_of(state.created)
-        state.output.put({"type": state.completed, "response": response})
+        state.output.put({"type": state.form.completed, "response": response})
         return True
 
     def _response_id(self, response: dict[str, Json]) -> Json:

@@ -107,16 +107,16 @@ class Identity:
             self._keep_name(content)
 
     def of_arguments(self, *keys: str) -> dict[str, Json]:
-        """Whose arguments an event has: the item, and in Realtime the call's id too, and what `keys` name."""
+        """Whose arguments an event has: the item, and where the API says so the call's id, and what `keys` name."""
         place: dict[str, Json] = {"item_id": self.id, "output_index": self.place}
-        if not self._state.is_realtime:
+        if not self._state.form.names_calls:
             return place
         known: dict[str, Json] = {"call_id": self.call_id, "name": self.name}
         return place | {key: known[key] for key in ("call_id", *keys) if known[key]}
 
     def keep_identity_beside(self, payload: dict[str, Json]) -> dict[str, Json]:
-        """A Realtime event of arguments, which says the call's id and perhaps its name, as the client has them."""
-        if not self._state.is_realtime:
+        """An event of arguments that says the call's id and perhaps its name, with those that the client has."""
+        if not self._state.form.names_calls:
             return payload
         said: dict[str, Json] = {key: payload[key] for key in ("call_id", "name") if key in payload}
         kept = dict(said)

@@ -34,8 +34,8 @@ class OpeningRepair:
         """Put `response.created` before the first event, where that is another one."""
         state = self._state
         state.mode = Mode.OPEN
-        heads = not (state.is_realtime or state.failed)
-        response = missing_head(payload, kind) if heads else None
+        may_head = state.form.repeats_response and not state.failed
+        response = missing_head(payload, kind) if may_head else None
         message = f"the stream begins with {kind}, not with {CREATED}"
         if response is not None and state.report(MISSING_HEAD, message):
             state.output.number_from(payload)

@@ -9,10 +9,11 @@ from toolstream_core.defects.identity import LATE_NAME, MISSING_NAME
 from toolstream_core.protocols.responses.repair.client_items import ClientItems
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.event_types import (
-    COMPLETED,
     CREATED,
     REALTIME_DONE,
+    RESPONSES_FORM,
     TERMINAL,
+    EventForm,
     Tail,
     event_type,
     tail_of,
@@ -48,13 +49,12 @@ if TYPE_CHECKING:
 class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
     """Judges and repairs one Responses stream."""
 
-    completed: ClassVar[str] = COMPLETED
-    """The type of the terminal event of a response that was completed."""
+    form: ClassVar[EventForm] = RESPONSES_FORM
 
     def __init__(self, context: Context) -> None:
         """One stream, from its start."""
         super().__init__(context)
-        self._state = state = RepairState(self, context, self.completed)
+        self._state = state = RepairState(self, context, self.form)
         self._output = state.output
         self._items = items = ClientItems(state)
         self._kept = kept = KeptItems(state)

@@ -6,7 +6,6 @@ import enum
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.responses.repair.client_ids import ClientIds
-from toolstream_core.protocols.responses.repair.event_types import REALTIME_DONE
 from toolstream_core.protocols.responses.repair.output import Output
 from toolstream_core.protocols.responses.repair.places import Places
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json, Severity
+    from toolstream_core.protocols.responses.repair.event_types import EventForm
     from toolstream_core.protocols.responses.repair.kept_events import KeptEvents
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Repairer
@@ -42,9 +42,9 @@ class Mode(enum.Enum):
 class RepairState:
     """One answer: what the client has been sent, and how findings are reported."""
 
-    def __init__(self, repairer: Repairer, context: Context, completed: str) -> None:
-        """For one stream; `repairer` is who findings are reported to, `completed` the type of the terminal event."""
-        self.completed = completed
+    def __init__(self, repairer: Repairer, context: Context, form: EventForm) -> None:
+        """For one stream; `repairer` is who findings are reported to."""
+        self.form = form
         self._repairer = repairer
         self.on = repairer.on
         """Whether a row's repair is switched on."""
@@ -64,11 +64,6 @@ class RepairState:
         self._anonymous: list[OpenCall] = []
         self.replaced: list[KeptEvents] = []
         """Kept events in whose place something is sent for the event at hand."""
-
-    @property
-    def is_realtime(self) -> bool:
-        """Whether events come as the Realtime API says them."""
-        return self.completed == REALTIME_DONE
 
     def report(self, row: Row, message: str, call: OpenCall | None = None, *, severity: Severity | None = None) -> bool:
         """Report a finding at the event at hand; whether it is to be repaired."""
