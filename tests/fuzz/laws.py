@@ -36,6 +36,8 @@ MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrog
 SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments", "replayed-arguments"})
 """Rows where half arguments read as all that came, and only the last of it was meant, or what half of it repeats."""
 
+SAID_AT_ONCE = frozenset({"gemini", "gemini-live", "ollama"})
+"""Protocols in which the event that says a call says all of it, so that nothing else has to say that it is over."""
 CALLED_LATE = frozenset({"missing-start", "late-name", "missing-id"})
 """Rows of calls that open later for the client: an entry of nothing goes, an event that nobody knows waits."""
 
@@ -181,7 +183,7 @@ def complete_is_honest(seen: Seen) -> Iterator[str]:
             if not call.complete or call.kind is not Kind.FUNCTION:
                 continue
             whole = run.record is not None and not run.record.streamed  # all of it came in one JSON text
-            closed = seen.evidence.closed or whole or run is not seen.off or seen.dialect in {"gemini", "ollama"}
+            closed = seen.evidence.closed or whole or run is not seen.off or seen.dialect in SAID_AT_ONCE
             value = parsed(call.arguments)
             said = isinstance(value, dict) and (value or seen.evidence.says_empty)
             if not closed and not said:

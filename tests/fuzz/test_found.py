@@ -36,6 +36,11 @@ def entry(index: int | None, arguments: str, **header: str) -> Json:
     return {"tool_calls": [({} if index is None else {"index": index}) | header | {"function": function}]}
 
 
+def whole_call(index: int) -> Json:
+    """A delta with a call in full, under one id for all."""
+    return entry(index, '{"a":1}', id="call_1", name="f", type="function")
+
+
 def tool_use(index: int, **more: Any) -> Json:
     """The start of an Anthropic block with a call."""
     block = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {}} | more
@@ -248,6 +253,34 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(cohere(0, named("f", '{"a":1}')), b"data: [DONE]\n\n", {"type": "message-end", "delta": {}}),
     ),
     "a block without id and name": ("bedrock", converse(start(1, {}))),
+    "a call that is spoilt behind the one that repeated it": (
+        "openai-chat",
+        sse(chat(whole_call(0)), chat(whole_call(7)), chat(entry(0, " x")), chat({}, "tool_calls")),
+    ),
+    "a call that is spoilt in the event that repeats it": (
+        "openai-chat",
+        sse(chat(whole_call(0)), chat({"tool_calls": [*whole_call(1)["tool_calls"], *entry(0, "x")["tool_calls"]]})),
+    ),
+    "half a call again behind the one that repeated it": (
+        "openai-chat",
+        sse(chat(whole_call(0)), chat(whole_call(1)), chat(entry(0, '{"a')), chat({}, "tool_calls")),
+    ),
+    "a call that goes on behind its repetition": (
+        "openai-chat",
+        sse(chat(whole_call(0)), chat(whole_call(1)), chat(entry(1, " x")), chat({}, "tool_calls")),
+    ),
+    "half another object behind cumulative arguments": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"a"'), partial(0, '{"a":1}'), partial(0, '{"b')),
+    ),
+    "cumulative arguments again, in pieces": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"a"'), partial(0, '{"a":1}'), partial(0, '{"a":'), partial(0, "1}")),
+    ),
+    "cumulative arguments again, half of them": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), *(argument_delta(0, "fc_1", one) for one in ('{"a"', '{"a":1}', '{"a":'))),
+    ),
     "messages of a name that is no event's": (
         "openai-chat",
         of_lines(
