@@ -52,6 +52,16 @@ def partial(index: int, text: object, kind: object = "content_block_delta") -> J
     return {"type": kind, "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
 
 
+def stopped(index: int) -> Json:
+    """The end of a block."""
+    return {"type": "content_block_stop", "index": index}
+
+
+def message_delta(reason: str) -> Json:
+    """What says how a message stopped."""
+    return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 1}}
+
+
 def text_block(index: int) -> Json:
     """The start of a block of text."""
     return {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}}
@@ -268,6 +278,18 @@ FOUND: dict[str, tuple[str, bytes]] = {
     "a call that goes on behind its repetition": (
         "openai-chat",
         sse(chat(whole_call(0)), chat(whole_call(1)), chat(entry(1, " x")), chat({}, "tool_calls")),
+    ),
+    "arguments behind the stop of a block whose start had them all": (
+        "anthropic",
+        sse(tool_use(0, input={"a": 1}), stopped(0), partial(0, "{}"), partial(0, '{"a":2}')),
+    ),
+    "arguments under the index of a block of text": (
+        "anthropic",
+        sse(text_block(0), tool_use(1), partial(1, '{"a":'), partial(0, "1"), partial(1, "2}")),
+    ),
+    "a call that goes on behind the message's stop reason": (
+        "anthropic",
+        sse(tool_use(0), message_delta("tool_use"), tool_use(0), partial(0, '{"a":'), partial(0, "1}")),
     ),
     "half another object behind cumulative arguments": (
         "anthropic",
