@@ -229,7 +229,8 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
     calls = seen.changed.calls.values()
     after = {canonical(call.value) for call in calls if call.value is not None}
     after |= {"{}" for call in calls if call.over and not call.text.strip()}  # clients take nothing at all for it
-    read = {_value(arguments) for _, arguments, complete in seen.off.calls if complete}
+    # Arguments that were read as nobody's are no call: without a name nobody can run one.
+    read = {_value(arguments) for name, arguments, complete in seen.off.calls if complete and name}
     for call in seen.raw.calls.values():
         if call.value is None or not call.name or canonical(call.value) in after:
             continue
