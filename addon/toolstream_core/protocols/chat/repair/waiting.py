@@ -47,12 +47,13 @@ class Part:
     def stays(self) -> bool:
         """Whether it goes on as it came: arguments in a form of their own, or that do not fit the whole call.
 
-        Nobody knows whose they are, so they are not made that call's where the entry does not say so itself.
+        Nobody knows whose they are, so they are not made that call's where the entry does not say so itself. Those that
+        bring back what waited are: without them it would be lost.
         """
         fragment, client_call = self.fragment, self.client_call
         if self.form is Form.FOREIGN and client_call.forms.mixed:
             return True
-        if not (self.emitted.stray and client_call.has_header):
+        if not (self.emitted.stray and client_call.has_header) or self.emitted.text != fragment.arguments:
             return False
         return (
             fragment.index == client_call.index and not fragment.well_formed
