@@ -74,10 +74,7 @@ class Seen(Outcome):
     @cached_property
     def raw_closed(self) -> Plain:
         """The same where the last event lacks nothing but its terminator, and is given it."""
-        tail = self.raw_cut.tail
-        if self.framing == "application/x-ndjson" and isinstance(parsed(tail), dict):
-            return readers.read(self.dialect, self.case.body + b"\n", self.framing)
-        whole = self.framing == "text/event-stream" and _whole_event(tail)
+        whole = _whole_event(self.raw_cut.tail, self.framing)
         return readers.read(self.dialect, self.case.body + b"\n\n", self.framing) if whole else self.raw
 
     @cached_property
@@ -365,7 +362,7 @@ def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
         if len(_names(block)) > 1 and _names(block) not in others:
             yield f"two in one: {_short(block)}"
     tail = seen.mended_cut.tail.strip(b"\r\n")
-    whole = _whole_event(seen.raw_cut.tail) and _whole_event(tail)
+    whole = _whole_event(seen.raw_cut.tail, seen.framing) and _whole_event(tail, seen.framing)
     if tail and seen.safe and not whole and tail not in seen.raw_cut.tail and seen.framing != "application/json":
         yield f"a tail that did not come: {tail[:200]!r}"
 
@@ -376,8 +373,12 @@ def _names(block: Block) -> tuple[bytes, ...]:
     return tuple(value.strip() for field, _, value in fields if field == b"event")
 
 
-def _whole_event(tail: bytes) -> bool:
-    """Whether a tail is an event but for the blank line."""
+def _whole_event(tail: bytes, framing: str) -> bool:
+    """Whether a tail is an event but for what ends it: a blank line, or, where each line is one, its line feed."""
+    if framing == "application/x-ndjson":
+        return isinstance(parsed(tail), dict)
+    if framing != "text/event-stream":
+        return False
     blocks = cut(tail + b"\n\n", "text/event-stream").blocks
     return len(blocks) == 1 and (blocks[0].data == b"[DONE]" or isinstance(blocks[0].payload, dict))
 
