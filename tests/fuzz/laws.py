@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _BLOCKS = re.compile(rb"^(?:data|event):", re.MULTILINE)
 type Law = Callable[["Seen"], Iterator[str]]
+type Meant = list[tuple[str, str]]
+"""Names and arguments of calls."""
 
 REPAIRED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
 """Rows that a safe repair answers offline."""
@@ -242,10 +244,17 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
     if _goes_on(seen):
         return
     before, after = _meant(seen.off), _meant(seen.reread)
+    if any("cut-off-call" in one.rows for one in seen.on.repairs_row):
+        before, after = _beside_the_end(before, after)
     if seen.on.names & CALLED_LATE:
         before, after = sorted(before), sorted(after)
     if before != after and not (_said_last(seen) or _by_parts(seen)):
         yield f"calls {before} became {after}"
+
+
+def _beside_the_end(before: Meant, after: Meant) -> tuple[Meant, Meant]:
+    """Without half calls that only the event says by which the answer ends: it is kept back because of them."""
+    return [one for one in before if one[1] != "not whole" or one in after], after
 
 
 def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
@@ -299,7 +308,7 @@ def _halves(run: Run) -> list[str]:
     return ["" if not one.replace("null", "").strip() else one.replace('"{}"', "{}") for one in halves]
 
 
-def _meant(run: Run) -> list[tuple[str, str]]:
+def _meant(run: Run) -> Meant:
     """Names, and the arguments of those calls that are whole.
 
     Calls that cannot be run, half ones and those without a name, have no order: where nobody knows yet whose an event
