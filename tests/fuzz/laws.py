@@ -17,6 +17,8 @@ from tests.fuzz.messages import MESSAGES
 from toolstream_core.defects.row import LIVE
 from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Kind
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +31,8 @@ type Law = Callable[["Seen"], Iterator[str]]
 type Meant = list[tuple[str, str]]
 """Names and arguments of calls."""
 
+WHOLE_CALLS = frozenset(one.name for one in PROTOCOLS if one.call_form is CallForm.WHOLE)
+"""Protocols whose calls come whole."""
 REPAIRED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
 """Rows that a safe repair answers offline."""
 _FIELD = re.compile(rb"[\r\n]*(?:data|event|id|retry)?[:\r\n]")
@@ -38,8 +42,6 @@ MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrog
 SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments", "replayed-arguments"})
 """Rows where half arguments read as all that came, and only the last of it was meant, or what half of it repeats."""
 
-SAID_AT_ONCE = frozenset({"gemini", "gemini-live", "ollama"})
-"""Protocols in which the event that says a call says all of it, so that nothing else has to say that it is over."""
 CALLED_LATE = frozenset({"missing-start", "late-name", "missing-id"})
 """Rows of calls that open later for the client: an entry of nothing goes, an event that nobody knows waits."""
 
@@ -182,7 +184,7 @@ def complete_is_honest(seen: Seen) -> Iterator[str]:
             if not call.complete or call.kind is not Kind.FUNCTION:
                 continue
             whole = run.record is not None and not run.record.streamed  # all of it came in one JSON text
-            closed = seen.evidence.closed or whole or run is not seen.off or seen.dialect in SAID_AT_ONCE
+            closed = seen.evidence.closed or whole or run is not seen.off or seen.dialect in WHOLE_CALLS
             value = parsed(call.arguments)
             said = isinstance(value, dict) and (value or seen.evidence.says_empty)
             if not closed and not said:
