@@ -217,7 +217,7 @@ def _ollama(plain: Plain, block: Block) -> None:
         said = _dict(_dict(entry).get("function"))
         _whole(plain, said.get("name"), said.get("arguments"))
     if payload.get("done") is True:
-        plain.over = plain.ended = True
+        plain.over = True  # not the end: Ollama's clients read lines until the body ends
 
 
 def _cohere(plain: Plain, block: Block) -> None:

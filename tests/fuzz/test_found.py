@@ -291,6 +291,59 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "anthropic",
         sse(tool_use(0), message_delta("tool_use"), tool_use(0), partial(0, '{"a":'), partial(0, "1}")),
     ),
+    "a start again behind text of a block that waits": (
+        "anthropic",
+        sse(tool_use(1), text_block(0), text(0, "Let me look."), partial(1, "x"), tool_use(1)),
+    ),
+    "a start again behind text within the call": (
+        "anthropic",
+        sse(tool_use(0), text(0, "Let me look."), tool_use(0, name="null")),
+    ),
+    "an end that says other arguments, in an event of another name": (
+        "openai-responses",
+        sse(item_done(0, "fc_1", '{"a":1}'), completed(item_done(0, "fc_1", '{"a":2}')) | {"type": "response.done"}),
+    ),
+    "an end that says other arguments of an item without output_index": (
+        "openai-responses",
+        sse(
+            {key: value for key, value in item_done(0, "fc_1", '{"a":1}').items() if key != "output_index"},
+            completed(item_done(0, "fc_1", '{"a":2}')),
+        ),
+    ),
+    "arguments of nobody before a call that only the end says": (
+        "openai-responses",
+        sse(
+            argument_delta(0, "fc_1", '{"a":'),
+            item_added(0, "fc_2"),
+            item_done(0, "fc_2", "1}"),
+            completed(item_done(0, "fc_1", '{"a":1}')),
+        ),
+    ),
+    "whole arguments of nobody at the place of a call": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1}'),
+            {"type": "response.function_call_arguments.done", "output_index": 0, "arguments": "1}", "call_id": "x"},
+            item_done(0, "fc_1", '{"a":1}'),
+        ),
+    ),
+    "text behind an end that is kept back": (
+        "openai-responses",
+        sse(
+            argument_delta(0, "fc_1", '{"a"'),
+            item_done(0, "fc_1", '{"a"'),
+            completed(),
+            {"type": "response.output_text.delta", "output_index": 1, "delta": "Hi!"},
+        ),
+    ),
+    "an object in a call's start, and deltas behind it": (
+        "cohere-v2",
+        sse(
+            cohere(0, {"id": "f_1", "type": "function", "function": {"name": "f", "arguments": {}}}),
+            *(cohere(0, {"function": {"arguments": one}}, "tool-call-delta") for one in ('{"a":', "1}")),
+        ),
+    ),
     "half another object behind cumulative arguments": (
         "anthropic",
         sse(tool_use(0), partial(0, '{"a"'), partial(0, '{"a":1}'), partial(0, '{"b')),

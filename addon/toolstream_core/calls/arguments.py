@@ -35,8 +35,8 @@ class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
     __slots__ = (
-        "_end", "_first", "_grown", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "scanner", "size",
-        "spilled", "whole_again",
+        "_end", "_first", "_grown", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "scanner",
+        "size", "spilled", "whole_again",
     )  # fmt: skip
 
     def __init__(self, limit: int | None = None) -> None:

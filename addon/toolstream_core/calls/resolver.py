@@ -135,8 +135,11 @@ class Calls:
         return call.choice in self._cut or not (self._is_half(call) or not self._resolve(call).complete)
 
     def _is_half(self, call: OpenCall) -> bool:
-        """Whether a call that the client is to run lacks the rest of its arguments, and nothing says so."""
-        return call.half and not (call.cut or call.kind is Kind.SERVER)
+        """Whether a call that the client is to run lacks the rest of its arguments, and nothing says so.
+
+        One without a name nobody can run.
+        """
+        return call.half and bool(call.name) and not (call.cut or call.kind is Kind.SERVER)
 
     def _end(self, choice: int) -> None:
         for call in self._not_over.pop(choice, {}).values():

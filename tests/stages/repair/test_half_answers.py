@@ -322,12 +322,22 @@ def test_the_bracket_of_a_gemini_array_stays_away() -> None:
 
 
 def test_text_and_errors_behind_the_end_go_on() -> None:
-    """Behind an error the end goes on too: whoever reads it knows that something is wrong."""
+    """Behind an error the end goes on too: whoever reads it knows that something is wrong.
+
+    Text behind the last event does not: nobody reads it there, and nobody is given it without that event.
+    """
     ending = next(one for one in ENDINGS if one.protocol == "anthropic")
     text = {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Oslo?"}}
-    end = ending.body(ending.half, ending.whole, [text])
+    reason, last = ending.whole[:1], ending.whole[1:]
     repairs = named(["cut-off-call"])
-    assert went(ending, end, repairs)[:2] == (ending.body(ending.half, [text]), True)
+    assert went(ending, ending.body(ending.half, reason, [text], last), repairs)[:2] == (
+        ending.body(ending.half, [text]),
+        True,
+    )
+    assert went(ending, ending.body(ending.half, reason, last, [text]), repairs)[:2] == (
+        ending.body(ending.half),
+        True,
+    )
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     failed = went(ending, ending.body(ending.half, ending.whole[:1], [error], ending.whole[1:]), repairs)
     assert failed[:2] == (ending.body(ending.half, [error], ending.whole), False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.open_call import OpenCall, nonblank
@@ -28,6 +28,8 @@ from toolstream_core.protocols.responses.open_items import CallsOfEvent, OpenCal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolstream_core.model import EventContent
+
 # None of the three is stable everywhere: item ids change with every event behind GitHub Copilot (vercel/ai#18548),
 # output_index is missing or always 0 behind converters, call_id differs between `output_item.done` and
 # `response.completed`. A later event fills in what earlier ones lack; a fragment that fits no call opens one. Several
@@ -49,6 +51,11 @@ class ResponsesCalls(Calls):
         self._by_item: dict[str, OpenCall] = {}
         self._open_calls = OpenCalls()
         self._in_event = CallsOfEvent()
+
+    @override
+    def conclude(self, content: EventContent) -> None:
+        super().conclude(content)
+        self._at_end = self._at_end or content.end  # Clients stop reading there.
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         call = self._find(fragment, event) or self._open(fragment)

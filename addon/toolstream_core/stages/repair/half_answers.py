@@ -26,7 +26,8 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
 
     It is there where the repair of such calls is on, stands behind all other stages, and is shown events from the
     answer's first finish on. If more of a call follows after all, what was kept back goes before it, as it came: then
-    that end was said too early (`early-finish`). Text, errors and comments pass meanwhile.
+    that end was said too early (`early-finish`). Errors and comments pass meanwhile, and text does, unless it comes
+    behind the answer's last event.
     """
 
     holding = False
@@ -36,6 +37,8 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         super().__init__(context)
         self._held: list[Frame] = []
         """The events that are kept back."""
+        self._ended = False
+        """Whether the answer's last event is among them, behind which nobody reads."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -66,6 +69,7 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
             return [*self.release(), event.frame]
         going, kept = self._parted(event)
         self._held += kept
+        self._ended = self._ended or event.content.end
         self.holding = True
         self.because(CUT_OFF_CALL)
         return going
@@ -75,7 +79,9 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         content = event.content
         if event.frame.data is None or content.error:
             return True
-        return bool(content.text or content.thought) and not (content.fragments or self._says_whole(content))
+        if self._ended or content.fragments or self._says_whole(content):
+            return False
+        return bool(content.text or content.thought)
 
     def _says_whole(self, content: EventContent) -> bool:
         """Whether an event says that the answer is over, and not that it was cut off."""

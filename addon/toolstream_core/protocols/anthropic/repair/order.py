@@ -67,6 +67,8 @@ class OrderRepairer(UnknownBlockRepairer):
                 return
         else:
             self._settled()
+            self.flush(block)
+            self.let_go()
             block.arguments.begin_anew()
         self._pass(event.frame, payload, block.header_again(payload))
 

@@ -60,16 +60,12 @@ class ClientCall:
 
     def __init__(self, call: OpenCall, choice: int, order: int, context: Context, reporter: Reporter) -> None:
         """A call of which nothing has been sent; `order` is its place among the calls of choice number `choice`."""
-        self.context, self.reporter = context, reporter
-        self.choice = choice
-        self.call = call
-        self.order = order
-        self.event = 0
+        self.context, self.reporter, self.event = context, reporter, 0
+        self.choice, self.call, self.order = choice, call, order
         self._takes_none: tuple[str | None, bool] = (None, False)
         self.resolved_as = ("", "")
         """Its id and name, as far as they have come."""
-        self.spelling = ArgumentRepair(reporter.on)
-        self.forms = Forms()
+        self.spelling, self.forms = ArgumentRepair(reporter.on), Forms()
         self.streamed = False
         """Whether deltas carry it, whether or not a final message repeats it."""
         self.message_size = 0

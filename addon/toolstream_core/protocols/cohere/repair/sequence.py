@@ -64,11 +64,18 @@ class CallRepairer(EndRepairer):
         else:
             self._pass(frame, original, payload)
         if prefilled:
-            self.put(call_delta(one.shown, one.take(text)))
+            self._put_delta(one, one.take(text))
         if one.given_id:
             twins = self.by_id.setdefault(one.given_id, [])
             twins.append(one)
             del twins[:-MAX_TWINS]
+
+    def _put_delta(self, one: ClientCall, text: str) -> None:
+        """Send a new delta of a call's arguments, or hold it where the next event decides what it becomes."""
+        payload = call_delta(one.shown, text)
+        self.put(payload)
+        if one.waiting:
+            self._unsure.append(Unsure(self._out.pop(), payload, payload, one.emitted))
 
     def _beginning(self, one: ClientCall, payload: Payload) -> Payload:
         """What a start says of arguments, which stays where it is."""

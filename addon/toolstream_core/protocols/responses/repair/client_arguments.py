@@ -49,6 +49,11 @@ class ClientArguments:
         self.completed = False
         """Whether the client was given what the deltas lacked."""
 
+    @property
+    def given(self) -> str:
+        """The deltas that the client got, joined."""
+        return "".join(self._given)
+
     def judge(self, row: Row, message: str) -> bool:
         """Report a defect of the call at the event at hand; whether it is to be repaired."""
         return self._state.report(row, message, self._call)
@@ -139,7 +144,7 @@ class ClientArguments:
         rest = self._repair.rest()
         if whole is None or not rest:
             return rest
-        given = "".join(self._given)
+        given = self.given
         self._dropped = whole.startswith(given) and given + rest != whole
         return "" if self._dropped else rest
 
@@ -161,7 +166,7 @@ class ClientArguments:
 
     def missing(self, whole: str) -> str:
         """What the deltas lack of the whole arguments, and the client is to get."""
-        given = "".join(self._given)
+        given = self.given
         if given == whole or not whole or self._size > MAX_TEXT:
             return ""
         if whole.startswith(given):
@@ -182,11 +187,11 @@ class ClientArguments:
 
     def as_meant(self, arguments: Json) -> str | None:
         """Whole arguments as an event is to have them; `None` where it has none."""
-        given = "".join(self._given) if self._size <= MAX_TEXT else ""
+        given = self.given if self._size <= MAX_TEXT else ""
         text = "" if arguments is None else self.as_text(arguments)
         if text is None or text == given or self._has_gap:
             return None if arguments is None else text
-        if given.startswith(text) and is_json(given) and not is_json(text):
+        if given.startswith(text) and is_json(given) and not is_json(text) and not self._denies(given):
             message = "the event says less of the arguments than the deltas before it"
             return given if self.judge(SHORT_CLOSING, message) else None if arguments is None else text
         if arguments is None:
@@ -196,6 +201,11 @@ class ClientArguments:
             message = "the event says no whole arguments, those before it do"
             return before if self.judge(SHORT_CLOSING, message) else repaired
         return repaired
+
+    def _denies(self, given: str) -> bool:
+        """Whether what came last says other whole arguments than the deltas before it."""
+        said, whole = self._call.arguments.reading()
+        return whole and is_object(said) and not same_arguments(said, given)
 
     def as_text(self, arguments: Json) -> str | None:
         """Arguments as text; `None` for what is neither text nor repaired to be text."""

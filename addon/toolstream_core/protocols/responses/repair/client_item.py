@@ -122,10 +122,10 @@ class ClientItem(Identity):
 
     def finish_arguments(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event with its whole arguments, as the client is to get it; what the deltas lack is sent before it."""
-        self.done = True
         text = self.arguments.as_meant(payload.get("arguments"))
-        last = str(self._last.get("arguments") or "")
-        self._contradicted = self.closed and bool(text) and not same_arguments(text or "", last)
+        last = str(self._last.get("arguments") or "") if self.closed else self.arguments.given
+        before, self.done = self.closed or self.done, True
+        self._contradicted = before and bool(text) and not same_arguments(text or "", last)
         self.send_rest(text)
         if text is None:
             return payload

@@ -53,11 +53,14 @@ class FinishRepair:
         if state.mode is Mode.ENDED:
             return None if state.report(REPEATED_STOP, "the response ends again") else payload
         own, kind = state.form.terminal(payload, kind)
-        if own is not None and state.report(FOREIGN_FINISH, f"the response ends with {payload.get('type')}"):
+        # Clients may read calls from the terminal event alone: one that says others is not made one that they read.
+        denied = any(contradicts(call, fragment) for fragment, call in resolved)
+        foreign = own is not None and state.report(FOREIGN_FINISH, f"the response ends with {payload.get('type')}")
+        if foreign and not denied:
             payload = {**payload, "type": own}
         state.mode = Mode.ENDED
         self._send_rests()
-        payload = self._in_envelope(payload, kind, resolved)
+        payload = self._in_envelope(payload, kind, denied=denied)
         if kind != COMPLETED:
             self._give_back_kept()
             self._send_rests(last=True)
@@ -76,13 +79,11 @@ class FinishRepair:
             self._send_rests(last=True)
         return completed
 
-    def _in_envelope(
-        self, payload: dict[str, Json], kind: str, resolved: Sequence[ResolvedFragment]
-    ) -> dict[str, Json]:
-        """A terminal event that is the response itself, as one that has it."""
+    def _in_envelope(self, payload: dict[str, Json], kind: str, *, denied: bool) -> dict[str, Json]:
+        """A terminal event that is the response itself, as one that has it, unless that is `denied` by what came."""
         state = self._state
         bare = is_bare(payload) and state.report(BARE_RESPONSE, "the response has no envelope")
-        if not bare or any(contradicts(call, fragment) for fragment, call in resolved):
+        if denied or not bare:
             return payload
         kept = {key: value for key, value in payload.items() if key in OF_EVENT}
         fields = {key: value for key, value in payload.items() if key not in kept}
@@ -167,7 +168,7 @@ class FinishRepair:
         missing = [item for item in self._items if id(item.call) not in seen and (item.closed or item.custom)]
         message = "the completed response lacks calls that were streamed"
         if missing and self._state.report(EMPTY_OUTPUT, message, missing[0].call):
-            items = self._filled(items)
+            items = self._filled(items, [self._state.places.closed[item.place] for item in missing if item.closed])
         return payload if items == output else {**payload, "response": {**response, "output": items}}
 
     def _as_streamed(self, output: Sequence[Json], resolved: Sequence[ResolvedFragment]) -> tuple[list[Json], set[int]]:
@@ -186,7 +187,7 @@ class FinishRepair:
             if same and self._is_again(call, said):
                 continue
             item = self._items.of(call)
-            seen.add(id(call))
+            seen.update({id(call)} if same or item.place == call.index else ())
             said.update({id(call)} if same else ())
             copy = dict(content)
             if item.custom is not None:
@@ -202,12 +203,17 @@ class FinishRepair:
             return False
         return self._state.report(DOUBLED_CALL, "the response says the call once more", call)
 
-    def _filled(self, items: list[Json]) -> list[Json]:
-        """The response's items together with those that were closed and are not among them, each in its place."""
+    def _filled(self, items: list[Json], missing: Sequence[Json]) -> list[Json]:
+        """The response's items together with those that were closed and are not among them, each in its place.
+
+        Those that it says otherwise, under the place that only the client has them at, come behind its own.
+        """
         output = self._state.places.output
         if not items:
             return output
         by_key = {_key(item): item for item in items}
+        if any(_key(item) in by_key for item in missing):
+            return [*items, *missing]
         keys = [_key(item) for item in output]
         if len(by_key) == len(items) and by_key.keys() <= set(keys):
             return [by_key.get(key, item) for key, item in zip(keys, output, strict=True)]

@@ -53,8 +53,15 @@ class KeptItems:
 
     def give_back_before(self, item: ClientItem) -> None:
         """Send what is kept at the place of an item that is added now, or without a place: else it would be its own."""
-        place = item.call.index
-        for key in {None, place if isinstance(place, int) else None}:
-            other = self._at.pop(key, item)
-            if other is not item and other.kept and not other.added:
-                self.give_back(other)
+        self._give_back_at(None, item)
+        self.give_back_at_place_of(item)
+
+    def give_back_at_place_of(self, item: ClientItem) -> None:
+        """Send what is kept at the place of an item of which the arguments are said whole: else it would undo them."""
+        if isinstance(item.call.index, int):
+            self._give_back_at(item.call.index, item)
+
+    def _give_back_at(self, place: int | None, item: ClientItem) -> None:
+        other = self._at.pop(place, item)
+        if other is not item and other.kept and not other.added:
+            self.give_back(other)
