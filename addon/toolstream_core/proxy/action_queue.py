@@ -6,6 +6,7 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
+from toolstream_core.proxy.callables import pieces
 from toolstream_core.sockets.saved import close_code
 from toolstream_core.transit import BreakKind, Cut, EventPlace, Hold, Send, repair_cut
 
@@ -67,7 +68,7 @@ class ActionQueue:
 
     def read(self, data: bytes) -> None:
         """Let bytes of a saved answer be read, and send what they become; `b""` is the end."""
-        for piece in self._watch.through(data):
+        for piece in pieces(self._watch.stream(data)):
             self.send(piece)
 
     def send(self, piece: bytes) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, override
 
-from toolstream_core.proxy.callables import pieces
 from toolstream_core.proxy.kept import KeptWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mitmproxy import http
 
@@ -26,29 +26,51 @@ class CapturedWatch(KeptWatch):
         self._broken: str | None = None
         self._made_here = False
         """Whether what is read here was made of an answer that the recording has already."""
-        self._delivery_tells = not self.rewrites
-        """Whether what the client gets is told elsewhere, or need not be."""
+        self._came_at = 0.0
+        """When the network read came whose chunks are waiting."""
+        self._take_client = recording.take_client() if self.rewrites else None
+        """Takes what the client gets, unless that is told elsewhere or need not be."""
 
     @override
-    def stream(self, chunk: bytes) -> bytes | list[bytes]:
+    def _rewritten(self, chunk: bytes) -> list[bytes]:
         if chunk and not self._made_here:
-            self._recording.take_upstream(chunk)
-        out = super().stream(chunk)
-        if not self._delivery_tells:
-            for piece in pieces(out):
-                self._recording.take_client(piece)
+            self._recording.take_upstream(time.monotonic(), chunk, (len(chunk),))
+        out = super()._rewritten(chunk)
+        if self._take_client is not None:
+            for piece in out:
+                self._take_client(time.monotonic(), piece, (len(piece),))
         return out
+
+    @property
+    @override
+    def _wants_chunks(self) -> bool:
+        return True
+
+    @override
+    def read(self, chunk: bytes) -> None:
+        self._came_at = time.monotonic()
+        super().read(chunk)
+
+    @override
+    def _schedule(self, chunk: bytes) -> None:
+        self._came_at = time.monotonic()
+        super()._schedule(chunk)
+
+    @override
+    def _read(self, data: bytes, chunks: Sequence[bytes]) -> None:
+        if not self._made_here:
+            self._recording.take_upstream(self._came_at, data, list(map(len, chunks)))
+        super()._read(data, chunks)
 
     @override
     def told_by_delivery(self) -> Callable[[bytes], None]:
-        self._delivery_tells = True
-        keep, capture = super().told_by_delivery(), self._recording.take_client
-        if keep is None:
-            return capture
+        self._take_client = None
+        keep, capture = super().told_by_delivery(), self._recording.take_client()
 
         def both(piece: bytes) -> None:
-            keep(piece)
-            capture(piece)
+            capture(time.monotonic(), piece, (len(piece),))
+            if keep is not None:
+                keep(piece)
 
         return both
 
@@ -66,6 +88,7 @@ class CapturedWatch(KeptWatch):
 
     @override
     def close(self) -> None:
+        self._catch_up()
         super().close()
         record = self.record
         broken = self._broken if record is None else record.broken

@@ -9,7 +9,7 @@ from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.proxy.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.model import Record
 
@@ -61,8 +61,7 @@ class KeptWatch(Watch):
         return pieces
 
     @override
-    def _catch_up(self) -> None:
-        if self.sent is not None and not self._delivered and not self.rewrites:
-            for chunk in self._waiting:
-                self.sent.take(chunk)
-        super()._catch_up()
+    def _read(self, data: bytes, chunks: Sequence[bytes]) -> None:
+        if self.sent is not None and not self._delivered:
+            self.sent.take(data)
+        super()._read(data, chunks)

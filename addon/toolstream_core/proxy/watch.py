@@ -49,12 +49,10 @@ class Watch:
         assert flow.response is not None
         self.flow = flow
         self._on_failure = failed
-        self._over = False
-        self._started = flow.request.timestamp_start
-        self._now = self._started
+        self._over = self._given_up = self._untold = False
+        self._now = self._started = flow.request.timestamp_start
         self._waiting: list[bytes] = []
         self._collect: Callable[[bytes], None] | None = None
-        self._given_up = False
         self._last: list[bytes] = []
         self.exchange = exchange_of(flow, request)
         self.rewrites = settings.rewrites
@@ -72,13 +70,12 @@ class Watch:
         self._pipeline = self._body.pipeline
         self._feed_fast = self._pipeline.feed_fast
         self._secrets: tuple[str, ...] | None = None
-        self.repairs, self._rewrites = settings.repairs, settings.rewrites
+        self.repairs = settings.repairs
         self._forgiven: str | None = None
         self.half: Row | None = None
         """Why the answer, which is over, is only half, and its end is to be no clean one; `None` where it is whole."""
         self.delivering = False
         """Whether it has a delivery: the client may get another end, and more may be done to the stream."""
-        self._untold = False
         self.heading: Heading | None = None
         """What names it in reports, where it is an LLM's."""
 
@@ -102,17 +99,17 @@ class Watch:
         if not chunk:
             self.finish()
             return []
-        if not self._given_up and self._pipeline.reading:
+        if self._wants_chunks:
             try:
                 self._schedule(chunk)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 self.failed(error)
         return chunk
 
-    def through(self, chunk: bytes) -> list[bytes]:
-        """As `stream`, always a list."""
-        out = self.stream(chunk)
-        return [out] if isinstance(out, bytes) else out
+    def read(self, chunk: bytes) -> None:
+        """Read at once a chunk that came alone, of a stream that is not rewritten."""
+        self._now = time.time()
+        self._read(chunk, [chunk])
 
     def finish(self, *, broken: str | None = None) -> Record | None:
         """The answer is over; `broken` says how, where it was not by its own end."""
@@ -181,7 +178,7 @@ class Watch:
     def _half(self, record: Record) -> Row | None:
         """Why the answer is only half for the client; of a broken coding, which it cannot see, that alone is told."""
         found = {finding.code for finding in record.findings}
-        if UNREADABLE_BODY.code in found and self._rewrites and self._pipeline.error is None:
+        if UNREADABLE_BODY.code in found and self.rewrites and self._pipeline.error is None:
             return UNREADABLE_BODY
         return self._body.cut_off(record)
 
@@ -204,14 +201,23 @@ class Watch:
         if not chunk:
             self.finish()
             return self._last
+        return self._feed(chunk)
+
+    def _feed(self, data: bytes) -> list[bytes]:
+        """What goes on for bytes that have to be looked at."""
         try:
-            out = self._pipeline.feed(chunk)
+            out = self._pipeline.feed(data)
         except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
             self.failed(error)
-            return [chunk]
+            return [data]
         if self._pipeline.error is not None:
             self.failed(self._pipeline.error)
         return out
+
+    @property
+    def _wants_chunks(self) -> bool:
+        """Whether somebody takes the chunks that come."""
+        return not self._given_up and self._pipeline.reading
 
     def _schedule(self, chunk: bytes) -> None:
         """Begin to collect the chunks of one network read; it is over when mitmproxy's loop has its next turn."""
@@ -226,21 +232,17 @@ class Watch:
     def _catch_up(self) -> None:
         """Read what is waiting."""
         self._collect = None
-        if not self._waiting:
-            return
-        data = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
-        self._waiting.clear()
-        try:
-            self._pipeline.feed(data)
-        except Exception as error:  # noqa: BLE001 - mitmproxy's event loop is no place for it
-            self.failed(error)
-        if self._pipeline.error is not None:
-            self.failed(self._pipeline.error)
+        chunks, self._waiting = self._waiting, []
+        if chunks:
+            self._read(chunks[0] if len(chunks) == 1 else b"".join(chunks), chunks)
+
+    def _read(self, data: bytes, chunks: Sequence[bytes]) -> None:
+        """Read the chunks of one network read; `data` is all of them, joined."""
+        if not self._given_up and (len(chunks) > 1 or self._feed_fast(data) is None):
+            self._feed(data)
 
     def failed(self, error: Exception) -> None:
         """Tell a bug of ours, once, and read no more."""
-        self._waiting.clear()
-        self._collect = None
         if not self._given_up:
             self._given_up = True
             self._on_failure(self, error)

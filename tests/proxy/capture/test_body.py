@@ -9,7 +9,7 @@ import pytest
 from mitmproxy.io import tnetstring
 
 from tests.proxy.flows import CHUNK, DONE, SECRET
-from toolstream_core.proxy.capture.body import KeptBody
+from toolstream_core.proxy.capture.body import Came, KeptBody
 from toolstream_core.proxy.capture.packing import pack
 from toolstream_core.redaction import Redaction
 
@@ -17,14 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-BATCH = [(10.0, CHUNK), (10.0204, CHUNK[:20]), (11.5, CHUNK[20:] + DONE)]
+    from toolstream_core.proxy.capture.body import Batch
+
+
+def came(*chunks: tuple[float, bytes]) -> list[Came]:
+    """Chunks that came one by one."""
+    return [Came(when, data, (len(data),)) for when, data in chunks]
+
+
+BATCH = came((10.0, CHUNK), (10.0204, CHUNK[:20]), (11.5, CHUNK[20:] + DONE))
 CUTS = [[0, len(CHUNK)], [20, 20], [1500, len(CHUNK) + len(DONE) - 20]]
 
 
 @contextlib.contextmanager
-def kept(folder: Path, batches: Sequence[Sequence[tuple[float, bytes]]], coding: str = "") -> Iterator[KeptBody]:
+def kept(folder: Path, batches: Sequence[Batch], coding: str = "") -> Iterator[KeptBody]:
     """A body that has come in batches."""
-    body = KeptBody(folder, Redaction(), (), coding)
+    body = KeptBody(folder, Redaction(), (), coding, compared=True)
     for batch in batches:
         body.add(batch)
     body.end()
@@ -40,20 +48,33 @@ def read(body: KeptBody) -> tuple[object, object]:
 
 def test_bytes_and_cuts(tmp_path: Path) -> None:
     """However the chunks were collected."""
-    whole = b"".join(data for _, data in BATCH)
+    whole = b"".join(one.data for one in BATCH)
     for batches in ([BATCH], [[one] for one in BATCH]):
         with kept(tmp_path, batches) as body:
             assert read(body) == (whole, CUTS)
             assert body.length == len(whole)
 
 
+def test_chunks_that_came_at_once(tmp_path: Path) -> None:
+    """All of the chunks of a network read have its time, whether a coding is undone or not."""
+    chunks = [CHUNK, DONE, CHUNK]
+    sizes = [len(chunk) for chunk in chunks]
+    with kept(tmp_path, [[Came(1.0, b"x", [1])], [Came(1.5, b"".join(chunks), sizes)]]) as body:
+        assert read(body) == (b"x" + b"".join(chunks), [[0, 1], *([500, size] for size in sizes)])
+    coder = zlib.compressobj(wbits=31)
+    coded = [coder.compress(chunk) + coder.flush(zlib.Z_SYNC_FLUSH) for chunk in chunks]
+    with kept(tmp_path, [[Came(1.0, b"".join(coded), [len(chunk) for chunk in coded])]], "gzip") as body:
+        assert read(body) == (b"".join(chunks), [[0, size] for size in sizes])
+
+
 def test_a_coding_is_undone(tmp_path: Path) -> None:
     """The cuts are those of the decoded bytes; a chunk that says nothing yet is none."""
     coder = zlib.compressobj(wbits=31)
-    coded = [(when, coder.compress(data) + coder.flush(zlib.Z_SYNC_FLUSH)) for when, data in BATCH]
+    coded = [(when, coder.compress(data) + coder.flush(zlib.Z_SYNC_FLUSH)) for when, data, _ in BATCH]
     head, rest = coded[0][1][:10], coded[0][1][10:]
-    with kept(tmp_path, [[(10.0, head), (10.0, rest), *coded[1:], (12.0, coder.flush())]], "gzip") as body:
-        assert read(body) == (b"".join(data for _, data in BATCH), CUTS)
+    batch = came((10.0, head), (10.0, rest), *coded[1:], (12.0, coder.flush()))
+    with kept(tmp_path, [batch], "gzip") as body:
+        assert read(body) == (b"".join(one.data for one in BATCH), CUTS)
 
 
 @pytest.mark.parametrize(
@@ -65,18 +86,18 @@ def test_a_coding_is_undone(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_decoded_is_left_out(tmp_path: Path, coding: str, data: bytes) -> None:
     """A part of it, too; why is said."""
-    with kept(tmp_path, [[(0.0, gzip.compress(CHUNK)), (0.1, data)], [(0.2, CHUNK)]], coding) as body:
+    with kept(tmp_path, [came((0.0, gzip.compress(CHUNK)), (0.1, data)), came((0.2, CHUNK))], coding) as body:
         assert body.failure is not None
         assert (body.length, read(body)) == (0, (b"", []))
 
 
 def test_redacted_before_it_is_kept(tmp_path: Path) -> None:
     """As many bytes; the digest is that of what came."""
-    batch = [(0.0, b'data: {"k":"sk-very'), (0.1, b'secretvalue123456"}\n\n')]
+    batch = came((0.0, b'data: {"k":"sk-very'), (0.1, b'secretvalue123456"}\n\n'))
     with kept(tmp_path, [batch]) as body, kept(tmp_path, [batch[:1]]) as other:
         assert body.digest != other.digest
         content, chunks = read(body)
     assert isinstance(content, bytes)
     assert SECRET.encode() not in content
     assert b"secretvalue" not in content
-    assert (len(content), chunks) == (sum(len(data) for _, data in batch), [[0, len(batch[0][1])], [100, 21]])
+    assert (len(content), chunks) == (sum(len(one.data) for one in batch), [[0, len(batch[0].data)], [100, 21]])

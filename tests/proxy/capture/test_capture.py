@@ -77,7 +77,7 @@ def play(capture: Capture) -> None:
     flow = llm_flow()
     recording = capture.begin(flow)
     if recording is not None:
-        recording.take_upstream(CHUNK)
+        recording.take_upstream(1.0, CHUNK, (len(CHUNK),))
         recording.end(flow, None, None, differs=False)
     capture.close()
 

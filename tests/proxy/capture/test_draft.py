@@ -11,6 +11,7 @@ from mitmproxy.io import FlowReader
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import read_flow
+from toolstream_core.proxy.capture.body import Came
 from toolstream_core.proxy.capture.draft import Draft, Ending, Store
 from toolstream_core.proxy.capture.folder import Folder
 from toolstream_core.proxy.exchange import exchange_of, request_json
@@ -19,7 +20,7 @@ from toolstream_core.redaction import Redaction
 if TYPE_CHECKING:
     from pathlib import Path
 
-BATCH = [(5.0, CHUNK[:50]), (5.01, CHUNK[50:]), (5.2, DONE)]
+BATCH = [Came(5.0, CHUNK[:50], [50]), Came(5.01, CHUNK[50:], [len(CHUNK) - 50]), Came(5.2, DONE, [len(DONE)])]
 WHOLE = CHUNK + DONE
 
 
@@ -77,7 +78,7 @@ def test_a_capture(kept: Kept) -> None:
     assert noted(capture).keys() == {"version", "chunks", "text", "record"}
     fixture = read_flow(capture, "x#0")
     assert fixture is not None
-    assert ([chunk.data for chunk in fixture.chunks], fixture.broken) == ([data for _, data in BATCH], None)
+    assert ([chunk.data for chunk in fixture.chunks], fixture.broken) == ([one.data for one in BATCH], None)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +88,10 @@ def test_what_the_client_got(kept: Kept, client: bytes, differs: bool, told: boo
     """Only where it is something else, or came otherwise on purpose."""
     flow = llm_flow()
     draft = kept.draft(flow)
+    draft.compares = True
     draft.add_upstream(BATCH, "")
     if client:
-        draft.add_client([(7.0, client[:5]), (7.1, client[5:])])
+        draft.add_client([Came(7.0, client[:5], [5]), Came(7.1, client[5:], [len(client) - 5])])
     draft.finish(over(flow, differs=differs))
     expected = {"body": client, "chunks": [[0, 5], [100, len(client) - 5]]}
     assert noted(kept.read()).get("sent") == (expected if told else None)

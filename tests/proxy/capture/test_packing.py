@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mitmproxy.io import FlowReader, tnetstring
 from mitmproxy.test import tflow
 
-from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, numbers, pack, pack_number, pack_pair
+from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, numbers, pack, pack_number, packed_cuts
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
@@ -27,16 +27,17 @@ def test_mitmproxy_reads_what_is_packed(value: object) -> None:
     assert read(value) == value
 
 
-@given(st.lists(st.binary()), st.lists(st.tuples(st.integers(0), st.integers(0))))
-def test_streamed_values(pieces: list[bytes], pairs: list[tuple[int, int]]) -> None:
+@given(st.lists(st.binary()), st.lists(st.tuples(st.integers(0), st.lists(st.integers(0)))))
+def test_streamed_values(pieces: list[bytes], reads: list[tuple[int, list[int]]]) -> None:
     """They stand where plain values would."""
-    cuts = [pack_pair(*pair) for pair in pairs]
+    cuts = [packed_cuts(when, sizes) for when, sizes in reads]
+    pairs = [[when, size] for when, sizes in reads for size in sizes]
     value = {
         "before": 1,
         "body": Streamed(BYTES, sum(map(len, pieces)), lambda: pieces),
         "in": [{"cuts": Streamed(LIST, sum(map(len, cuts)), lambda: cuts)}],
     }
-    assert read(value) == {"before": 1, "body": b"".join(pieces), "in": [{"cuts": [list(pair) for pair in pairs]}]}
+    assert read(value) == {"before": 1, "body": b"".join(pieces), "in": [{"cuts": pairs}]}
 
 
 @given(st.lists(st.integers()))

@@ -27,13 +27,14 @@ class Listed:
         self.client: list[bytes] = []
         self.ending: Ending | None = None
         self.ends: list[str] = []
+        self.compares = False
         self._room = room
 
     def add_upstream(self, batch: Batch, coding: str) -> None:
-        self.upstream += [(data, coding) for _, data in batch]
+        self.upstream += [(came.data, coding) for came in batch]
 
     def add_client(self, batch: Batch) -> None:
-        self.client += [data for _, data in batch]
+        self.client += [came.data for came in batch]
 
     def finish(self, ending: Ending) -> None:
         self.ending = ending
@@ -59,20 +60,21 @@ def recorded(flow: http.HTTPFlow, listed: Listed, *, kept: bool = True) -> Recor
 
 def test_chunks_are_handed_on_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """When they are worth it, and at the end; once it is over, nothing more is."""
-    monkeypatch.setattr(module, "BATCH", 3 * len(CHUNK))
+    monkeypatch.setattr(module, "BATCH", 2 * len(CHUNK) + 500)
     flow, listed = llm_flow(), Listed()
     assert flow.response is not None
     flow.response.headers["content-encoding"] = "gzip"
     one = recorded(flow, listed)
+    take_client = one.take_client()
     for chunk in (CHUNK, CHUNK, CHUNK, DONE):
-        one.take_upstream(chunk)
+        one.take_upstream(1.0, chunk, (len(chunk),))
     before = len(listed.upstream)
-    one.take_client(DONE)
+    take_client(1.0, DONE, (len(DONE),))
     assert 0 < before < 4
     one.end(flow, None, None, differs=True)
     one.end(flow, None, "again", differs=True)
     assert listed.upstream == [(chunk, "gzip") for chunk in (CHUNK, CHUNK, CHUNK, DONE)]
-    assert (listed.client, listed.ends) == ([DONE], ["finished"])
+    assert (listed.client, listed.ends, listed.compares) == ([DONE], ["finished"], True)
     assert listed.ending is not None
     assert (listed.ending.broken, listed.ending.differs) == (None, True)
 
@@ -127,7 +129,7 @@ def test_what_is_not_wanted_is_discarded() -> None:
     assert listed.ends == ["discarded"]
     slow = Listed(room=False)
     one = recorded(flow, slow)
-    one.take_upstream(CHUNK)
-    one.take_client(CHUNK)
+    one.take_upstream(1.0, CHUNK, (len(CHUNK),))
+    one.take_client()(1.0, CHUNK, (len(CHUNK),))
     one.end(flow, None, None, differs=False)
     assert (slow.ends, slow.upstream) == (["too slow", "discarded"], [])

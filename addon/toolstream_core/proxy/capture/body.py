@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pack_pair
+from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, packed_cuts
 from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.proxy.capture.spool import Spool
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -16,19 +17,34 @@ if TYPE_CHECKING:
 
     from toolstream_core.redaction import Redaction
 
-type Batch = Sequence[tuple[float, bytes]]
-"""Chunks, each with the time at which it came, in seconds of any clock that only goes on."""
+
+class Came(NamedTuple):
+    """What came at once."""
+
+    when: float
+    """In seconds of any clock that only goes on."""
+    data: bytes
+    sizes: Sequence[int]
+    """Of its chunks, in order."""
+
+
+type Batch = Sequence[Came]
 
 
 class KeptBody:
     """One body. Used by the writer's thread alone."""
 
-    def __init__(self, folder: Path, redaction: Redaction, known: Sequence[str], coding: str = "") -> None:
-        """`known` are secrets of the request; `coding` is the content coding that is undone."""
+    def __init__(
+        self, folder: Path, redaction: Redaction, known: Sequence[str], coding: str = "", *, compared: bool = False
+    ) -> None:
+        """`known` are secrets of the request; `coding` is the content coding that is undone.
+
+        `compared`: whether the `digest` will be asked for.
+        """
         self._redactor = QuickRedactor(redaction, known)
         self._bytes, self._cuts = Spool(folder), Spool(folder)
         self._begun: float | None = None
-        self._digest = hashlib.sha256()
+        self._digest = hashlib.sha256() if compared else None
         self._decode: Callable[[bytes], bytes] | None = None
         self.failure: str | None = None
         """Why the body cannot be decoded, where it cannot; nothing of it is kept then."""
@@ -44,13 +60,14 @@ class KeptBody:
             return 0
         before = self.size
         if self._begun is None and batch:
-            self._begun = batch[0][0]
+            self._begun = batch[0].when
         try:
             data = self._cut(batch)
         except CodingError as error:
             self.failure = str(error)
             return 0
-        self._digest.update(data)
+        if self._digest is not None:
+            self._digest.update(data)
         self._bytes.write(self._redactor.feed(data))
         return self.size - before
 
@@ -70,7 +87,8 @@ class KeptBody:
 
     @property
     def digest(self) -> bytes:
-        """Equal for two bodies whose bytes were equal as they came."""
+        """Equal for two bodies whose bytes were equal as they came; of one that is to be compared."""
+        assert self._digest is not None
         return self._digest.digest()
 
     def content(self) -> Streamed | bytes:
@@ -89,8 +107,14 @@ class KeptBody:
     def _cut(self, batch: Batch) -> bytes:
         """The decoded bytes of `batch`, whose cuts are noted. Raises `CodingError`."""
         begun, decode = self._begun or 0.0, self._decode
-        plain = batch if decode is None else [(when, decode(chunk)) for when, chunk in batch]
-        chunks = [data for _, data in plain if data]
-        times = [int((when - begun) * 1000 + 0.5) for when, data in plain if data]
-        self._cuts.write(b"".join(map(pack_pair, times, map(len, chunks))))
-        return b"".join(chunks)
+        plain = batch if decode is None else [_decoded(came, decode) for came in batch]
+        cuts = [packed_cuts(int((came.when - begun) * 1000 + 0.5), came.sizes) for came in plain if came.sizes]
+        self._cuts.write(b"".join(cuts))
+        return b"".join([came.data for came in plain])
+
+
+def _decoded(came: Came, decode: Callable[[bytes], bytes]) -> Came:
+    """A chunk that says nothing yet is none. Raises `CodingError`."""
+    ends = accumulate(came.sizes)
+    chunks = [decode(came.data[end - size : end]) for end, size in zip(ends, came.sizes, strict=True)]
+    return Came(came.when, b"".join(chunks), [len(chunk) for chunk in chunks if chunk])

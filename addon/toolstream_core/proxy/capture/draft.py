@@ -63,7 +63,7 @@ class SlowDiskError(Exception):
 
 
 class Draft:
-    """One flow's bodies as they come. Used by the worker's thread alone, but for `too_slow`."""
+    """One flow's bodies as they come. Used by the worker's thread alone, but for `too_slow` and `compares`."""
 
     def __init__(self, store: Store, flow_id: str, request: http.Request) -> None:
         """Nothing has come."""
@@ -73,6 +73,8 @@ class Draft:
         self._upstream: KeptBody | None = None
         self._client: KeptBody | None = None
         self._failed = False
+        self.compares = False
+        """Whether what the client gets is taken too; known before anything comes."""
 
     def add_upstream(self, batch: Batch, coding: str) -> None:
         """Take chunks that upstream said."""
@@ -107,7 +109,7 @@ class Draft:
                 body.close()
 
     def _body(self, coding: str = "") -> KeptBody:
-        return KeptBody(self._store.folder.path, self._store.redaction, self._known, coding)
+        return KeptBody(self._store.folder.path, self._store.redaction, self._known, coding, compared=self.compares)
 
     def _add(self, body: KeptBody, batch: Batch) -> None:
         if self._failed:

@@ -104,11 +104,15 @@ def pack_number(number: int) -> bytes:
     return b"%d:%b#" % (len(digits), digits)
 
 
-@lru_cache(maxsize=4096)
-def pack_pair(first: int, second: int) -> bytes:
-    """A list of two numbers; of a fast stream most come again."""
-    payload = pack_number(first) + pack_number(second)
-    return _head(len(payload)) + payload + LIST
+def packed_cuts(when: int, sizes: Sequence[int]) -> bytes:
+    """The items `[when, size]` of a list, none of its numbers below zero."""
+    head = pack_number(when)
+    items = {size: _pair(head, pack_number(size)) for size in set(sizes)}
+    return b"".join(map(items.__getitem__, sizes))
+
+
+def _pair(first: bytes, second: bytes) -> bytes:
+    return b"%b%b%b]" % (_head(len(first) + len(second)), first, second)
 
 
 def numbers(runs: Callable[[], Iterable[range]]) -> Streamed:

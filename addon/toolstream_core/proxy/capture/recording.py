@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.proxy.capture.body import Came
 from toolstream_core.proxy.capture.draft import Ending
 from toolstream_core.proxy.provided import provided
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mitmproxy import http
 
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 BATCH = 256 * 1024
 """Bytes that are handed on to the worker at once."""
 _OVERHEAD = 150
-"""Bytes that a waiting chunk takes beside its own."""
+"""Bytes that what came in one network read takes beside its own."""
+_CUT = 40
+"""Bytes that the size of one of its chunks takes."""
+
+type Take = Callable[[float, bytes, Sequence[int]], None]
+"""Takes what came, or went, at once: the fields of `Came`."""
 
 
 class Recording:
@@ -38,16 +44,19 @@ class Recording:
         self._came = _Chunks(self._upstream_said)
         self._went = _Chunks(self._client_got)
         self._lost = self._over = False
-        self.take_upstream = self._came.add
-        """Takes a chunk as upstream said it, its coding not undone."""
-        self.take_client = self._went.add
-        """Takes a piece as the client gets it; called for answers alone that may leave otherwise than they came."""
+        self.take_upstream: Take = self._came.add
+        """Takes what upstream said, its coding not undone."""
+
+    def take_client(self) -> Take:
+        """What takes what the client gets, from the first byte on, where that may be something else."""
+        self._draft.compares = True
+        return self._went.add
 
     def answered(self, response: http.Response, request: http.Request) -> None:
         """Upstream was asked otherwise than the client asked: take what it was asked, and said, as a whole."""
         self._head, self._request = _head(response), request
         if response.raw_content:
-            self.take_upstream(response.raw_content)
+            self.take_upstream(time.monotonic(), response.raw_content, (len(response.raw_content),))
 
     def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
         """The flow is over; `broken` says how, where it was not by its own end.
@@ -89,17 +98,17 @@ class Recording:
 
 
 class _Chunks:
-    """Collects chunks, each with its time, until they are worth a job."""
+    """Collects what comes until it is worth a job."""
 
     def __init__(self, hand_on: Callable[[Batch, int], None]) -> None:
         self._hand_on = hand_on
-        self._waiting: list[tuple[float, bytes]] = []
+        self._waiting: list[Came] = []
         self._room = BATCH
 
-    def add(self, chunk: bytes) -> None:
-        """Take one."""
-        self._waiting.append((time.monotonic(), chunk))
-        self._room -= len(chunk) + _OVERHEAD
+    def add(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+        """See `Take`."""
+        self._waiting.append(Came(when, data, sizes))
+        self._room -= len(data) + _OVERHEAD + _CUT * len(sizes)
         if self._room < 0:
             self.flush()
 

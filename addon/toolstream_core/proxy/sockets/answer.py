@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.proxy.callables import pieces
 from toolstream_core.proxy.steps import Break, End
 from toolstream_core.sockets.lines import Messages, line_of
 from toolstream_core.wire.write import encoded
@@ -46,12 +47,12 @@ class SocketAnswer:
         """What goes to the client at once for the provider's next message; `None`: the message as it came."""
         line = self._messages.line(message)
         if not self.watch.rewrites:
-            self.watch.stream(line)
+            self.watch.read(line)
             return None
-        pieces = self.watch.through(line)
+        passed = pieces(self.watch.stream(line))
         if self._delivery is None:
-            return None if pieces == [line] else self._messages.made(pieces)
-        for piece in pieces:
+            return None if passed == [line] else self._messages.made(passed)
+        for piece in passed:
             self._delivery.offer(piece)
         return []
 
@@ -77,14 +78,14 @@ class SocketAnswer:
             watch.stream(b"")
             self.over = True
             return []
-        pieces = watch.through(b"")
+        last = pieces(watch.stream(b""))
         if self._delivery is not None:
-            for piece in pieces:
+            for piece in last:
                 self._delivery.offer(piece)
             self._delivery.offer(None)
             return []
         self.over = True
-        return [*self._messages.made(pieces), *self._messages.end(), *self._end_of_half()]
+        return [*self._messages.made(last), *self._messages.end(), *self._end_of_half()]
 
     def advance(self) -> tuple[list[bytes], Break | None]:
         """What may go by now, and how the socket breaks, if it does."""
