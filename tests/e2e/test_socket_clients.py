@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 
+CASES = [(one, compressed) for one in SOCKET_CLIENTS for compressed in one.compressions]
+SHARES = 3
+"""Each case has this part of the defects, all of which the official client for Python reads (see test_sockets.py)."""
+
 
 class Through:
     """Clients through a proxy, before an upstream that answers on sockets."""
@@ -107,8 +111,7 @@ def clients() -> list[Any]:
             id=f"{one} {'deflate' if compressed else 'plain'}",
             marks=pytest.mark.skipif(lacks[one.toolchain] is not None, reason=lacks[one.toolchain] or ""),
         )
-        for one in SOCKET_CLIENTS
-        for compressed in one.compressions
+        for one, compressed in CASES
     ]
 
 
@@ -116,13 +119,13 @@ def clients() -> list[Any]:
 def test_answers_on_a_socket(
     through: Through, subtests: pytest.Subtests, client: SocketClient, compressed: bool
 ) -> None:
-    """As they came, in every shape at once, broken in every way and repaired, and in several lanes."""
+    """As they came, in every shape at once, broken and repaired, and in several lanes."""
     healthy, two = HEALTHY[client.dialect], TWO[client.dialect]
     meant = [CALLS_SORTED[str(one)] for one in healthy]
     calls = CALLS_SORTED[str(two)]
     answers = [messages_of(one, one.body) for one in healthy]
-    planted = broken(client.dialect)
-    assert len(planted) > 20
+    planted = broken(client.dialect)[CASES.index((client, compressed)) % SHARES :: SHARES]
+    assert len(planted) > 5
     with subtests.test("healthy"):
         assert through.read(client, answers, compressed=compressed) == meant
     with subtests.test("shaped"):

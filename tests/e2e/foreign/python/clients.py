@@ -14,11 +14,14 @@ from agents import Agent, FunctionTool, Runner, set_tracing_disabled
 from agents.models.openai_responses import OpenAIResponsesWSModel
 from openai import AsyncOpenAI
 
+PATIENCE = 50
+"""Seconds for all answers of one line."""
+
 
 def tool(described: dict[str, Any], calls: list[tuple[str, Any]]) -> FunctionTool:
     """A tool that only notes its calls."""
 
-    async def called(_context: object, arguments: str) -> str:  # noqa: RUF029 - the agent awaits it
+    async def called(_context: object, arguments: str) -> str:
         calls.append((described["name"], json.loads(arguments)))
         return "done"
 
@@ -57,7 +60,7 @@ def main() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         try:
-            told = asyncio.run(asyncio.wait_for(CLIENTS[asked["client"]](asked), 10))
+            told = asyncio.run(asyncio.wait_for(CLIENTS[asked["client"]](asked), PATIENCE))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what the client made of it
             told = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(told), flush=True)  # noqa: T201 - it is a program
