@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 BUILDING = 300.0
 """Seconds that a build may take, packages and all."""
 FOLDER = Path(__file__).parents[1] / "foreign"
+ENVIRONMENT = Path(__file__).parents[3] / ".clients"
+"""Of the clients for Python."""
 
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Of a Java that does not run long enough for its second compiler to pay."""
@@ -110,8 +112,8 @@ TOOLCHAINS = (
     Toolchain(
         "python",
         ("sh",),
-        ("sh", "build", sys.executable),
-        (".venv/bin/python", "clients.py"),
+        ("sh", "build", sys.executable, str(ENVIRONMENT)),
+        (str(ENVIRONMENT / "bin" / "python"), "clients.py"),
         ("build", "../../../../requirements/clients/openai-agents.txt"),
     ),
 )

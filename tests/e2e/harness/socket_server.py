@@ -130,7 +130,7 @@ class SocketServer:
     async def _warm_up(self, socket: ServerConnection, request: dict[str, Any], number: int) -> None:
         """Answer a request for which nothing is to be generated."""
         for frame in SseFramer().feed(b"".join(warmed_up(request, f"warm{number}"))):
-            await socket.send(frame.data.decode())
+            await socket.send((frame.data or b"").decode())
 
     async def _answer(self, socket: ServerConnection, answers: Sequence[tuple[str, Sequence[Message]]]) -> None:
         """Send the answers' messages in turns, each with its lane where it has one."""
