@@ -30,7 +30,8 @@ What `toolstream run` does for agents that are started from the command line, be
 gets ([`toolstream run`](cli.md#toolstream-run)). Written by `scripts/make_agents.py` from
 `addon/toolstream_core/agents/table.py`.
 
-`{OPENAI_BASE_URL}` and the like stand for what that variable is in the command's environment. An agent is recognised
+`{OPENAI_BASE_URL}` and the like stand for what that variable is in the command's environment, `{SOCKETS}` for `true`
+where `--websocket read` is given, else for `false`. An agent is recognised
 by its command, with or without a path or suffix, and by its package behind `npx`, `npm exec`, `pnpm dlx`, `bunx`,
 `uvx` and their like.
 

@@ -46,7 +46,7 @@ def test_what_a_row_says_stands_right_behind_the_program(agent: Agent, upstream:
     texts = [*found.command, *(found.environment[name] for name in found.variables)]
     assert [text for text in texts if any(f"{{{name}}}" in text for name in (*ALL, "PROXY"))] == []
     assert not any(name in found.environment for name in found.removed)
-    assert "PROXY" not in found.environment
+    assert found.environment.keys().isdisjoint({"PROXY", "SOCKETS"})
 
 
 def test_a_command_that_is_no_agent_is_left_alone() -> None:
@@ -68,6 +68,15 @@ def test_codex_streams_over_http_from_saved_flows() -> None:
         "wire_api": "responses",
         "supports_websockets": False,
     }
+
+
+@pytest.mark.parametrize("upstream", Upstream)
+def test_codex_asks_over_a_websocket_where_that_is_wanted(upstream: Upstream) -> None:
+    """Whoever answers; without that it asks over HTTP, where each request holds the whole conversation."""
+    for sockets in (True, False):
+        command = ["codex", "exec", "hi"]
+        found = launch(command, ALL, own={"HOME": "/nowhere"}, proxy=PROXY, upstream=upstream, sockets=sockets)
+        assert tomllib.loads(found.command[4])["model_providers"]["toolstream"]["supports_websockets"] is sockets
 
 
 def test_codex_keeps_its_login_with_the_real_provider() -> None:

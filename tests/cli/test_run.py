@@ -20,6 +20,7 @@ import pytest
 from tests.cli.started import FLOW, environment, toolstream
 from tests.conftest import ROOT
 from toolstream_core.cli.main import _parser, main
+from toolstream_core.cli.run import wants_sockets
 from toolstream_core.cli.serving import FLAGS, setup_of
 from toolstream_core.fixtures import load
 
@@ -212,6 +213,16 @@ def test_a_command_that_there_is_not() -> None:
     done = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
     assert done.returncode == 127
     assert "there is no command 'no-such-command'" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [([], False), (["--websocket", "read"], True), (["--websocket", "refuse"], False)],
+)
+def test_sockets_are_for_who_names_them(words: list[str], wanted: bool) -> None:
+    """Agents that can ask over HTTP as well do so otherwise."""
+    args = _parser(["run"]).parse_args(["run", *words])
+    assert wants_sockets(setup_of(args, network="all", log="off")) is wanted
 
 
 @pytest.mark.parametrize("option", FLAGS, ids=lambda option: option.name)

@@ -1,4 +1,4 @@
-"""What Codex needs: a provider that streams over HTTP. Its built-in one asks over a WebSocket first."""
+"""What Codex needs: a provider that is asked over HTTP or over WebSockets, as the user wants it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _LOCAL: Final = frozenset({"--oss", "--local-provider"})
 
 
 def override(**settings: str | bool) -> tuple[str, ...]:
-    """The arguments that choose a provider with these settings, which speaks Responses over HTTP.
+    """The arguments that choose a provider with these settings, which speaks Responses.
 
-    Without a base URL it is asked where the user's login leads to.
+    Without a base URL it is asked where the user's login leads to. Over HTTP each request holds the whole
+    conversation, over a WebSocket only what is new.
     """
-    whole = {**settings, "wire_api": "responses", "supports_websockets": False}
-    shown = ",".join(f"{name}={_toml(value)}" for name, value in whole.items())
+    whole = {name: _toml(value) for name, value in {**settings, "wire_api": "responses"}.items()}
+    shown = ",".join(f"{name}={value}" for name, value in {**whole, "supports_websockets": "{SOCKETS}"}.items())
     return ("-c", f'model_provider="{PROVIDER}"', "-c", f"model_providers.{PROVIDER}={{{shown}}}")
 
 

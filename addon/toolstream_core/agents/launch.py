@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PROXY: Final = "PROXY"
 """What names the proxy's own URL in the rows of agents."""
+SOCKETS: Final = "SOCKETS"
+"""What stands there for whether the user wants WebSockets."""
 _NAMED: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
 
 
@@ -45,8 +47,12 @@ def launch(
     own: Mapping[str, str],
     proxy: str,
     upstream: Upstream,
+    sockets: bool = False,
 ) -> Launch:
-    """Start `command` in `environment`, which leads all clients to the proxy; `own` is the user's environment."""
+    """Start `command` in `environment`, which leads all clients to the proxy; `own` is the user's environment.
+
+    `sockets`: an agent that can ask over HTTP or over WebSockets is to use the latter.
+    """
     found = recognise(command)
     if found is None:
         return Launch(
@@ -58,14 +64,14 @@ def launch(
             arguments=(),
             takes_terminal=False,
         )
-    names = {**environment, PROXY: proxy}
+    names = {**environment, PROXY: proxy, SOCKETS: str(sockets).lower()}
     variables = dict(_filled(_variables(found.agent, own, upstream), names))
     names |= variables
     removed = [name for name in found.agent.removed if not own.get(name) and name in environment]
     arguments = tuple(_arguments(found.agent, own, command[found.at :], names, upstream))
     return Launch(
         command=_inserted(command, found, arguments),
-        environment={name: value for name, value in names.items() if name not in {PROXY, *removed}},
+        environment={name: value for name, value in names.items() if name not in {PROXY, SOCKETS, *removed}},
         agent=found.agent,
         variables=tuple(variables),
         removed=tuple(removed),

@@ -23,7 +23,8 @@ AGENTS: Final = (
         headless=("exec", "e", "login", "logout", "mcp", "completion", "review", "--help", "--version"),
         protocols="Responses",
         reaches="HTTPS_PROXY and SSL_CERT_FILE; it ignores OPENAI_BASE_URL, and its built-in provider asks over a "
-        "WebSocket whose TLS goes by the system's roots: a provider of its own streams over HTTP",
+        "WebSocket whose TLS goes by the system's roots: a provider of its own streams over HTTP, or over a WebSocket "
+        "with `--websocket read`",
         tried="0.169.0",
         sources=(
             "https://github.com/openai/codex/blob/main/docs/config.md",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 USAGE: Final = 2
 _CAPTURE: Final = "toolstream_capture"
+_WEBSOCKET: Final = "toolstream_websocket"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -87,6 +88,7 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
                 own=os.environ,
                 proxy=session.proxy_url,
                 upstream=upstream,
+                sockets=wants_sockets(setup),
             )
             code, lines = _run_in(session, started, args)
     if not args.quiet:
@@ -130,6 +132,11 @@ def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
         if _CAPTURE not in setup.options:
             setup = replace(setup, options={**setup.options, _CAPTURE: [str(folder / "captures")]})
     return upstream, setup
+
+
+def wants_sockets(setup: Setup) -> bool:
+    """Whether the user asked for WebSockets by name: agents that can ask over HTTP too do so otherwise."""
+    return setup.options.get(_WEBSOCKET, [""])[-1] == "read"
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 BUILDING = 300.0
 """Seconds that a build may take, packages and all."""
 FOLDER = Path(__file__).parents[1] / "foreign"
+ENVIRONMENT = Path(__file__).parents[3] / ".clients"
+"""Of the clients for Python."""
 
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Of a Java that does not run long enough for its second compiler to pay."""
@@ -106,6 +109,13 @@ TOOLCHAINS = (
         ("target/debug/clients",),
         ("Cargo.toml", "Cargo.lock", "src/*.rs"),
     ),
+    Toolchain(
+        "python",
+        ("sh",),
+        ("sh", "build", sys.executable, str(ENVIRONMENT)),
+        (str(ENVIRONMENT / "bin" / "python"), "clients.py"),
+        ("build", "../../../../requirements/clients/openai-agents.txt"),
+    ),
 )
 
 
@@ -149,6 +159,30 @@ CLIENTS = (
 )
 
 
+class SocketClient(NamedTuple):
+    """One way in which a library of another language, or in an environment of its own, asks over a WebSocket."""
+
+    toolchain: str
+    name: str
+    dialect: str
+    lanes: int = 1
+    """How many answers it can await at once on one socket."""
+    compressions: tuple[bool, ...] = (True, False)
+    """Whether it offers permessage-deflate, by its user's choice."""
+
+    def __str__(self) -> str:
+        """As a test's id."""
+        return f"{self.toolchain} {self.name}"
+
+
+SOCKET_CLIENTS = (
+    SocketClient("javascript", "openai responses.connect", "openai-responses", lanes=2),
+    SocketClient("javascript", "openai realtime", "openai-realtime", lanes=2),
+    SocketClient("javascript", "agents responses", "openai-responses"),
+    SocketClient("python", "agents responses", "openai-responses", compressions=(True,)),
+)
+
+
 class Program:
     """A toolchain's program, running."""
 
@@ -170,11 +204,15 @@ class Program:
         self._thread.start()
 
     def ask(
-        self, client: str, url: str, model: str, headers: Mapping[str, str], tools: Sequence[Any]
+        self, client: str, url: str, model: str, headers: Mapping[str, str], tools: Sequence[Any], **more: Any
     ) -> dict[str, Any]:
-        """What the client makes of an answer: `calls` (name, arguments, id) and `finish`, or an `error`."""
+        """What the client makes of an answer: `calls` (name, arguments, id) and `finish`, or an `error`.
+
+        Over a WebSocket `more` says how many `answers` are asked for, of how many `lanes` at once, and whether they
+        are `compressed`; the calls (name, arguments) of each are in `answers`.
+        """
         assert self._process.stdin is not None
-        asked = {"client": client, "url": url, "model": model, "headers": dict(headers), "tools": tools}
+        asked = {"client": client, "url": url, "model": model, "headers": dict(headers), "tools": tools, **more}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         line = self._lines.get(timeout=PATIENCE)

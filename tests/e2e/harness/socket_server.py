@@ -1,4 +1,7 @@
-"""An upstream that speaks WebSocket: each request on a socket gets the next of its answers, message by message."""
+"""An upstream that speaks WebSocket: each request on a socket gets the next of its answers, message by message.
+
+A request that only warms up gets a response without output.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
+
+from toolstream_core.protocols.responses.warm_up import warmed_up
+from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
     import ssl
@@ -103,6 +109,9 @@ class SocketServer:
                 async with asyncio.timeout(PATIENCE):
                     message = json.loads(await socket.recv())
                 planned.received.append(message)
+                if message.get("generate") is False:
+                    await self._warm_up(socket, message, len(planned.received))
+                    continue
                 if planned.asks in {"", message.get("type")}:
                     waiting.append(message.get("stream_id", ""))
                 if len(waiting) == planned.together:
@@ -117,6 +126,11 @@ class SocketServer:
         finally:
             planned.closed = socket.close_code
             planned.over.set()
+
+    async def _warm_up(self, socket: ServerConnection, request: dict[str, Any], number: int) -> None:
+        """Answer a request for which nothing is to be generated."""
+        for frame in SseFramer().feed(b"".join(warmed_up(request, f"warm{number}"))):
+            await socket.send((frame.data or b"").decode())
 
     async def _answer(self, socket: ServerConnection, answers: Sequence[tuple[str, Sequence[Message]]]) -> None:
         """Send the answers' messages in turns, each with its lane where it has one."""

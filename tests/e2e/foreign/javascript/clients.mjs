@@ -1,6 +1,9 @@
 // Reads answers with JavaScript clients. A line on stdin asks for one reading, a line on stdout tells it:
 //   {"client", "url", "headers", "model", "tools": [{"name", "description", "parameters"}]}
 //   {"calls": [[name, arguments, id], ...], "finish"} or {"error"}
+// Over a WebSocket several answers are read on one connection, `lanes` of them at a time:
+//   {..., "answers", "lanes", "compressed"}
+//   {"answers": [[[name, arguments], ...], ...]} or {"error"}
 import { createInterface } from "node:readline";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogleGenerativeAI } from "@ai-sdk/google";
@@ -9,10 +12,15 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import { ChatOpenAI } from "@langchain/openai";
+import { Agent, Runner, tool as agentTool } from "@openai/agents";
+import { OpenAIResponsesWSModel } from "@openai/agents-openai";
 import { createOpenRouter } from "@openrouter/ai-sdk-provider";
 import { jsonSchema, streamText, tool } from "ai";
 import { Ollama } from "ollama";
 import OpenAI from "openai";
+import { OpenAIRealtimeWS } from "openai/realtime/ws";
+import { ResponsesWS } from "openai/resources/responses/ws";
+import { WebSocket } from "ws";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 console.error = console.warn = console.log = () => {};
@@ -61,6 +69,60 @@ async function langchain(asked, own) {
 const openai = ({ url, fetch }) => new OpenAI({ apiKey: "none", baseURL: `${url}/v1`, fetch, maxRetries: 0 });
 const aiOpenai = ({ url, fetch }) => createOpenAI({ apiKey: "none", baseURL: `${url}/v1`, fetch });
 
+const functions = ({ tools }) => tools.map((one) => ({ type: "function", ...one }));
+
+// The calls of each answer on an open socket. Those that come at once are told apart by their lane, or by their id.
+async function overSocket(asked, socket, types, create) {
+  const answers = [];
+  let round;
+  socket.on("error", (error) => round.reject(error));
+  socket.on("event", (event) => {
+    if (!types.includes(event.type)) return;
+    round.ended.set(event.stream_id ?? event.response.id, event.response);
+    if (round.ended.size === asked.lanes) round.resolve();
+  });
+  while (answers.length < asked.answers) {
+    const ended = new Map();
+    await new Promise((resolve, reject) => {
+      round = { ended, resolve, reject };
+      for (let lane = 0; lane < asked.lanes; lane += 1) socket.send(create(lane));
+    });
+    for (const key of [...ended.keys()].sort()) {
+      const items = ended.get(key).output.filter((one) => one.type === "function_call");
+      answers.push(items.map((one) => [one.name, JSON.parse(one.arguments)]));
+    }
+  }
+  socket.close();
+  return { answers };
+}
+
+// The calls that an agent runs for each answer, of whose results it tells the model nothing.
+async function agentOverSocket(asked) {
+  globalThis.WebSocket = class extends WebSocket {
+    constructor(url, protocols, options) {
+      const given = Array.isArray(protocols) || typeof protocols === "string" ? options : protocols;
+      super(url, Array.isArray(protocols) ? protocols : [], { ...given, perMessageDeflate: asked.compressed });
+    }
+  };
+  const client = new OpenAI({ apiKey: "none", baseURL: `${asked.url}/v1`, defaultHeaders: asked.headers, maxRetries: 0 });
+  const model = new OpenAIResponsesWSModel(client, asked.model);
+  let calls;
+  const tools = asked.tools.map((one) =>
+    agentTool({ ...one, strict: false, execute: (given) => { calls.push([one.name, given]); return "done"; } }));
+  const agent = new Agent({ name: "agent", model, tools, toolUseBehavior: "stop_on_first_tool" });
+  const runner = new Runner({ tracingDisabled: true });
+  const answers = [];
+  while (answers.length < asked.answers) {
+    calls = [];
+    const run = await runner.run(agent, "Go on.", { stream: true });
+    for await (const _event of run);
+    await run.completed;
+    answers.push(calls);
+  }
+  await model.close();
+  return { answers };
+}
+
 const CLIENTS = {
   "openai chat.stream": async (asked) => {
     const tools = asked.tools.map((one) => ({ type: "function", function: one }));
@@ -85,6 +147,26 @@ const CLIENTS = {
     const items = response.output.filter((one) => one.type === "function_call");
     return { calls: items.map((one) => [one.name, JSON.parse(one.arguments), one.call_id]), finish: response.status };
   },
+  "openai responses.connect": (asked) => {
+    const own = { headers: asked.headers, perMessageDeflate: asked.compressed };
+    const lanes = (lane) => (asked.lanes > 1 ? { stream_id: `lane ${lane}` } : {});
+    return overSocket(
+      asked,
+      new ResponsesWS(openai(asked), own),
+      ["response.completed", "response.incomplete"],
+      (lane) => ({
+        type: "response.create", model: asked.model, input: "Go on.", tools: functions(asked), ...lanes(lane),
+      }),
+    );
+  },
+  "openai realtime": async (asked) => {
+    const own = { headers: asked.headers, perMessageDeflate: asked.compressed };
+    const socket = new OpenAIRealtimeWS({ model: asked.model, options: own }, openai(asked));
+    await new Promise((resolve, reject) => { socket.socket.on("open", resolve); socket.on("error", reject); });
+    socket.send({ type: "session.update", session: { type: "realtime", tools: functions(asked) } });
+    return overSocket(asked, socket, ["response.done"], () => ({ type: "response.create" }));
+  },
+  "agents responses": agentOverSocket,
   "ai openai-compatible": (asked) =>
     aiSdk(
       createOpenAICompatible({ name: "p", apiKey: "none", baseURL: `${asked.url}/v1`, fetch: asked.fetch })
@@ -133,7 +215,9 @@ const CLIENTS = {
   },
 };
 
+// For one answer; many on a socket may take longer together.
 const MILLISECONDS = 10_000;
+const OVER_SOCKET = 50_000;
 
 // What a client leaves unhandled is a reading that failed, not the end of this process.
 let fail = () => {};
@@ -147,7 +231,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     const failing = new Promise((_, reject) => {
       fail = reject;
-      timer = setTimeout(reject, MILLISECONDS, new Error("nothing came of it"));
+      timer = setTimeout(reject, asked.answers ? OVER_SOCKET : MILLISECONDS, new Error("nothing came of it"));
     });
     told = await Promise.race([CLIENTS[asked.client](asked), failing]);
   } catch (error) {

@@ -1,0 +1,121 @@
+"""The real Codex: over a WebSocket of its own, and as `toolstream run` starts it. Skipped where it is not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.started import environment, toolstream
+from tests.e2e.harness import mended_options
+from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.test_sockets import messages_of
+from tests.laws.healthy import Healthy
+from tests.laws.test_laws import injector
+from tests.tables import SHAPES
+from toolstream_core.cli.launch import door_path
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.responses import healthy as responses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tests.e2e.harness.proxies import Proxies
+    from toolstream_core.cli.launch import Mitmdump
+
+CODEX = os.environ.get("TOOLSTREAM_CODEX") or shutil.which("codex")
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(CODEX is None, reason="there is no codex: TOOLSTREAM_CODEX names one, or PATH has it"),
+]
+
+CALL = 'exec_command {"cmd": "echo said-by-the-tool"}'
+DEFECTS = ("cumulative-arguments", "missing-index", "repeated-stop", "done-only-arguments")
+
+
+def said(token: str, **what: Any) -> Healthy:
+    """A healthy answer to Codex."""
+    answer = HealthyAnswer(model="gpt-5", request={}, token=token, **what)
+    return Healthy("openai-responses", token, b"".join(responses.streamed(answer)))
+
+
+SHELL = said("call", calls=(HealthyCall("exec_command", '{"cmd": "echo said-by-the-tool"}'),))
+DONE = messages_of(said("text", text="All is done.").body)
+
+
+def codex(folder: Path, *words: str) -> list[str]:
+    """Codex, started once for one prompt, without a configuration of its own."""
+    assert CODEX is not None
+    where = ("--skip-git-repo-check", "--sandbox", "read-only", "--cd", str(folder), "--model", "gpt-5")
+    return [CODEX, "exec", *where, *words, "Say hi."]
+
+
+def run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a command says that is started in an empty home."""
+    (folder / "home").mkdir()
+    own = environment(CODEX_HOME=str(folder / "home"), OPENAI_API_KEY="sk-test", NO_PROXY="*")
+    nothing = subprocess.DEVNULL
+    return subprocess.run(command, stdin=nothing, capture_output=True, text=True, env=own, timeout=90, check=False)
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[SocketServer]:
+    """Speaks WebSocket without TLS: Codex's own trusts the system's roots only."""
+    with SocketServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def proxy(proxies: Proxies, upstream: SocketServer) -> Iterator[Mitmdump]:
+    """What it is to do comes with the request for a socket."""
+    scripts = (door_path(), Path(mended_options.__file__))
+    with proxies.make(
+        {"toolstream_log": "off"}, mode=f"reverse:http://127.0.0.1:{upstream.port}", scripts=scripts
+    ) as one:
+        yield one
+
+
+CASES = {
+    "healthy": (SHELL.body, {}),
+    "shaped": (SHELL.body, {"toolstream_shape": [*SHAPES["openai-responses"]]}),
+    **{name: (injector(SHELL, name).body, {"toolstream_repair": ["safe"]}) for name in DEFECTS},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_its_own_socket(proxy: Mitmdump, upstream: SocketServer, tmp_path: Path, case: str) -> None:
+    """It runs the call, and reads the answer to what it brings back."""
+    body, options = CASES[case]
+    asked = {"toolstream_repair": [], "toolstream_shape": [], **options}
+    plan = upstream.plan(Planned([messages_of(body), DONE]))
+    settings = {
+        "name": '"own"',
+        "base_url": f'"http://127.0.0.1:{proxy.port}{plan.path}/v1"',
+        "env_key": '"OPENAI_API_KEY"',
+        "wire_api": '"responses"',
+        "supports_websockets": "true",
+        "http_headers": f"{{{mended_options.HEADER}={json.dumps(json.dumps(asked))}}}",
+    }
+    provider = ",".join(f"{name}={value}" for name, value in settings.items())
+    words = ("-c", 'model_provider="own"', "-c", f"model_providers.own={{{provider}}}")
+    done = run(codex(tmp_path, *words), tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, "All is done."), done.stderr
+    [result] = (one for message in plan.received for one in message["input"] if one["type"] == "function_call_output")
+    assert "said-by-the-tool" in str(result["output"])
+
+
+@pytest.mark.parametrize(("mode", "transport"), [("read", "WS"), ("refuse", "POST")])
+def test_as_toolstream_starts_it(tmp_path: Path, mode: str, transport: str) -> None:
+    """Over a WebSocket where that is asked for, and over HTTP; what was broken is repaired for it."""
+    what = ("--websocket", mode, "--fault", "cumulative-arguments", "--repair", "safe")
+    done = run(toolstream("run", f"calls:{CALL}", *what, "--", *codex(tmp_path)), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "said-by-the-tool" in done.stderr
+    assert f"#1 {transport} 127.0.0.1/v1/responses gpt-5 openai-responses" in done.stderr
+    assert "(cumulative-arguments)" in done.stderr
+    assert "task is done" in done.stdout

@@ -1,0 +1,141 @@
+"""Clients that ask over WebSockets read equal calls of healthy, shaped and repaired answers, through one mitmdump."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.harness import mended_options
+from tests.e2e.harness.foreign import SOCKET_CLIENTS, TOOLCHAINS, Program, SocketClient
+from tests.e2e.harness.socket_server import Planned, SocketServer
+from tests.e2e.test_foreign import CALLS_SORTED, TOOLS
+from tests.e2e.test_repaired import HEALTHY, REPAIRED, TWO, comparable
+from tests.e2e.test_sockets import NO_MESSAGES, ends
+from tests.e2e.test_sockets import messages_of as events_of
+from tests.laws.test_laws import injector
+from tests.tables import SHAPES
+from toolstream_core.cli.launch import door_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tests.e2e.harness.proxies import Proxies
+    from tests.laws.healthy import Healthy
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
+
+CASES = [(one, compressed) for one in SOCKET_CLIENTS for compressed in one.compressions]
+SHARES = 3
+"""Each case has this part of the defects, all of which the official client for Python reads (see test_sockets.py)."""
+
+
+class Through:
+    """Clients through a proxy, before an upstream that answers on sockets."""
+
+    def __init__(self, proxy: Mitmdump, upstream: SocketServer) -> None:
+        self._proxy = proxy
+        self._upstream = upstream
+        self._programs: dict[str, Program] = {}
+        self.stack = contextlib.ExitStack()
+
+    def read(
+        self,
+        client: SocketClient,
+        answers: Sequence[Sequence[str]],
+        *,
+        compressed: bool,
+        lanes: int = 1,
+        repair: Sequence[str] = (),
+        shape: Sequence[str] = (),
+    ) -> list[Any]:
+        """The calls of each answer, all on one socket; answers of several lanes come in turns."""
+        plan = self._upstream.plan(Planned(answers, together=lanes))
+        url = f"https://127.0.0.1:{self._proxy.port}{plan.path}"
+        headers = {mended_options.HEADER: json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})}
+        how = {"answers": len(answers), "lanes": lanes, "compressed": compressed}
+        told = self._program(client.toolchain).ask(client.name, url, "gpt-5", headers, TOOLS, **how)
+        assert "error" not in told, told
+        return [sorted(map(tuple, calls), key=repr) for calls in told["answers"]]
+
+    def _program(self, name: str) -> Program:
+        if name not in self._programs:
+            toolchain = next(one for one in TOOLCHAINS if one.name == name)
+            self._programs[name] = self.stack.enter_context(Program(toolchain, self._proxy.ca))
+        return self._programs[name]
+
+
+@pytest.fixture(scope="module")
+def through(proxies: Proxies) -> Iterator[Through]:
+    """One mitmdump for all; what it is to do comes with the request for a socket."""
+    scripts = (door_path(), Path(mended_options.__file__))
+    with SocketServer() as upstream:
+        mode = f"reverse:http://127.0.0.1:{upstream.port}"
+        with proxies.make({"toolstream_log": "off"}, mode=mode, scripts=scripts) as proxy:
+            shared = Through(proxy, upstream)
+            with shared.stack:
+                yield shared
+
+
+def messages_of(healthy: Healthy, body: bytes) -> list[str]:
+    """An answer's events, as messages."""
+    return body.decode().splitlines() if healthy.dialect == "openai-realtime" else events_of(body)
+
+
+def broken(dialect: str) -> list[list[str]]:
+    """The answer of two calls with each defect that is safely repaired and leaves it its end."""
+    two = TWO[dialect]
+    names = [name for name in REPAIRED[dialect] if name not in NO_MESSAGES and comparable(two, name)]
+    planted = [injector(two, name) for name in names]
+    found = [messages_of(two, one.body) for one in planted if one.changes]
+    return [messages for messages in found if ends(messages)]
+
+
+def named(messages: Sequence[str], number: int) -> list[str]:
+    """The messages of a response with another id, where they say it."""
+    own = json.dumps(json.loads(messages[0])["response"]["id"])
+    return [message.replace(own, json.dumps(f"resp_{number}")) for message in messages]
+
+
+def clients() -> list[Any]:
+    """A case for each client, with and without compression, skipped where its toolchain is not there."""
+    lacks = {one.name: one.lack for one in TOOLCHAINS}
+    return [
+        pytest.param(
+            one,
+            compressed,
+            id=f"{one} {'deflate' if compressed else 'plain'}",
+            marks=pytest.mark.skipif(lacks[one.toolchain] is not None, reason=lacks[one.toolchain] or ""),
+        )
+        for one, compressed in CASES
+    ]
+
+
+@pytest.mark.parametrize(("client", "compressed"), clients())
+def test_answers_on_a_socket(
+    through: Through, subtests: pytest.Subtests, client: SocketClient, compressed: bool
+) -> None:
+    """As they came, in every shape at once, broken and repaired, and in several lanes."""
+    healthy, two = HEALTHY[client.dialect], TWO[client.dialect]
+    meant = [CALLS_SORTED[str(one)] for one in healthy]
+    calls = CALLS_SORTED[str(two)]
+    answers = [messages_of(one, one.body) for one in healthy]
+    planted = broken(client.dialect)[CASES.index((client, compressed)) % SHARES :: SHARES]
+    assert len(planted) > 5
+    with subtests.test("healthy"):
+        assert through.read(client, answers, compressed=compressed) == meant
+    with subtests.test("shaped"):
+        shapes = list(SHAPES[client.dialect])
+        assert through.read(client, answers, compressed=compressed, shape=shapes) == meant
+    with subtests.test("repaired"):
+        read = through.read(client, planted, compressed=compressed, repair=["safe"])
+        assert read == [calls for _ in planted]
+    if client.lanes > 1:
+        with subtests.test("lanes"):
+            lanes = [named(one, number) for number, one in enumerate(planted[: client.lanes])]
+            read = through.read(client, lanes, compressed=compressed, repair=["safe"], lanes=client.lanes)
+            assert read == [calls for _ in lanes]
