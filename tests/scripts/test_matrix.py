@@ -10,9 +10,10 @@ import pytest
 
 import matrix
 from matrixlib.clients import DRIVERS, MatrixClient, clients
-from matrixlib.install import InstallError, command_of, installed
+from matrixlib.install import command_of, installed
 from matrixlib.page import Measured, combined, markdown
 from matrixlib.run import HOW, earlier_commits, kept, results_of
+from matrixlib.shell import InstallError
 
 if TYPE_CHECKING:
     from pathlib import Path
