@@ -70,4 +70,6 @@ def lock(group: Group, cache: Path) -> None:
     for program in group.toolchain.needs:
         path_of(program)
     with tempfile.TemporaryDirectory() as name:
-        group.toolchain.pin(group.lock, Path(name), cache / "tools")
+        folder = Path(name) / group.name
+        folder.mkdir()
+        group.toolchain.pin(group.lock, folder, cache / "tools")

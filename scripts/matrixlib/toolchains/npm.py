@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from matrixlib.shell import path_of, run
 from matrixlib.toolchains.locks import LOCKS
@@ -46,8 +46,9 @@ class Npm:
         (folder / "package.json").write_text(json.dumps(_PACKAGE))
         only = ("--package-lock-only", "--save-exact", "--omit-lockfile-registry-resolved=true")
         run([path_of("npm"), "install", *only, *_QUIET, *self.wanted], folder)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(folder / name, lock.parent)
+        shutil.copy(folder / "package.json", lock.parent)
+        pinned = without_missing(json.loads((folder / lock.name).read_text(encoding="utf-8")))
+        lock.write_text(json.dumps(pinned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def install(self, lock: Path | None, folder: Path, tools: Path) -> None:
         """Exactly what the lock has."""
@@ -60,3 +61,19 @@ class Npm:
     def command(self, driver: str, folder: Path) -> list[str]:
         """By node, beside its packages."""
         return ["node", str(folder / "drivers" / driver)]
+
+
+def without_missing(lock: dict[str, Any]) -> dict[str, Any]:
+    """A lock that asks for no optional package that the registry does not have.
+
+    npm leaves such a package out of the lock, but not out of what others ask for, and `npm ci` then refuses the lock.
+    """
+    names = {path.rpartition("node_modules/")[2] for path in lock["packages"]}
+    return {**lock, "packages": {path: _without_missing(one, names) for path, one in lock["packages"].items()}}
+
+
+def _without_missing(package: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    if "optionalDependencies" not in package:
+        return package
+    wanted = {name: version for name, version in package["optionalDependencies"].items() if name in names}
+    return {**package, "optionalDependencies": wanted}
