@@ -47,8 +47,9 @@ def run(client: MatrixClient, options: Options) -> str | None:
     try:
         environment = installed(client.group, options.cache)
         command = command_of(client, environment)
-        for how in HOW:
-            _check(client, command, folder, how, options)
+        with client.group.toolchain.serving(client.command[0], environment):
+            for how in HOW:
+                _check(client, command, folder, how, options)
         why = None
     except InstallError as error:
         why = str(error)

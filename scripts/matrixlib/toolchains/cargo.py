@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,7 @@ from matrixlib.shell import path_of, run
 from matrixlib.toolchains.locks import LOCKS
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _MANIFEST: Final = """\
@@ -73,6 +75,11 @@ class Cargo:
         for name in _FILES:
             shutil.copy(lock.with_name(name), package)
         run([path_of("cargo"), "fetch", "--locked", "--quiet"], package)
+
+    def serving(self, driver: str, folder: Path) -> AbstractContextManager[None]:
+        """It starts as it stands."""
+        del driver, folder
+        return nullcontext()
 
     def command(self, driver: str, folder: Path) -> list[str]:
         """The program, compiled where it or what it needs is new."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -15,6 +16,7 @@ from matrixlib.shell import InstallError, path_of, run
 from matrixlib.toolchains.locks import LOCKS
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from collections.abc import Iterable, Iterator
 
 _PLUGIN: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy-dependencies"
@@ -96,6 +98,11 @@ class Maven:
             shutil.move(path, folder / "jars" / jar.file)
         if hashes:
             raise InstallError(f"{next(iter(hashes)).file} was not found")
+
+    def serving(self, driver: str, folder: Path) -> AbstractContextManager[None]:
+        """It starts as it stands."""
+        del driver, folder
+        return nullcontext()
 
     def command(self, driver: str, folder: Path) -> list[str]:
         """The driver's class, compiled with what it uses of the others."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +12,7 @@ from matrixlib.shell import path_of, run
 from matrixlib.toolchains.locks import LOCKS
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _PACKAGE: Final = {"private": True, "type": "module"}
@@ -57,6 +59,11 @@ class Npm:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(lock.with_name(name), folder)
         run([path_of("npm"), "ci", *_QUIET], folder)
+
+    def serving(self, driver: str, folder: Path) -> AbstractContextManager[None]:
+        """It starts as it stands."""
+        del driver, folder
+        return nullcontext()
 
     def command(self, driver: str, folder: Path) -> list[str]:
         """By node, beside its packages."""

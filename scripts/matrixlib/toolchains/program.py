@@ -6,12 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from matrixlib.shell import InstallError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _SECONDS: Final = 60
@@ -60,6 +62,11 @@ class Program:
         done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False, timeout=_SECONDS)
         if self.release not in done.stdout.split():
             raise InstallError(f"{self.name} is {done.stdout.strip() or 'of no version'} here, not {self.release}")
+
+    def serving(self, driver: str, folder: Path) -> AbstractContextManager[None]:
+        """It starts as it stands."""
+        del driver, folder
+        return nullcontext()
 
     def command(self, driver: str, folder: Path) -> list[str]:
         """By the Python that toolstream runs on."""

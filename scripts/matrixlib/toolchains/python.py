@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from matrixlib.shell import run
 from matrixlib.toolchains.locks import LOCKS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 UV: Final = "uv==0.13.8"
+WARM: Final = Path(__file__).resolve().parents[1] / "warm.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,27 @@ class Python:
         run([_uv(tools), "pip", "install", *how, "--python", python, "-r", lock])
 
     def command(self, driver: str, folder: Path) -> list[str]:
-        """By the environment's interpreter."""
-        return [str(folder / "bin" / "python"), str(folder / "drivers" / driver)]
+        """By the environment's interpreter, warm where it is served."""
+        return [*self._warm(folder), str(_socket(folder, driver)), str(folder / "drivers" / driver)]
+
+    @contextmanager
+    def serving(self, driver: str, folder: Path) -> Iterator[None]:
+        """A process that has imported what the driver imports, and forks."""
+        words = [*self._warm(folder), "serve", str(_socket(folder, driver)), str(folder / "drivers" / driver)]
+        nothing = subprocess.DEVNULL
+        with subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing) as process:
+            try:
+                yield
+            finally:
+                process.kill()
+
+    @staticmethod
+    def _warm(folder: Path) -> list[str]:
+        return [str(folder / "bin" / "python"), str(WARM)]
+
+
+def _socket(folder: Path, driver: str) -> Path:
+    return folder / f"{Path(driver).stem}.socket"
 
 
 def _uv(tools: Path) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 
@@ -42,3 +43,6 @@ class Toolchain(Protocol):
 
     def command(self, driver: str, folder: Path) -> list[str]:
         """What runs a driver, compiled first where it has to be. Raises `InstallError`."""
+
+    def serving(self, driver: str, folder: Path) -> AbstractContextManager[None]:
+        """What makes a driver start sooner while its cases are run."""
