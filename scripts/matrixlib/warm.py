@@ -1,7 +1,7 @@
 """Runs Python drivers without importing their packages each time. Knows no package but Python's own.
 
-warm.py serve SOCKET DRIVER          import what a driver imports, then run it in a fork for each that asks
-warm.py SOCKET DRIVER [ARGUMENT...]  have it run there, and end as it ends; where nothing serves, run it here
+`warm.py serve SOCKET DRIVER` imports what a driver imports, then runs it in a fork for each process that asks.
+`warm.py SOCKET DRIVER [ARGUMENT...]` has it run there, and ends as it ends; where nothing serves, it is run here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def ask(path: str, driver: str, arguments: list[str]) -> None:
         try:
             connection.connect(path)
         except OSError:
-            os.execv(sys.executable, [sys.executable, driver, *arguments])
+            os.execv(sys.executable, [sys.executable, driver, *arguments])  # noqa: S606 - a driver of ours
         socket.send_fds(connection, [b"."], _STREAMS)
         connection.sendall(json.dumps(request).encode())
         connection.shutdown(socket.SHUT_WR)

@@ -31,7 +31,7 @@ class Npm:
     suffix: str = ".mjs"
 
     def lock(self, group: str) -> Path:
-        """npm's lock; `package.json` stands beside it."""
+        """Its own; `package.json` stands beside it."""
         return LOCKS / group / "package-lock.json"
 
     def version(self, lock: Path | None, package: str) -> str | None:

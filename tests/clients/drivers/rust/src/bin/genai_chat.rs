@@ -47,7 +47,7 @@ fn run(call: &ToolCall) -> Result<String, Failure> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
-    let client = Client::default();
+    let client = Client::new()?;
     let tool = |one: drivers::Tool| {
         Tool::new(one.name)
             .with_description(one.description)
