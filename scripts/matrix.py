@@ -12,9 +12,10 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
 
 from matrixlib.clients import clients  # noqa: E402 - the checkout's own modules are run
-from matrixlib.install import InstallError, cache_folder, lock  # noqa: E402
+from matrixlib.install import cache_folder, lock  # noqa: E402
 from matrixlib.page import Measured, combined, markdown  # noqa: E402
 from matrixlib.run import Options, kept, run  # noqa: E402
+from matrixlib.shell import InstallError  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
 def _pin(known: Sequence[MatrixClient], asked: set[str]) -> int:
     failed = False
     for group in {client.group.name: client.group for client in known}.values():
-        if group.program or (asked and group.name not in asked):
+        if group.lock is None or (asked and group.name not in asked):
             continue
         try:
             lock(group, cache_folder())

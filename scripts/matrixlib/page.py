@@ -120,20 +120,24 @@ def _single(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
 def _clients(ran: Iterable[Measured]) -> Iterator[Sequence[object]]:
     """One row a client: its grades, raw and behind repair."""
     columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:3]]
-    yield "client", "package", "version", "protocol", *columns, "not judged"
+    yield "client", "package", "version", "needs", "protocol", *columns, "not judged"
     for one in ran:
         assert one.found is not None
         raw, safe = (one.found[how]["clients"][0] for how in ("raw", "safe"))
         grades = [found["counts"][grade] for found in (raw, safe) for grade in COUNTS[:3]]
         apart = sum(found["counts"][grade] for found in (raw, safe) for grade in COUNTS[3:])
-        yield one.client.name, one.client.package, one.client.version, raw["protocol"], *grades, apart
+        yield *_named(one.client), raw["protocol"], *grades, apart
 
 
 def _missing(measured: Iterable[Measured]) -> Iterator[Sequence[object]]:
-    yield "client", "package", "version", "why"
+    yield "client", "package", "version", "needs", "why"
     for one in measured:
         if one.not_run is not None:
-            yield one.client.name, one.client.package, one.client.version or "", one.not_run
+            yield *_named(one.client), one.not_run
+
+
+def _named(client: MatrixClient) -> Sequence[str]:
+    return client.name, client.package, client.version or "", client.group.toolchain.requires
 
 
 def combined(measured: Iterable[Measured]) -> dict[str, Any] | None:

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from matrixlib.clients import ROOT
-from matrixlib.install import InstallError, command_of, installed
+from matrixlib.install import command_of, installed
+from matrixlib.shell import InstallError
 
 if TYPE_CHECKING:
     from matrixlib.clients import MatrixClient
 
 HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
 """The two runs of every client, and what `toolstream check` is told beside."""
+PAGES: Final = ("docs/clients.md", "docs/clients.html")
+"""What the measurement writes into the repository."""
 _USAGE: Final = 2
 
 
@@ -43,8 +46,10 @@ def run(client: MatrixClient, options: Options) -> str | None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         environment = installed(client.group, options.cache)
-        for how in HOW:
-            _check(client, environment, folder, how, options)
+        command = command_of(client, environment)
+        with client.group.toolchain.serving(client.command[0], environment):
+            for how in HOW:
+                _check(client, command, folder, how, options)
         why = None
     except InstallError as error:
         why = str(error)
@@ -79,10 +84,15 @@ def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
 
 
 def commit() -> str:
-    """The commit that was measured, with a mark where files differ from it."""
-    told = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    done = subprocess.run(told, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """The commit that was measured, with a mark where files differ from it, other than the pages written here."""
+    named = _git("rev-parse", "--short=12", "HEAD")
+    changed = _git("status", "--porcelain", "--", ".", *(f":!{page}" for page in PAGES))
+    return f"{named or 'unknown'}{'-dirty' if changed else ''}"
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def earlier_commits(folder: Path) -> list[str]:
@@ -94,10 +104,9 @@ def earlier_commits(folder: Path) -> list[str]:
     return str(about["commit"]).split(", ")
 
 
-def _check(client: MatrixClient, environment: Path, folder: Path, how: str, options: Options) -> None:
+def _check(client: MatrixClient, command: list[str], folder: Path, how: str, options: Options) -> None:
     """One run of all cases, in a home folder that has nothing of the user's. Raises `InstallError` without a report."""
     listed = folder / "clients.toml"
-    command = command_of(client, environment)
     home = folder / "home"
     home.mkdir(exist_ok=True)
     listed.write_text(

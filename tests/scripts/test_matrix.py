@@ -10,9 +10,10 @@ import pytest
 
 import matrix
 from matrixlib.clients import DRIVERS, MatrixClient, clients
-from matrixlib.install import InstallError, command_of, installed
+from matrixlib.install import command_of, installed
 from matrixlib.page import Measured, combined, markdown
 from matrixlib.run import HOW, earlier_commits, kept, results_of
+from matrixlib.shell import InstallError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,9 +61,11 @@ def section(text: str, title: str) -> list[str]:
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
 def test_each_client_has_its_driver_and_a_pinned_version(client: MatrixClient) -> None:
     """A row of the table can be run as it stands."""
-    language = "javascript" if client.group.npm else "python"
-    driver = client.command[0]
-    assert (DRIVERS / language / driver).is_file() or (client.group.npm and "{prompt}" in client.command)
+    toolchain, driver = client.group.toolchain, client.command[0]
+    is_program = toolchain.drivers == "javascript" and "{prompt}" in client.command
+    assert is_program or any(
+        path.name == driver for path in (DRIVERS / toolchain.drivers).rglob(f"*{toolchain.suffix}")
+    )
     assert client.version
 
 
@@ -82,8 +85,11 @@ def test_a_driver_gets_the_prompt_and_a_program_is_run_as_it_stands(tmp_path: Pa
 
 def test_locks_for_npm_name_no_registry_and_hold_every_package_by_hash() -> None:
     """They install the same from any mirror."""
-    for group in {client.group.name: client.group for client in CLIENTS.values() if client.group.npm}.values():
-        packages = json.loads(group.lock.read_text(encoding="utf-8"))["packages"]
+    locks = {client.group.lock for client in CLIENTS.values()}
+    for lock in filter(None, locks):
+        if lock.name != "package-lock.json":
+            continue
+        packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
         assert len(packages) > 1
         for name, package in packages.items():
             assert "resolved" not in package, name

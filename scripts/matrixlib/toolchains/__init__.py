@@ -1,0 +1,1 @@
+"""Languages in which clients are published: how their packages are pinned, installed and run."""

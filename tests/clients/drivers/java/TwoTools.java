@@ -1,0 +1,78 @@
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.List;
+
+/** The two tools of every driver, what it is asked, and how many turns it takes at most. */
+final class TwoTools {
+  static final int TURNS = 8;
+  static final String MODEL = System.getenv().getOrDefault("DRIVER_MODEL", "gpt-4.1-mini");
+  static final List<Tool> TOOLS = List.of(
+      new Tool("get_weather", "Get the weather of a city.", parsed("""
+          {
+            "type": "object",
+            "properties": {
+              "city": {"type": "string"},
+              "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}
+            },
+            "required": ["city", "unit"],
+            "additionalProperties": false
+          }
+          """)),
+      new Tool("read_file", "Read a text file.", parsed("""
+          {
+            "type": "object",
+            "properties": {"path": {"type": "string"}},
+            "required": ["path"],
+            "additionalProperties": false
+          }
+          """)));
+
+  /** A tool on offer. */
+  record Tool(String name, String description, JsonNode schema) {}
+
+  private TwoTools() {}
+
+  static String prompt(String[] arguments) {
+    return arguments.length > 0 ? arguments[0] : "What is the weather in Oslo, in celsius? Then read notes.txt.";
+  }
+
+  /** The result of a call. Throws where the arguments are not JSON. */
+  static String run(String name, String arguments) {
+    JsonNode given = parsed(arguments);
+    return switch (name) {
+      case "get_weather" -> getWeather(given.path("city").textValue(), given.path("unit").textValue());
+      case "read_file" -> readFile(given.path("path").textValue());
+      default -> "There is no tool " + name + ".";
+    };
+  }
+
+  /** Runs an agent and ends the program, whatever threads its client leaves behind: with 1 where it throws. */
+  static void end(Runnable agent) {
+    int code = 0;
+    try {
+      agent.run();
+    } catch (RuntimeException error) {
+      error.printStackTrace();
+      code = 1;
+    }
+    System.exit(code);
+  }
+
+  static String getWeather(String city, String unit) {
+    return city == null || unit == null ? "Wrong arguments." : "Mild in " + city + ", 15 degrees " + unit + ".";
+  }
+
+  static String readFile(String path) {
+    return path == null ? "Wrong arguments." : path + " has one line.";
+  }
+
+  private static JsonNode parsed(String text) {
+    try {
+      return new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).readTree(text);
+    } catch (JsonProcessingException error) {
+      throw new IllegalArgumentException(error);
+    }
+  }
+}
