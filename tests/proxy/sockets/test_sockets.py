@@ -174,8 +174,8 @@ def test_an_error_of_realtime_answers_the_request_that_it_names(driven: Driven) 
     driven.open("/v1/realtime?model=gpt-realtime")
     for name in ("event_a", "event_b"):
         driven.say({"type": "response.create", "event_id": name}, client=True)
-    for name in (None, "event_z", "event_a"):
-        error = {"type": "server_error", "code": "busy", "message": "come again", "event_id": name}
+    for named in (None, "event_z", "event_a"):
+        error = {"type": "server_error", "code": "busy", "message": "come again", "event_id": named}
         driven.say({"type": "error", "event_id": "event_1", "error": error})
     [record] = driven.records
     assert (record.dialect, record.model, record.events) == ("openai-realtime", "gpt-realtime", 1)
