@@ -48,3 +48,10 @@ def test_explain_what_has_no_meaning(capsys: pytest.CaptureFixture[str]) -> None
     assert "toolstream list" in capsys.readouterr().err
     assert main(["explain"]) == 0
     assert "empty-id" in capsys.readouterr().out
+
+
+def test_a_shape_is_listed_where_it_acts() -> None:
+    """There is nothing to ask for without a stream in APIs that are spoken over WebSockets alone."""
+    [destream] = [one for one in catalogue.shapes() if one["name"] == "destream"]
+    assert {"openai-chat", "openai-responses"} <= {*destream["dialects"]}
+    assert {"openai-realtime", "gemini-live"}.isdisjoint(destream["dialects"])

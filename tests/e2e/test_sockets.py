@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import openai
 import pytest
+from mitmproxy.io import FlowReader
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
@@ -152,6 +153,14 @@ def planted() -> Iterator[tuple[str, Healthy, list[str]]]:
             for one in RESPONSES:
                 if (name, one.name) not in CANNOT and (broken := injector(one, name)).changes:
                     yield name, one, messages_of(broken.body)
+
+
+def noted(path: Path) -> dict[str, Any]:
+    """What toolstream says in the one flow of a file."""
+    with path.open("rb") as file:
+        [flow] = FlowReader(file).stream()
+    said: dict[str, Any] = flow.metadata["toolstream"]
+    return said
 
 
 def ends(messages: Sequence[str]) -> bool:
@@ -308,8 +317,13 @@ def test_a_burst_keeps_its_order(proxies: Proxies, sockets: SocketServer) -> Non
     assert sum(one["type"] == "response.output_item.done" for one in got) == 2
 
 
-def test_half_a_call_ends_in_an_error(proxies: Proxies, sockets: SocketServer, healthy: dict[str, list[Call]]) -> None:
-    """In the place of what says that the answer is whole; the socket goes on, and so does the next answer."""
+def test_half_a_call_ends_in_an_error(
+    proxies: Proxies, sockets: SocketServer, healthy: dict[str, list[Call]], tmp_path: Path
+) -> None:
+    """In the place of what says that the answer is whole; the socket goes on, and so does the next answer.
+
+    A capture has the error at the end of what the client got.
+    """
     *begin, end = [json.loads(message) for message in messages_of(TWO.body)]
     added = next(at for at, event in enumerate(begin) if event["type"] == "response.output_item.added")
     begin = begin[: added + 2]
@@ -317,6 +331,10 @@ def test_half_a_call_ends_in_an_error(proxies: Proxies, sockets: SocketServer, h
     end["response"]["output"] = [item]
     half = [json.dumps(event) for event in (*begin, {**end, "sequence_number": len(begin)})]
     planned = sockets.plan(Planned([half, messages_of(TWO.body)]))
-    with Way(proxies.get(toolstream_repair="safe"), sockets).openai(planned) as connection:
+    options = {"toolstream_repair": "safe", "toolstream_capture": str(tmp_path)}
+    with proxies.make(options) as proxy, Way(proxy, sockets).openai(planned) as connection:
         assert answer_of(connection) is None
         assert calls_of(answer_of(connection)) == healthy[TWO.name]
+    [flow] = (one for path in tmp_path.glob("*.flow") if "sent" in (one := noted(path)))
+    got = [json.loads(line) for line in flow["sent"]["body"].splitlines()]
+    assert [event["type"] for event in got] == [*(event["type"] for event in begin), "error"]

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from tests.fixtures.test_sockets import file_of, socket
 from tests.pytest_plugin.running import project, run
+from tests.sockets import conversation
+from toolstream_core.cli.main import main
 from toolstream_core.pytest_plugin.flows import SHOWN, _whole_run, shortened
 
 if TYPE_CHECKING:
@@ -113,3 +116,18 @@ def test_many_unused_flows_are_counted() -> None:
     lines = [str(number) for number in range(SHOWN + 3)]
     assert shortened(lines) == [*lines[:SHOWN], "… and 3 more; -v names them"]
     assert shortened(lines[:SHOWN]) == lines[:SHOWN]
+
+
+def test_each_answer_of_a_saved_socket_is_expected(tmp_path: Path) -> None:
+    """One item a file; what changed on the socket fails it."""
+    made = project(tmp_path)
+    flow = made / "flows" / "session.flow"
+    flow.write_bytes(file_of(socket(conversation.two_answers())))
+    assert "1 passed" in run(made, "--toolstream-update=create")
+    answers = json.loads((made / "flows" / "session.expect.json").read_text())["answers"]
+    assert [[call["name"] for call in answer["calls"]] for answer in answers] == [["get_weather"], []]
+    assert main(["fault", "cumulative-arguments", str(flow), "-o", str(flow.with_suffix(".broken"))]) == 0
+    flow.with_suffix(".broken").replace(flow)
+    told = run(made)
+    assert "1 failed" in told, told
+    assert "flows/session.flow is not read as flows/session.expect.json says" in told

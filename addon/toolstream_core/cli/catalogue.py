@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.defects.row import ALL_DIALECTS, Row
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.registry import OVER_HTTP, PROTOCOLS
 from toolstream_core.settings import DESTREAM
 from toolstream_core.transit.rows import TRANSIT, TransitRow
 
+if TYPE_CHECKING:
+    from toolstream_core.defects.row import Row
+
 VERSION: Final = 1
-_DESTREAM: Final = "Upstream is asked without a stream, and its answer is streamed to the client (live only)."
+_DESTREAM: Final = "Upstream is asked without a stream, and its answer is streamed to the client (live, over HTTP)."
 
 
 def document() -> dict[str, Any]:
@@ -76,7 +78,7 @@ def shapes() -> list[dict[str, Any]]:
         {"name": name, "meaning": meaning(name), "dialects": [one.name for one in PROTOCOLS if name in one.shapes]}
         for name in names
     ]
-    return [*said, {"name": DESTREAM, "meaning": _DESTREAM, "dialects": list(ALL_DIALECTS)}]
+    return [*said, {"name": DESTREAM, "meaning": _DESTREAM, "dialects": [one.name for one in OVER_HTTP]}]
 
 
 def meaning(shape: str) -> str:

@@ -75,6 +75,10 @@ class CapturedWatch(KeptWatch):
         return both
 
     @override
+    def added(self, piece: bytes) -> None:
+        self._recording.take_client(piece)
+
+    @override
     def fetched(self, response: http.Response, request: http.Request) -> None:
         self._made_here = True
         self._recording.answered(response, request)

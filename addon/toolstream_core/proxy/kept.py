@@ -27,6 +27,9 @@ class KeptWatch(Watch):
         self._delivered = False
         """Whether a delivery says what the client gets."""
 
+    def added(self, piece: bytes) -> None:
+        """What else the client gets, behind the answer, was sent; nothing of the answer's calls."""
+
     def keep_sent(self) -> None:
         """Keep what the client gets, from the answer's begin on."""
         exchange = replace(self.exchange, content_encoding="") if self.rewrites else self.exchange

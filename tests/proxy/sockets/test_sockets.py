@@ -159,3 +159,25 @@ def test_a_socket_that_ends_amid_an_answer(driven: Driven) -> None:
         driven.say(event)
     driven.close()
     assert [record.broken for record in driven.records] == ["the server closed the socket with code 1000"]
+
+
+def test_destream_on_a_socket_is_told(driven: Driven, caplog: pytest.LogCaptureFixture) -> None:
+    """It has no meaning there."""
+    driven.context.options.toolstream_shape = ["destream"]
+    driven.open("/v1/responses")
+    lines = [record.getMessage() for record in caplog.records]
+    assert f"toolstream does not destream the WebSocket {driven.flow.id}: an answer there always streams" in lines
+
+
+def test_an_error_of_realtime_answers_the_request_that_it_names(driven: Driven) -> None:
+    """One that names another message, or none, passes; the request that was refused is not taken for a later one."""
+    driven.open("/v1/realtime?model=gpt-realtime")
+    for name in ("event_a", "event_b"):
+        driven.say({"type": "response.create", "event_id": name}, client=True)
+    for named in (None, "event_z", "event_a"):
+        error = {"type": "server_error", "code": "busy", "message": "come again", "event_id": named}
+        driven.say({"type": "error", "event_id": "event_1", "error": error})
+    [record] = driven.records
+    assert (record.dialect, record.model, record.events) == ("openai-realtime", "gpt-realtime", 1)
+    assert record.error is not None
+    assert "come again" in record.error

@@ -30,6 +30,8 @@ _OF_SESSION: Final = ("model", "instructions", "tools", "tool_choice")
 _ENDS: Final = frozenset({DONE, "response.completed"})
 """Some providers end a response as Responses does."""
 _AUDIO: Final = "audio"
+_REFUSED: Final = "refused "
+"""Begins the lane of a request that no response answers."""
 _TYPE: Final = re.compile(rb'(?<!\\)"type"\s*:\s*"([a-z_.]+)"')
 _LANE: Final = re.compile(rb'(?<!\\)"response_id"\s*:\s*"([^"\\]+)"')
 _SOUND: Final = re.compile(rb'^\s*\{[^{}\\]*?"type"\s*:\s*"input_audio_buffer\.append"')
@@ -45,8 +47,8 @@ class RealtimeTalk:
         model = model_of(path)
         self._session: dict[str, Json] = {} if model is None else {"model": model}
         self._items: deque[Json] = deque(maxlen=MAX_ITEMS)
-        self._creates: deque[dict[str, Json]] = deque(maxlen=MAX_ITEMS)
-        """The responses that the client asked for and that were not created yet."""
+        self._creates: deque[tuple[Json, dict[str, Json]]] = deque(maxlen=MAX_ITEMS)
+        """The responses that the client asked for and that were not created yet, each with its message's `event_id`."""
         self._open: dict[str, None] = {}
         """The responses that are under way."""
         self._last: str | None = None
@@ -60,7 +62,8 @@ class RealtimeTalk:
         elif kind == "conversation.item.create":
             self._items.append(_without_audio(json_access.get(message, "item")))
         elif kind == "response.create":
-            self._creates.append(dictionary(json_access.get(message, "response")))
+            own = dictionary(json_access.get(message, "response"))
+            self._creates.append((json_access.get(message, "event_id") or None, own))
         return None
 
     def answered(self, raw: bytes) -> SocketEvent | None:
@@ -75,6 +78,8 @@ class RealtimeTalk:
             return None
         if named in _SESSION:
             self._configure(payload)
+        if named == "error":
+            return self._refused(json_access.get(payload, "error", "event_id"))
         if not named.startswith("response."):
             return None
         response = json_access.get(payload, "response")
@@ -99,26 +104,41 @@ class RealtimeTalk:
         if len(self._open) > MAX_ITEMS:
             self._open.pop(next(iter(self._open)))
         own = self._taken(response)
+        request = SocketRequest(response_id, self._body(own))
+        if not isinstance(own.get("input"), list):
+            self._items.clear()
+        if own.get("conversation") != "none":
+            self._last = response_id
+        return request
+
+    def _refused(self, event_id: Json) -> SocketEvent | None:
+        """An error message: the whole answer to the `response.create` that it names, if it names one."""
+        asked = next((one for one in self._creates if isinstance(event_id, str) and one[0] == event_id), None)
+        if asked is None:
+            return None
+        self._creates.remove(asked)
+        lane = f"{_REFUSED}{asked[0]}"
+        return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(asked[1])))
+
+    def _body(self, own: Mapping[str, Json]) -> dict[str, Json]:
+        """What a `response.create` asks for, as a request to Responses says it."""
         body: dict[str, Json] = {**self._session, **{key: own[key] for key in _OF_SESSION if key in own}}
         given = own.get("input")
         if isinstance(given, list):
             body["input"] = [_without_audio(item) for item in given]
         else:
             body["input"] = [*self._items]
-            self._items.clear()
             body |= {"previous_response_id": self._last} if self._last else {}
-        if own.get("conversation") != "none":
-            self._last = response_id
-        return SocketRequest(response_id, {**body, "stream": True})
+        return {**body, "stream": True}
 
     def _taken(self, response: Mapping[str, Json]) -> Mapping[str, Json]:
         """The client's `response.create` that a response answers; nothing for one that the server began by itself."""
         metadata = response.get("metadata") or None
-        own = next((one for one in self._creates if (one.get("metadata") or None) == metadata), None)
-        if own is None:
+        asked = next((one for one in self._creates if (one[1].get("metadata") or None) == metadata), None)
+        if asked is None:
             return {}
-        self._creates.remove(own)
-        return own
+        self._creates.remove(asked)
+        return asked[1]
 
 
 def _without_audio(item: Json) -> Json:

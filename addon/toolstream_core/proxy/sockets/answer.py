@@ -121,4 +121,7 @@ class SocketAnswer:
 
     def _error(self) -> list[bytes]:
         """An error in the place of the end that a break would be over HTTP: other answers share the socket."""
-        return self._messages.made([encoded(self._wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"])
+        made = self._messages.made([encoded(self._wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"])
+        for message in made:
+            self.watch.added(line_of(message))
+        return made

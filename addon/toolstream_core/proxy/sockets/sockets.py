@@ -108,6 +108,8 @@ class Sockets:
             return
         wire = next((one for one in SOCKETS if one.claims(flow.request.path)), None)
         if wire is not None:
+            if self._answers.settings.destream:
+                logger.warning("toolstream does not destream the WebSocket %s: an answer there always streams", flow.id)
             self._watch(flow, wire)
             return
         self._unknown[flow.id] = 0
