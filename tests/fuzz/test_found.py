@@ -134,6 +134,7 @@ def stop(index: int) -> tuple[str, Json]:
     return "contentBlockStop", {"contentBlockIndex": index}
 
 
+ARGUMENTS_DONE = {"type": "response.function_call_arguments.done"}
 TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
 F = {"toolUseId": "t", "name": "f"}
 UNREAD = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta"\n\n'
@@ -327,6 +328,18 @@ FOUND: dict[str, tuple[str, bytes]] = {
             {"type": "response.function_call_arguments.done", "output_index": 0, "arguments": "1}", "call_id": "x"},
             item_done(0, "fc_1", '{"a":1}'),
         ),
+    ),
+    "arguments that are said whole twice, and otherwise": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            *(argument_delta(0, "fc_1", one) | ARGUMENTS_DONE | {"arguments": one} for one in ('{"a":1}', '{"a":2}')),
+            {"type": "response.output_item.done", "output_index": 0, "item": {"type": "function_call", "id": "fc_1"}},
+        ),
+    ),
+    "a second end that says the call of the first whole": (
+        "openai-responses",
+        sse(completed(item_done(0, "fc_1", 'a":1}')), completed(item_done(0, "fc_1", '{"a":1}'))),
     ),
     "text behind an end that is kept back": (
         "openai-responses",

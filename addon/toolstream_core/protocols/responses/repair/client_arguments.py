@@ -144,7 +144,7 @@ class ClientArguments:
         rest = self._repair.rest()
         if whole is None or not rest:
             return rest
-        given = self.given
+        given = "".join(self._given)
         self._dropped = whole.startswith(given) and given + rest != whole
         return "" if self._dropped else rest
 
@@ -166,7 +166,7 @@ class ClientArguments:
 
     def missing(self, whole: str) -> str:
         """What the deltas lack of the whole arguments, and the client is to get."""
-        given = self.given
+        given = "".join(self._given)
         if given == whole or not whole or self._size > MAX_TEXT:
             return ""
         if whole.startswith(given):
@@ -187,7 +187,7 @@ class ClientArguments:
 
     def as_meant(self, arguments: Json) -> str | None:
         """Whole arguments as an event is to have them; `None` where it has none."""
-        given = self.given if self._size <= MAX_TEXT else ""
+        given = "".join(self._given) if self._size <= MAX_TEXT else ""
         text = "" if arguments is None else self.as_text(arguments)
         if text is None or text == given or self._has_gap:
             return None if arguments is None else text

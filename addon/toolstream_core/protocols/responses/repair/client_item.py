@@ -123,9 +123,10 @@ class ClientItem(Identity):
     def finish_arguments(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event with its whole arguments, as the client is to get it; what the deltas lack is sent before it."""
         text = self.arguments.as_meant(payload.get("arguments"))
-        last = str(self._last.get("arguments") or "") if self.closed else self.arguments.given
-        before, self.done = self.closed or self.done, True
-        self._contradicted = before and bool(text) and not same_arguments(text or "", last)
+        if self.closed or self.done:
+            last = str(self._last.get("arguments") or "") if self.closed else self.arguments.given
+            self._contradicted = bool(text) and not same_arguments(text or "", last)
+        self.done = True
         self.send_rest(text)
         if text is None:
             return payload

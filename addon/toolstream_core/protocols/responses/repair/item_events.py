@@ -96,7 +96,7 @@ class ItemEvents:
         """An event behind the one that adds its item."""
         if item.start in WAITING:
             return self._of_waiting(frame, payload, kind, item)
-        if kind in {DONE, CLOSED}:
+        if kind in {DONE, CLOSED} and self._kept.last is not None:
             self._kept.give_back_at_place_of(item)
         changed = item.locate(payload, kind)
         if kind == DELTA and item.arguments.completed and (item.done or item.closed):
