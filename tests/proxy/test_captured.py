@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -112,3 +113,24 @@ def test_only_what_is_looked_at(context: taddons.context, tmp_path: Path) -> Non
     context.options.update(toolstream_filter="", toolstream_capture_when="errors")
     play(context, llm_flow(), CHUNK, DONE)
     assert written(context, tmp_path) == []
+
+
+def test_the_chunks_of_one_network_read(context: taddons.context, tmp_path: Path) -> None:
+    """They are read together, and their cuts are kept, also where nothing is read any more."""
+    context.options.toolstream_capture = str(tmp_path)
+    for chunks in ((CHUNK, DONE), (b"no", b" stream", b" of ours")):
+        flow = llm_flow()
+
+        async def run(flow: http.HTTPFlow = flow, chunks: tuple[bytes, ...] = chunks) -> None:
+            addon(context).responseheaders(flow)
+            assert flow.response is not None
+            assert callable(flow.response.stream)
+            for _ in range(2):
+                assert [flow.response.stream(chunk) for chunk in chunks] == list(chunks)
+                await asyncio.sleep(0)
+            flow.response.stream(b"")
+            addon(context).response(flow)
+
+        asyncio.run(run())
+    captures = written(context, tmp_path)
+    assert sorted(map(pieces, captures)) == sorted([[CHUNK, DONE] * 2, [b"no", b" stream", b" of ours"] * 2])

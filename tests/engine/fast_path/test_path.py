@@ -458,3 +458,22 @@ def test_odd_arguments_are_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: 
     assert record is not None
     assert record.events == len(chunks)
     assert len(read) < 40
+
+
+def test_a_chunk_inside_an_event_is_no_event_of_its_own() -> None:
+    """It may look like one: an event of several data lines can be cut behind any of them."""
+    words = [
+        b'data: {"object":"chat.completion.chunk","choices":[{"delta":{"content":"%d"}}]}\n\n' % n for n in range(9)
+    ]
+    body = [*words[:6], b"data: [1,\n", *words[6:]]
+    records = []
+    for chunks in (body, [b"".join(body)]):
+        line = Session(Exchange(path="/v1/chat/completions", content_type="text/event-stream"))
+        for chunk in chunks:
+            line.feed(chunk)
+        line.end()
+        record = line.record()
+        assert record is not None
+        records.append((record.events, [finding.name for finding in record.findings]))
+    assert records[0] == records[1]
+    assert records[0][0] == len(words)

@@ -121,7 +121,7 @@ class FastPath:
         What is told of frames of text waits for the next call of anything else.
         """
         skipper = self._skipper
-        if skipper is None:
+        if skipper is None or (not self._output.collects and skipper.inside_frame):
             return None
         if self._stages.faults is not None:
             return self._feed_through_faults(skipper, chunk)

@@ -50,6 +50,11 @@ class Skipper:
         self.quiet_frames = QuietFrames(plan.may_leak)
         self._over = False
 
+    @property
+    def inside_frame(self) -> bool:
+        """Whether a frame has begun and is not over."""
+        return self._framer.holding
+
     def along(self, chunk: bytes, send: Send) -> bytes:
         """Let the frames at the chunk's begin pass by that go the course, or are text; what is left to be looked at."""
         at, framer = 0, self._framer
