@@ -239,7 +239,7 @@ def test_a_lock_for_npm_asks_for_nothing_that_the_registry_does_not_have() -> No
 def test_locks_for_java_hold_every_jar_by_hash() -> None:
     """Each line is a jar, and the package that is told is one of them."""
     for client in CLIENTS.values():
-        if client.group.lock is not None and client.group.lock.name == "jars.txt":
+        if client.group.lock is not None and client.group.lock.name == "jars.lock":
             head, *lines = client.group.lock.read_text(encoding="utf-8").splitlines()
             assert head.startswith("#")
             assert all(re.fullmatch(r"[\w.-]+(:[\w.-]+){2,3} sha256:[0-9a-f]{64}", line) for line in lines)

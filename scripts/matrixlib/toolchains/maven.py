@@ -71,7 +71,7 @@ class Maven:
 
     def lock(self, group: str) -> Path:
         """A line for each jar: `group:artifact:version[:classifier] sha256:HEX`."""
-        return LOCKS / group / "jars.txt"
+        return LOCKS / group / "jars.lock"
 
     def version(self, lock: Path | None, package: str) -> str | None:
         """Of `group:artifact`."""
