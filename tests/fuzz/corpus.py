@@ -20,6 +20,8 @@ MOST = 8000
 MOST_MESSAGES = 40
 """Binary messages that stay in any case."""
 PROTOCOLS = {
+    "realtime": "openai-realtime",
+    "gemini-live": "gemini-live",
     "responses": "openai-responses",
     "anthropic": "anthropic",
     "gemini": "gemini",

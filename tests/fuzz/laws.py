@@ -17,6 +17,8 @@ from tests.fuzz.messages import MESSAGES
 from toolstream_core.defects.row import LIVE
 from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Kind
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 _BLOCKS = re.compile(rb"^(?:data|event):", re.MULTILINE)
 type Law = Callable[["Seen"], Iterator[str]]
 
+WHOLE_CALLS = frozenset(one.name for one in PROTOCOLS if one.call_form is CallForm.WHOLE)
+"""Protocols whose calls come whole."""
 REPAIRED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
 """Rows that a safe repair answers offline."""
 _FIELD = re.compile(rb"[\r\n]*(?:data|event|id|retry)?[:\r\n]")
@@ -181,7 +185,7 @@ def complete_is_honest(seen: Seen) -> Iterator[str]:
             if not call.complete or call.kind is not Kind.FUNCTION:
                 continue
             whole = run.record is not None and not run.record.streamed  # all of it came in one JSON text
-            closed = seen.evidence.closed or whole or run is not seen.off or seen.dialect in {"gemini", "ollama"}
+            closed = seen.evidence.closed or whole or run is not seen.off or seen.dialect in WHOLE_CALLS
             value = parsed(call.arguments)
             said = isinstance(value, dict) and (value or seen.evidence.says_empty)
             if not closed and not said:
@@ -225,7 +229,8 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
     calls = seen.changed.calls.values()
     after = {canonical(call.value) for call in calls if call.value is not None}
     after |= {"{}" for call in calls if call.over and not call.text.strip()}  # clients take nothing at all for it
-    read = {_value(arguments) for _, arguments, complete in seen.off.calls if complete}
+    # Arguments that were read as nobody's are no call: without a name nobody can run one.
+    read = {_value(arguments) for name, arguments, complete in seen.off.calls if complete and name}
     for call in seen.raw.calls.values():
         if call.value is None or not call.name or canonical(call.value) in after:
             continue

@@ -153,7 +153,7 @@ def _responses(plain: Plain, block: Block) -> None:
             call.whole, call.over = _text(payload.get("arguments")), True
     elif kind in ENDS:
         plain.ended = plain.over = True
-        if kind == "response.completed":
+        if kind in {"response.completed", "response.done"}:
             for place, item in enumerate(_list(_dict(payload.get("response")).get("output"))):
                 _item(plain, _dict(item), place, done=True)
 
@@ -284,6 +284,7 @@ def _whole(plain: Plain, name: object, arguments: object) -> None:
 READERS: dict[str, Callable[[Plain, Block], None]] = {
     "openai-chat": _chat,
     "openai-responses": _responses,
+    "openai-realtime": _responses,
     "anthropic": _anthropic,
     "gemini": _gemini,
     "ollama": _ollama,

@@ -36,6 +36,11 @@ def entry(index: int | None, arguments: str, **header: str) -> Json:
     return {"tool_calls": [({} if index is None else {"index": index}) | header | {"function": function}]}
 
 
+def whole_call(index: int) -> Json:
+    """A delta with a call in full, under one id for all."""
+    return entry(index, '{"a":1}', id="call_1", name="f", type="function")
+
+
 def tool_use(index: int, **more: Any) -> Json:
     """The start of an Anthropic block with a call."""
     block = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {}} | more
@@ -45,6 +50,16 @@ def tool_use(index: int, **more: Any) -> Json:
 def partial(index: int, text: object, kind: object = "content_block_delta") -> Json:
     """A delta of its arguments."""
     return {"type": kind, "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
+
+
+def stopped(index: int) -> Json:
+    """The end of a block."""
+    return {"type": "content_block_stop", "index": index}
+
+
+def message_delta(reason: str) -> Json:
+    """What says how a message stopped."""
+    return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 1}}
 
 
 def text_block(index: int) -> Json:
@@ -248,6 +263,46 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(cohere(0, named("f", '{"a":1}')), b"data: [DONE]\n\n", {"type": "message-end", "delta": {}}),
     ),
     "a block without id and name": ("bedrock", converse(start(1, {}))),
+    "a call that is spoilt behind the one that repeated it": (
+        "openai-chat",
+        sse(chat(whole_call(0)), chat(whole_call(7)), chat(entry(0, " x")), chat({}, "tool_calls")),
+    ),
+    "a call that is spoilt in the event that repeats it": (
+        "openai-chat",
+        sse(chat(whole_call(0)), chat({"tool_calls": [*whole_call(1)["tool_calls"], *entry(0, "x")["tool_calls"]]})),
+    ),
+    "half a call again behind the one that repeated it": (
+        "openai-chat",
+        sse(chat(whole_call(0)), chat(whole_call(1)), chat(entry(0, '{"a')), chat({}, "tool_calls")),
+    ),
+    "a call that goes on behind its repetition": (
+        "openai-chat",
+        sse(chat(whole_call(0)), chat(whole_call(1)), chat(entry(1, " x")), chat({}, "tool_calls")),
+    ),
+    "arguments behind the stop of a block whose start had them all": (
+        "anthropic",
+        sse(tool_use(0, input={"a": 1}), stopped(0), partial(0, "{}"), partial(0, '{"a":2}')),
+    ),
+    "arguments under the index of a block of text": (
+        "anthropic",
+        sse(text_block(0), tool_use(1), partial(1, '{"a":'), partial(0, "1"), partial(1, "2}")),
+    ),
+    "a call that goes on behind the message's stop reason": (
+        "anthropic",
+        sse(tool_use(0), message_delta("tool_use"), tool_use(0), partial(0, '{"a":'), partial(0, "1}")),
+    ),
+    "half another object behind cumulative arguments": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"a"'), partial(0, '{"a":1}'), partial(0, '{"b')),
+    ),
+    "cumulative arguments again, in pieces": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"a"'), partial(0, '{"a":1}'), partial(0, '{"a":'), partial(0, "1}")),
+    ),
+    "cumulative arguments again, half of them": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), *(argument_delta(0, "fc_1", one) for one in ('{"a"', '{"a":1}', '{"a":'))),
+    ),
     "messages of a name that is no event's": (
         "openai-chat",
         of_lines(

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 #               providers that send the arguments so far in each delta (hermes-agent#35718) or the whole call
 #               again at the end (eliza#16973).
 #
-# Joined wins whenever it is one JSON value. "Cannot be a part" keeps a call that was cut off inside `{"a":{}` from
-# being read as the whole call `{}`. Whole by itself is a JSON object only (also one within a JSON string): arguments
-# are an object with every provider, and `2` may be the begin of `25`.
+# Joined wins whenever it is one JSON value. "Cannot be a part" keeps a call cut off inside `{"a":{}` from being read as
+# `{}`. Whole by itself is an object only (also within a JSON string): `2` may be the begin of `25`.
 
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of one call's arguments that are kept; what is over makes the call incomplete."""
@@ -36,7 +35,7 @@ class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
     __slots__ = (
-        "_end", "_first", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "scanner", "size",
+        "_end", "_first", "_grown", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "scanner", "size",
         "spilled", "whole_again",
     )  # fmt: skip
 
@@ -58,6 +57,8 @@ class ArgumentText:
         self._last = ""
         self._meant = (0, "")
         """What was meant when it was asked for last, and how much had come then."""
+        self._grown: tuple[str, int] | None = None
+        """A fragment that said all so far, whole, and how much had come where something else began behind it."""
         self.spilled = False
         """Whether something other than white space follows what has ended."""
         self.whole_again: str | None = None
@@ -137,8 +138,8 @@ class ArgumentText:
             if not self.scanner.in_string or self.scanner.escape or STRING.fullmatch(piece) is None:
                 self._scan(piece)
         self._last = piece
-        if len(piece) > self.size > 0 and piece[0] == "{" and not self.viable and self._is_all_so_far(piece):
-            self.whole_again = piece
+        if len(piece) > self.size > 0 and piece[0] == "{" and not self.viable and closes_whole(piece):
+            self.whole_again = piece if piece.startswith(self.text()) else self.whole_again
         if tail := piece.rstrip(WHITE)[-1:]:
             self._tail, self.empty = tail, False
         self._first = self._first or piece.lstrip(WHITE)[:1]
@@ -189,6 +190,8 @@ class ArgumentText:
         rest = joined[placeholder.end() :] if placeholder else ""
         if rest.startswith("{"):
             return rest, False
+        if self._grown is not None:
+            return repeated(self._grown[0], joined[self._grown[1] :])
         if not (self.spilled and self.scanner.whole and self._holds_object()):
             return joined, False
         return repeated(joined[: self._end], joined[self._end :])
@@ -217,14 +220,12 @@ class ArgumentText:
             self.whole_again = piece
 
     def _note_whole(self, piece: str) -> None:
-        if self._may_restart(piece) and (piece == self.whole_again or closes_whole(piece)):
+        restarts = self._may_restart(piece)
+        if restarts and (piece == self.whole_again or closes_whole(piece)):
             self.whole_again = piece
-        elif self.ended:
+        elif restarts or self.ended:
+            self._grown = self._grown if self.whole_again is None or self.ended else (self.whole_again, self.size)
             self.whole_again = None
-
-    def _is_all_so_far(self, piece: str) -> bool:
-        """Whether a fragment carries what came before it too, and is whole by that."""
-        return closes_whole(piece) and piece.startswith(self.text())
 
     def _may_restart(self, piece: str) -> bool:
         """Whether an object that begins here cannot lie inside the one that is open."""

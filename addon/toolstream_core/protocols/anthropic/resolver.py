@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.started_calls import StartedCalls
 from toolstream_core.calls.strays import Strays
 from toolstream_core.model import Fragment, Phase
@@ -56,7 +57,7 @@ class AnthropicCalls(StartedCalls):
         if known_at is not None and fragment.index == known_at.index:
             for other, number in self._strays.taken_back(known_at, fragment):
                 self._as_nobodys(known_at, other, number)
-            return known_at
+            return self._open(fragment) if fragment.arguments and _is_said(known_at) else known_at
         call = known_at or self._elsewhere(fragment)
         if call is None:
             return self._open(fragment)
@@ -102,3 +103,8 @@ class AnthropicCalls(StartedCalls):
             self._strays.forget(call)
         elif isinstance(fragment.arguments, str):
             call.start_input = fragment.arguments
+
+
+def _is_said(call: OpenCall) -> bool:
+    """Whether a call was stopped, and its start had all of its arguments: what follows is nobody's."""
+    return call.closed and call.arguments.empty and not says_nothing(call.start_input)

@@ -77,6 +77,7 @@ class Behind:
         rest = "".join(self._kept) if self._begun in {"{", self._mark} else ""
         self._kept.clear()
         self._free = self._free or bool(self._seen)
+        self.spoilt = self.spoilt or bool(rest)
         return rest
 
     def _again(self, piece: str, judge: Judge) -> str:

@@ -91,16 +91,15 @@ class ArgumentRepair(ArgumentState):
                 emitted.text = self._grown(piece, before, judge)
         self._suspect = None
 
-    def rest(self, *, whole: bool = False) -> str:
-        """What was kept back goes on as it came, at every end; half of `whole` arguments said again does not."""
+    def rest(self) -> str:
+        """What was kept back goes on as it came, at every end."""
         rest = ""
         if self.owes and "{" in self._presumed:
             rest, self.replaced = self._presumed, False
         if self._quoted is not None:
             rest, self._quoted, self._free = self._quoted.let_go(), None, True
         if self._behind is not None:
-            behind = self._behind.rest()
-            rest += "" if whole else behind
+            rest += self._behind.rest()
         return rest + self._halves.let_go()
 
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:

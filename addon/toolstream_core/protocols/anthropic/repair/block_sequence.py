@@ -66,7 +66,9 @@ class BlockRepairer(NamedEventRepairer):
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         """A delta of a block that does not wait."""
         block = self.message.block_of(index_of(payload), call)
-        if block is None:
+        nobodys = call is not None and block is not None and block.call is not call
+        self.message.lost_arguments |= nobodys
+        if block is None or (nobodys and not block.open):
             self._delta_of_unknown(event, payload, call)
         elif not block.open:
             self._late(event, payload, block)
@@ -176,7 +178,7 @@ class BlockRepairer(NamedEventRepairer):
         elif not block.open:
             made = block.stopped_early
             block.stop(Stop.OWN)
-            if not ((made or self._stops_twice(block)) and bare):
+            if not ((made or self.report(REPEATED_STOP, self.number, "the block stops twice", block.call)) and bare):
                 self._pass(event.frame, payload, block.moved_to_place(payload))
         elif self._waiting and block.is_call and not block.arguments.whole:
             block.stop(Stop.KEPT)
@@ -185,9 +187,6 @@ class BlockRepairer(NamedEventRepairer):
             self._pass(event.frame, payload, block.moved_to_place(payload))
             self._text_after(block)
             self._go_on()
-
-    def _stops_twice(self, block: ClientBlock) -> bool:
-        return self.report(REPEATED_STOP, self.number, "the block stops twice", block.call)
 
     def close(self, block: ClientBlock) -> None:
         """Stop a block whose stop has not come."""

@@ -68,6 +68,11 @@ class ClientArguments:
         return self._repair.whole or self._call.whole(may_be_empty=may_be_empty)
 
     @property
+    def came_whole(self) -> bool:
+        """Whether the block's own deltas brought all of them."""
+        return self._repair.whole
+
+    @property
     def runnable(self) -> bool:
         """Whether they are whole, and an object; costs as much as they are long."""
         call = self._call

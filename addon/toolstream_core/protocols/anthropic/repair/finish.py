@@ -87,8 +87,8 @@ class FinishRepair:
         repairer = self._repairer
         if self._reason is None and repairer.torn:
             return False
+        repairer.close_whole(failed=False)
         if self._reason is None:
-            repairer.close_whole(failed=False)
             put = self._finish("the stream ended without a stop reason")
         else:
             message = "the stream ended without message_stop"

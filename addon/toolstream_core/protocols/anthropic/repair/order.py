@@ -125,7 +125,8 @@ class OrderRepairer(UnknownBlockRepairer):
             return False
         means = meaning(call.meant()[0])
         earlier = self.message.by_id.get(block.given_id, ())
-        if not any(one.is_same_call(block.name, means) for one in earlier):
+        same = [one for one in earlier if one.call is not call or one.arguments.came_whole]
+        if not any(one.is_same_call(block.name, means) for one in same):
             return False
         block.texts = [InnerText(one.event.frame, one.payload) for one in queue.events if is_text(one.payload)]
         if not all(waited is queue.start or waited.fills(call) for waited in queue.events):

@@ -31,9 +31,11 @@ class ClientCall:
 
     __slots__ = (
         "_takes_none",
+        "again",
         "call",
         "choice",
         "context",
+        "dropped",
         "event",
         "forms",
         "has_arguments",
@@ -87,6 +89,10 @@ class ClientCall:
         """A first `null` that waits."""
         self.twin: ClientCall | None = None
         """The earlier call that it says again."""
+        self.again: ClientCall | None = None
+        """A later call that was dropped because it says this one again."""
+        self.dropped: str | None = None
+        """What was dropped of its own arguments for that reason."""
 
     def is_apart(self, fragment: Fragment, form: Form) -> bool:
         """Whether a fragment's arguments are to stay as they came; those before it may be, so that it begins anew."""
@@ -113,9 +119,11 @@ class ClientCall:
 
     @property
     def doubled(self) -> bool:
-        """Whether it says an earlier call again: one that went on to say other arguments was another one."""
+        """Whether it says an earlier call again: not one that went on to say other arguments, or is spoilt."""
         twin = self.twin
-        return twin is not None and twin.call.arguments.meaning == self.call.arguments.meaning
+        if twin is None or twin.spelling.spoilt:
+            return False
+        return twin.call.arguments.meaning == self.call.arguments.meaning
 
     @property
     def nothing(self) -> bool:
@@ -207,6 +215,7 @@ class ClientCall:
         """Whether a fragment is bare arguments, as the client expects the next ones."""
         return (
             self.has_header
+            and self.again is None
             and fragment.id is ABSENT
             and fragment.name is ABSENT
             and fragment.index == self.index == self.wire_index

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.chat.edit import choice_number
+from toolstream_core.protocols.chat.repair.doubled import DoubledCalls
 from toolstream_core.protocols.chat.repair.edits import DROP, Edits
 from toolstream_core.protocols.chat.repair.identity import Identity
 from toolstream_core.protocols.chat.repair.identity_rules import Came, Place
@@ -25,6 +26,7 @@ class Entries:
     def __init__(self, stream: ChatStream) -> None:
         """For one stream."""
         self._identity = Identity(stream)
+        self.doubled = DoubledCalls(stream)
 
     def edits(self, part: Part, waiting: Waiting) -> Edits | None:
         """How the entry has to change to be understood; `None` where it is to go."""
@@ -35,11 +37,10 @@ class Entries:
         if part.kept:
             return {}
         if client_call.twin is not None and client_call.doubled:
-            return (
-                None
-                if self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) and not _hides(waiting, part)
-                else {}
-            )
+            if not self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) or _hides(waiting, part):
+                return {}
+            self.doubled.drop(part)
+            return None
         if not client_call.has_header and client_call.nothing:
             return (
                 None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS
+from toolstream_core.protocols.chat.repair.doubled import DoubledCalls
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.chat.repair.choice import Choice
@@ -22,6 +23,7 @@ class MissingArguments:
         """For one stream."""
         self._stream = stream
         self._reporter = stream.reporter
+        self._doubled = DoubledCalls(stream)
         self._lost: list[tuple[ClientCall, int]] = []
         """Calls that a finish found without the arguments they need, and its event: more may follow it."""
 
@@ -29,14 +31,14 @@ class MissingArguments:
         """Arguments that waited for what would make sense of them, and never came: they go on as they came."""
         out: list[Frame] = []
         for client_call in choice.keeping.values():
-            rest = client_call.spelling.rest(whole=client_call.call.whole())
+            rest = client_call.spelling.rest()
             choice.unfinished.touch(client_call)
             here = waiting.deltas_of(client_call) if waiting else []
             if rest and here and (here[-1].emitted.text or not client_call.has_header):
                 here[-1].emitted.text += rest
             elif rest and client_call.has_header and not client_call.doubled:
                 client_call.has_arguments = True
-                out.append(self._more(client_call, rest, number))
+                out += [*self._doubled.sent_after_all(client_call, number), self._more(client_call, rest, number)]
         choice.keeping.clear()
         return out
 

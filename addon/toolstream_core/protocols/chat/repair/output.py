@@ -83,6 +83,8 @@ class Departures:
         before = self._message_calls.unstreamed(waiting, in_message) if in_message else []
         if content.finishes or not waiting.parts:
             before += self._beforehand(waiting, following)
+        for part in waiting.parts:
+            before += self._entries.doubled.sent_after_all(part.client_call, frame.number)
         edits = [(part, self._entries.edits(part, waiting)) for part in waiting.parts]
         edited = bool([part for part, edit in edits if edit is None or edit])
         changes = self._reasons.changes(waiting, following) if content.finishes else {}
