@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +115,10 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
     assert "5 cells, 3 of them failed raw, 3 behind repair.\n" in text
     assert "Of 2 that failed raw on defects with a safe repair, 1 became right behind it (50.0 %);\n1 became" in text
     assert section(text, "Worse behind repair") == [
-        "| openai-loop | `openai-chat/fault/missing-type` | ok | failed | lost a call |"
+        "| openai-loop | `openai-chat/fault/missing-type` | ok | failed | lost a call |  |"
     ]
     assert section(text, "Not right behind a safe repair") == [
-        "| openai-loop | `openai-chat/fault/missing-index` | lost a call | failed | lost a call |"
+        "| openai-loop | `openai-chat/fault/missing-index` | lost a call | failed | lost a call |  |"
     ]
     assert f"| lost a call | `openai-chat/fault/{SAFE}` | 1 | 0 | openai-loop |" in section(
         text, "Failed, the worst first"
@@ -135,6 +136,14 @@ def test_failures_are_listed_by_the_worst_reason_first() -> None:
     text = markdown([Measured(CLIENT, found(grades, grades)), Measured(CLIENTS["openai-stream"], other)], "")
     reasons = [line.split("|")[1].strip() for line in section(text, "Failed, the worst first")]
     assert reasons == ["ran a half call", "lost a call"]
+
+
+def test_a_client_that_stays_wrong_behind_repair_is_listed_with_the_reason() -> None:
+    """The note of its client on that fault, and on no other."""
+    grades = {"healthy": "ok", SAFE: "failed", "missing-index": "failed"}
+    client = replace(CLIENT, notes={SAFE: "It leaves early."})
+    found_there = section(markdown([Measured(client, found(grades, grades))], ""), "Not right behind a safe repair")
+    assert [line.split("|")[-2].strip() for line in found_there] == ["It leaves early.", ""]
 
 
 @pytest.mark.parametrize(
@@ -187,8 +196,6 @@ def test_a_run_that_is_gone_on_with_keeps_its_commits(tmp_path: Path) -> None:
 
 def test_what_is_not_pinned_is_not_installed(tmp_path: Path) -> None:
     """A version that nobody chose would be measured."""
-    from dataclasses import replace
-
     with pytest.raises(InstallError, match="--lock"):
         installed(replace(CLIENT.group, name="nothing"), tmp_path)
 
