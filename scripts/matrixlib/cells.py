@@ -32,6 +32,8 @@ class Cell(NamedTuple):
     kind: str
     raw: dict[str, Any]
     safe: dict[str, Any]
+    note: str = ""
+    """Why it is not right behind repair, where that is understood."""
 
     @property
     def repairable(self) -> bool:
@@ -65,7 +67,8 @@ def cells_of(client: MatrixClient, found: dict[str, Any]) -> Iterator[Cell]:
     safe = {case["id"]: case for case in found["safe"]["clients"][0]["cases"]}
     for case in found["raw"]["clients"][0]["cases"]:
         if case["grade"] in JUDGED and case["id"] in safe:
-            yield Cell(client.name, case["id"], case["name"], case["kind"], case, safe[case["id"]])
+            note = client.notes.get(case["name"], "")
+            yield Cell(client.name, case["id"], case["name"], case["kind"], case, safe[case["id"]], note)
 
 
 def badness(reason: str | None) -> int:

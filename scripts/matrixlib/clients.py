@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +14,7 @@ from matrixlib.toolchains.program import Program
 from matrixlib.toolchains.python import Python
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from matrixlib.toolchains.toolchain import Toolchain
 
@@ -52,6 +52,8 @@ class MatrixClient:
     """The package whose version is told."""
     command: tuple[str, ...]
     """The driver and its arguments behind the prompt."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """Why it is not right behind repair, by the name of the fault."""
 
     @property
     def version(self) -> str | None:
@@ -64,7 +66,13 @@ def clients(path: Path = DRIVERS / "clients.toml") -> list[MatrixClient]:
     read = tomllib.loads(path.read_text(encoding="utf-8"))
     groups = {name: Group(name=name, toolchain=_toolchain(table)) for name, table in read["groups"].items()}
     return [
-        MatrixClient(name=name, group=groups[table["group"]], package=table["package"], command=tuple(table["command"]))
+        MatrixClient(
+            name=name,
+            group=groups[table["group"]],
+            package=table["package"],
+            command=tuple(table["command"]),
+            notes=table.get("notes", {}),
+        )
         for name, table in read["clients"].items()
     ]
 

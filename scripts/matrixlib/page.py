@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 HEAD: Final = """# Published clients under every fault
 
-Written by `scripts/matrix` from what `toolstream check` found; nothing here is written by hand. Each client is a small
-agent loop with two tools (`tests/clients/drivers/`) on a published package at the version that `requirements/clients/`
-pins. A cell is one client under one fault, once raw and once behind `--repair safe`. `ok`: it ran the calls that were
-meant, or none where none may be run. `failed`: it did anything else.
+Written by `scripts/matrix` from what `toolstream check` found; only the reasons in "why" are written by hand. Each
+client is a small agent loop with two tools (`tests/clients/drivers/`) on a published package at the version that
+`requirements/clients/` pins. A cell is one client under one fault, once raw and once behind `--repair safe`. `ok`: it
+ran the calls that were meant, or none where none may be run. `failed`: it did anything else.
 """
 COUNTS: Final = ("ok", "not-strict", "failed", "harness-failure", "skipped")
 NEVER: Final = "it was not run: `scripts/matrix --only {name}`"
@@ -111,10 +111,17 @@ def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
 
 
 def _single(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
-    yield "client", "under", "raw", "behind repair", "what it did there"
+    yield "client", "under", "raw", "behind repair", "what it did there", "why"
     for cell in cells:
         safe = cell.safe["reason"] or cell.safe["message"] or ""
-        yield cell.client, f"`{cell.case}`", cell.raw["reason"] or cell.raw["grade"], cell.safe["grade"], safe
+        yield (
+            cell.client,
+            f"`{cell.case}`",
+            cell.raw["reason"] or cell.raw["grade"],
+            cell.safe["grade"],
+            safe,
+            cell.note,
+        )
 
 
 def _clients(ran: Iterable[Measured]) -> Iterator[Sequence[object]]:

@@ -46,10 +46,12 @@ def ask(path: str, driver: str, arguments: list[str]) -> None:
 
 def serve(path: str, driver: str) -> None:
     """Run the driver for everyone who asks, until this process is ended."""
-    Path(path).unlink(missing_ok=True)
+    new = Path(f"{path}.new")
+    new.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
+        listening.bind(str(new))
         listening.listen(_WAITING)
+        new.replace(path)
         _import(Path(driver))
         gc.freeze()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
+import signal
+import subprocess
 import sys
+import time
+from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +20,11 @@ import matrix
 from matrixlib.clients import DRIVERS, MatrixClient, clients
 from matrixlib.install import command_of, installed
 from matrixlib.page import Measured, combined, markdown
-from matrixlib.run import HOW, earlier_commits, kept, results_of
+from matrixlib.run import HOW, commit, earlier_commits, kept, results_of
 from matrixlib.shell import InstallError
+from matrixlib.toolchains.maven import Jar, jar_of
+from matrixlib.toolchains.npm import without_missing
+from matrixlib.toolchains.python import Python
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,16 +115,16 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
     assert "5 cells, 3 of them failed raw, 3 behind repair.\n" in text
     assert "Of 2 that failed raw on defects with a safe repair, 1 became right behind it (50.0 %);\n1 became" in text
     assert section(text, "Worse behind repair") == [
-        "| openai-loop | `openai-chat/fault/missing-type` | ok | failed | lost a call |"
+        "| openai-loop | `openai-chat/fault/missing-type` | ok | failed | lost a call |  |"
     ]
     assert section(text, "Not right behind a safe repair") == [
-        "| openai-loop | `openai-chat/fault/missing-index` | lost a call | failed | lost a call |"
+        "| openai-loop | `openai-chat/fault/missing-index` | lost a call | failed | lost a call |  |"
     ]
     assert f"| lost a call | `openai-chat/fault/{SAFE}` | 1 | 0 | openai-loop |" in section(
         text, "Failed, the worst first"
     )
     assert section(text, "Clients") == [
-        f"| openai-loop | openai | {CLIENT.version} | openai-chat | 2 | 0 | 3 | 2 | 0 | 3 | 0 |"
+        f"| openai-loop | openai | {CLIENT.version} |  | openai-chat | 2 | 0 | 3 | 2 | 0 | 3 | 0 |"
     ]
     assert section(text, "Not run")[:1] == ["None."]
 
@@ -125,6 +136,14 @@ def test_failures_are_listed_by_the_worst_reason_first() -> None:
     text = markdown([Measured(CLIENT, found(grades, grades)), Measured(CLIENTS["openai-stream"], other)], "")
     reasons = [line.split("|")[1].strip() for line in section(text, "Failed, the worst first")]
     assert reasons == ["ran a half call", "lost a call"]
+
+
+def test_a_client_that_stays_wrong_behind_repair_is_listed_with_the_reason() -> None:
+    """The note of its client on that fault, and on no other."""
+    grades = {"healthy": "ok", SAFE: "failed", "missing-index": "failed"}
+    client = replace(CLIENT, notes={SAFE: "It leaves early."})
+    found_there = section(markdown([Measured(client, found(grades, grades))], ""), "Not right behind a safe repair")
+    assert [line.split("|")[-2].strip() for line in found_there] == ["It leaves early.", ""]
 
 
 @pytest.mark.parametrize(
@@ -177,8 +196,6 @@ def test_a_run_that_is_gone_on_with_keeps_its_commits(tmp_path: Path) -> None:
 
 def test_what_is_not_pinned_is_not_installed(tmp_path: Path) -> None:
     """A version that nobody chose would be measured."""
-    from dataclasses import replace
-
     with pytest.raises(InstallError, match="--lock"):
         installed(replace(CLIENT.group, name="nothing"), tmp_path)
 
@@ -200,6 +217,99 @@ def test_a_program_is_run_in_its_release_alone(tmp_path: Path, monkeypatch: pyte
                 installed(aichat.group, tmp_path)
     folder = installed(aichat.group, tmp_path)
     assert command_of(aichat, folder) == [sys.executable, str(folder / "drivers" / "aichat_agent.py"), "{prompt}"]
+
+
+@pytest.mark.parametrize(("name", "program"), [("openai-java", "java"), ("genai", "cargo"), ("codex", "node")])
+def test_a_toolchain_that_is_not_here_is_told(
+    name: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client is skipped with the reason, and nothing is installed."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InstallError, match=f"there is no {program} here"):
+        installed(CLIENTS[name].group, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lock_for_npm_asks_for_nothing_that_the_registry_does_not_have() -> None:
+    """What others ask for stays, also where it is nested."""
+    asked = {"optionalDependencies": {"there": "1", "nested": "1", "missing": "1"}, "version": "2"}
+    packages = {"": {}, "node_modules/a": asked, "node_modules/there": {}, "node_modules/a/node_modules/nested": {}}
+    found = without_missing({"lockfileVersion": 3, "packages": packages})
+    assert found["lockfileVersion"] == 3
+    assert found["packages"]["node_modules/a"] == {
+        "optionalDependencies": {"there": "1", "nested": "1"},
+        "version": "2",
+    }
+    assert found["packages"].keys() == packages.keys()
+
+
+def test_locks_for_java_hold_every_jar_by_hash() -> None:
+    """Each line is a jar, and the package that is told is one of them."""
+    for client in CLIENTS.values():
+        if client.group.lock is not None and client.group.lock.name == "jars.lock":
+            head, *lines = client.group.lock.read_text(encoding="utf-8").splitlines()
+            assert head.startswith("#")
+            assert all(re.fullmatch(r"[\w.-]+(:[\w.-]+){2,3} sha256:[0-9a-f]{64}", line) for line in lines)
+            assert any(line.startswith(f"{client.package}:{client.version} ") for line in lines)
+
+
+@pytest.mark.parametrize("classifier", ["", "linux-x86_64"])
+def test_a_jar_is_named_as_its_repository_names_it(classifier: str) -> None:
+    """With a classifier and without."""
+    jar = Jar("org.example", "some-part", "1.0-RC1", classifier)
+    assert jar_of(PurePosixPath("org/example/some-part/1.0-RC1", jar.file)) == jar
+
+
+def test_a_commit_is_dirty_by_what_is_measured_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages that the measurement writes say nothing of what was measured."""
+    (tmp_path / "docs").mkdir()
+    page, code = tmp_path / "docs" / "clients.md", tmp_path / "code.py"
+    for path in (page, code):
+        path.write_text("old")
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for words in (("init", "-q"), ("add", "."), (*author, "commit", "-q", "-m", "first")):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr("matrixlib.run.ROOT", tmp_path)
+    page.write_text("new")
+    clean = commit()
+    assert re.fullmatch(r"[0-9a-f]{12}", clean)
+    code.write_text("new")
+    assert commit() == f"{clean}-dirty"
+
+
+WARM_DRIVER = """\
+import sys, os, json, signal
+from beside import TOLD
+if sys.argv[1] == "killed":
+    os.kill(os.getpid(), signal.SIGTERM)
+print(TOLD, sys.argv[1:], os.environ["GIVEN"], "decimal" in sys.modules)
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_a_driver_that_is_served_ends_as_one_that_is_not(tmp_path: Path, *, served: bool) -> None:
+    """With its arguments, its environment, its output, its exit code and its signal."""
+    folder = tmp_path / "drivers"
+    folder.mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    (folder / "beside.py").write_text("import sys\nTOLD = sys.argv[1]\n")
+    (folder / "one.py").write_text(WARM_DRIVER + "import decimal\n")
+    toolchain = Python(())
+    command = toolchain.command("one.py", tmp_path)
+
+    def ran(word: str) -> tuple[int, str]:
+        environment = {**os.environ, "GIVEN": word.upper()}
+        done = subprocess.run([*command, word], env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    with toolchain.serving("one.py", tmp_path) if served else contextlib.nullcontext():
+        until = time.monotonic() + 20
+        while served and not (tmp_path / "one.socket").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert ran("first") == (3, f"first ['first'] FIRST {served}\n")
+        assert ran("killed") == (-signal.SIGTERM, "")
 
 
 def test_unknown_clients_are_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,8 +16,8 @@ from matrixlib.shell import InstallError, path_of, run
 from matrixlib.toolchains.locks import LOCKS
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
 
 _PLUGIN: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy-dependencies"
 _HEAD: Final = "# Every jar of the group, pinned by scripts/matrix --lock.\n"
@@ -71,7 +71,7 @@ class Maven:
 
     def lock(self, group: str) -> Path:
         """A line for each jar: `group:artifact:version[:classifier] sha256:HEX`."""
-        return LOCKS / group / "jars.txt"
+        return LOCKS / group / "jars.lock"
 
     def version(self, lock: Path | None, package: str) -> str | None:
         """Of `group:artifact`."""
@@ -120,10 +120,10 @@ def _copied(folder: Path, dependencies: Iterable[str]) -> list[tuple[Jar, Path]]
     layout = ("-Dmdep.useRepositoryLayout=true", f"-DoutputDirectory={repository}")
     only = ("-DincludeScope=runtime", "-DincludeTypes=jar")
     run([path_of("mvn"), "-q", "-B", "-f", folder / "pom.xml", _PLUGIN, *layout, *only])
-    return [(_named(path.relative_to(repository)), path) for path in sorted(repository.rglob("*.jar"))]
+    return [(jar_of(path.relative_to(repository)), path) for path in sorted(repository.rglob("*.jar"))]
 
 
-def _named(path: PurePath) -> Jar:
+def jar_of(path: PurePath) -> Jar:
     """The jar of a path in a repository: `group/parts/artifact/version/artifact-version[-classifier].jar`."""
     *group, artifact, version, name = path.parts
     classifier = name.removeprefix(f"{artifact}-{version}").removesuffix(".jar").removeprefix("-")

@@ -48,13 +48,14 @@ final class SpringAi {
         .build();
     OpenAiChatModel model = OpenAiChatModel.builder().options(options).build();
     ToolCallingManager manager = ToolCallingManager.builder().build();
-    Prompt prompt = new Prompt(question, options);
+    Prompt prompt = new Prompt(question);
     for (int turn = 0; turn < TwoTools.TURNS; turn++) {
       ChatResponse calling = ask(model, prompt);
       if (calling == null) {
         break;
       }
-      prompt = new Prompt(manager.executeToolCalls(prompt, calling).conversationHistory(), options);
+      Prompt asked = prompt.mutate().chatOptions(options).build();
+      prompt = new Prompt(manager.executeToolCalls(asked, calling).conversationHistory());
     }
   }
 
