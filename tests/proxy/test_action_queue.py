@@ -29,7 +29,7 @@ class FakeWatch:
         self.failed = self.errors.append
         self._forgiven = forgiven
 
-    def through(self, data: bytes) -> list[bytes]:
+    def stream(self, data: bytes) -> list[bytes]:
         """The bytes that the client gets."""
         return [data.upper()] if data else [b"."]
 

@@ -29,16 +29,18 @@ class CapturedWatch(KeptWatch):
         self._came_at = 0.0
         """When the network read came whose chunks are waiting."""
         self._take_client = recording.take_client() if self.rewrites else None
-        """Takes what the client gets, unless that is told elsewhere or need not be."""
+        """Takes what the client gets; nothing does where that is what came."""
+        self._delivery_tells = False
+        """Whether what goes is told as it goes, not as it is made."""
 
     @override
     def _rewritten(self, chunk: bytes) -> list[bytes]:
         if chunk and not self._made_here:
             self._recording.take_upstream(time.monotonic(), chunk, (len(chunk),))
         out = super()._rewritten(chunk)
-        if self._take_client is not None:
+        if not self._delivery_tells:
             for piece in out:
-                self._take_client(time.monotonic(), piece, (len(piece),))
+                self.added(piece)
         return out
 
     @property
@@ -64,11 +66,11 @@ class CapturedWatch(KeptWatch):
 
     @override
     def told_by_delivery(self) -> Callable[[bytes], None]:
-        self._take_client = None
-        keep, capture = super().told_by_delivery(), self._recording.take_client()
+        self._take_client, self._delivery_tells = self._recording.take_client(), True
+        keep = super().told_by_delivery()
 
         def both(piece: bytes) -> None:
-            capture(time.monotonic(), piece, (len(piece),))
+            self.added(piece)
             if keep is not None:
                 keep(piece)
 
@@ -76,7 +78,8 @@ class CapturedWatch(KeptWatch):
 
     @override
     def added(self, piece: bytes) -> None:
-        self._recording.take_client(piece)
+        if self._take_client is not None:
+            self._take_client(time.monotonic(), piece, (len(piece),))
 
     @override
     def fetched(self, response: http.Response, request: http.Request) -> None:
