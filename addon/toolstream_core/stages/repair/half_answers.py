@@ -65,7 +65,7 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         """What goes on for an event that says the end, or comes behind one that does."""
         if self._goes(event):
             return [event.frame]
-        if event.content.fragments and not self._says_whole(event.content):
+        if event.content.fragments and not (self._ended or self._says_whole(event.content)):
             return [*self.release(), event.frame]
         going, kept = self._parted(event)
         self._held += kept
