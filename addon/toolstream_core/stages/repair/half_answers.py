@@ -44,7 +44,7 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         if not (self._held or (self._says_whole(event.content) and self._context.half_calls())):
             return (event.frame,)
-        out = self._beside_held(event)
+        out = self._beside_held(event, more=bool(resolved))
         self.went(event.frame, out, waits=bool(self._held))
         return out
 
@@ -61,11 +61,11 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         held, self._held, self.holding = self._held, [], False
         return held
 
-    def _beside_held(self, event: Event) -> list[Frame]:
-        """What goes on for an event that says the end, or comes behind one that does."""
+    def _beside_held(self, event: Event, *, more: bool) -> list[Frame]:
+        """What goes on for an event that says the end, or comes behind one that does; `more`: of the answer's calls."""
         if self._goes(event):
             return [event.frame]
-        if event.content.fragments and not (self._ended or self._says_whole(event.content)):
+        if more and not self._says_whole(event.content):
             return [*self.release(), event.frame]
         going, kept = self._parted(event)
         self._held += kept
