@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.harness import mended_options
-from tests.e2e.harness.foreign import CLIENTS, TOOLCHAINS, Client, Program
+from tests.e2e.harness.foreign import CLIENTS, Client, Programs, lack
 from tests.e2e.harness.script import Answer, Send
 from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, REPAIRED, SAFE, TWO, comparable
 from tests.laws.test_laws import injector
@@ -54,8 +54,7 @@ class Through:
     def __init__(self, proxy: Mitmdump, upstream: Upstream) -> None:
         self._proxy = proxy
         self._upstream = upstream
-        self._programs: dict[str, Program] = {}
-        self.stack = contextlib.ExitStack()
+        self.programs = Programs(proxy.ca)
 
     def read(
         self,
@@ -71,13 +70,7 @@ class Through:
         options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
         url = f"https://127.0.0.1:{self._proxy.port}"
         headers = {**plan.headers, mended_options.HEADER: options}
-        return self._program(client.toolchain).ask(client.name, url, model, headers, TOOLS)
-
-    def _program(self, name: str) -> Program:
-        if name not in self._programs:
-            toolchain = next(one for one in TOOLCHAINS if one.name == name)
-            self._programs[name] = self.stack.enter_context(Program(toolchain, self._proxy.ca))
-        return self._programs[name]
+        return self.programs.ask(client.toolchain, client.name, url, model, headers, TOOLS)
 
 
 @pytest.fixture(scope="module")
@@ -88,18 +81,17 @@ def through(proxies: Proxies, secure: Upstream) -> Iterator[Through]:
     proxy.options["toolstream_fault"] = AIMED
     with proxy:
         shared = Through(proxy, secure)
-        with shared.stack:
+        with shared.programs:
             yield shared
 
 
 def clients() -> list[Any]:
     """A case for each client, skipped where its toolchain is not there."""
-    lacks = {one.name: one.lack for one in TOOLCHAINS}
     return [
         pytest.param(
             one,
             id=str(one),
-            marks=pytest.mark.skipif(lacks[one.toolchain] is not None, reason=lacks[one.toolchain] or ""),
+            marks=pytest.mark.skipif(lack(one.toolchain) is not None, reason=lack(one.toolchain) or ""),
         )
         for one in CLIENTS
     ]

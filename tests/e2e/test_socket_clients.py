@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.harness import mended_options
-from tests.e2e.harness.foreign import SOCKET_CLIENTS, TOOLCHAINS, Program, SocketClient
+from tests.e2e.harness.foreign import SOCKET_CLIENTS, Programs, SocketClient, lack
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.test_foreign import CALLS_SORTED, TOOLS
 from tests.e2e.test_repaired import HEALTHY, REPAIRED, TWO, comparable
@@ -40,8 +39,7 @@ class Through:
     def __init__(self, proxy: Mitmdump, upstream: SocketServer) -> None:
         self._proxy = proxy
         self._upstream = upstream
-        self._programs: dict[str, Program] = {}
-        self.stack = contextlib.ExitStack()
+        self.programs = Programs(proxy.ca)
 
     def read(
         self,
@@ -58,15 +56,9 @@ class Through:
         url = f"https://127.0.0.1:{self._proxy.port}{plan.path}"
         headers = {mended_options.HEADER: json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})}
         how = {"answers": len(answers), "lanes": lanes, "compressed": compressed}
-        told = self._program(client.toolchain).ask(client.name, url, "gpt-5", headers, TOOLS, **how)
+        told = self.programs.ask(client.toolchain, client.name, url, "gpt-5", headers, TOOLS, **how)
         assert "error" not in told, told
         return [sorted(map(tuple, calls), key=repr) for calls in told["answers"]]
-
-    def _program(self, name: str) -> Program:
-        if name not in self._programs:
-            toolchain = next(one for one in TOOLCHAINS if one.name == name)
-            self._programs[name] = self.stack.enter_context(Program(toolchain, self._proxy.ca))
-        return self._programs[name]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +69,7 @@ def through(proxies: Proxies) -> Iterator[Through]:
         mode = f"reverse:http://127.0.0.1:{upstream.port}"
         with proxies.make({"toolstream_log": "off"}, mode=mode, scripts=scripts) as proxy:
             shared = Through(proxy, upstream)
-            with shared.stack:
+            with shared.programs:
                 yield shared
 
 
@@ -103,13 +95,12 @@ def named(messages: Sequence[str], number: int) -> list[str]:
 
 def clients() -> list[Any]:
     """A case for each client, with and without compression, skipped where its toolchain is not there."""
-    lacks = {one.name: one.lack for one in TOOLCHAINS}
     return [
         pytest.param(
             one,
             compressed,
             id=f"{one} {'deflate' if compressed else 'plain'}",
-            marks=pytest.mark.skipif(lacks[one.toolchain] is not None, reason=lacks[one.toolchain] or ""),
+            marks=pytest.mark.skipif(lack(one.toolchain) is not None, reason=lack(one.toolchain) or ""),
         )
         for one, compressed in CASES
     ]

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -243,6 +244,37 @@ class Program:
         self._thread.join(PATIENCE)
         assert self._process.stdout is not None
         self._process.stdout.close()
+
+
+class Programs:
+    """The programs of all toolchains, each started when it is first asked."""
+
+    def __init__(self, ca: Path) -> None:
+        """`ca` is the certificate authority that they are to trust."""
+        self._ca = ca
+        self._started: dict[str, Program] = {}
+        self._stack = contextlib.ExitStack()
+
+    def ask(self, toolchain: str, *asked: Any, **more: Any) -> dict[str, Any]:
+        """See `Program.ask`."""
+        if toolchain not in self._started:
+            found = next(one for one in TOOLCHAINS if one.name == toolchain)
+            self._started[toolchain] = self._stack.enter_context(Program(found, self._ca))
+        return self._started[toolchain].ask(*asked, **more)
+
+    def __enter__(self) -> Self:
+        """None runs yet."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Let them end."""
+        self._stack.close()
+
+
+@cache
+def lack(toolchain: str) -> str | None:
+    """Why a toolchain's clients cannot be started here; `None` where they can."""
+    return next(one.lack for one in TOOLCHAINS if one.name == toolchain)
 
 
 if __name__ == "__main__":
