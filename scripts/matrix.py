@@ -12,8 +12,10 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
 
 from matrixlib.clients import clients  # noqa: E402 - the checkout's own modules are run
+from matrixlib.html import combined  # noqa: E402
 from matrixlib.install import cache_folder, lock  # noqa: E402
-from matrixlib.page import Measured, combined, markdown  # noqa: E402
+from matrixlib.page import Measured, markdown  # noqa: E402
+from matrixlib.record import read_record, record_of, write_record  # noqa: E402
 from matrixlib.run import Options, kept, run  # noqa: E402
 from matrixlib.shell import InstallError  # noqa: E402
 
@@ -24,11 +26,10 @@ if TYPE_CHECKING:
 
 DONE, FAILED, USAGE = 0, 1, 2
 """Exit codes."""
-LARGEST: Final = 1_000_000
-"""Bytes of an HTML page that is kept in docs/."""
 EPILOG = """\
-Everything that is installed or measured is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. docs/clients.md
-is written anew from all that is kept there, so clients may be run one after the other.
+Everything that is installed, and every stream, is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. What was
+measured of a client is a file of scripts/matrixlib/measured; docs/clients.md is written anew from all of them, so
+clients may be run one after the other, and on other machines.
 Examples:
   scripts/matrix --list
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
@@ -70,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--faults", metavar="WORDS", help="which cases, as for toolstream check")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run N clients at once (default 2)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default 60)")
-    parser.add_argument("--page", action="store_true", help="run nothing, write the pages from what is kept")
+    parser.add_argument("--page", action="store_true", help="run nothing, write the pages from what was measured")
     parser.add_argument("--lock", nargs="*", metavar="GROUP", help="pin the newest versions of these groups, or of all")
     return parser
 
@@ -117,20 +118,18 @@ def _told(options: argparse.Namespace) -> str:
 
 
 def _write(known: Sequence[MatrixClient]) -> None:
-    """Write the pages from what is kept of all clients."""
+    """Keep what was measured of all clients, and write the pages from it."""
     cache = cache_folder()
-    measured = [Measured(client, kept(client, cache)) for client in known]
-    where = "none: nothing was run"
-    if report := combined(measured):
+    streams = [(client, found) for client in known if (found := kept(client, cache)) is not None]
+    for client, found in streams:
+        write_record(client.name, record_of(client, json.loads(_portable(json.dumps(found), cache))))
+    measured = [Measured(client, read_record(client.name)) for client in known]
+    (ROOT / "docs" / "clients.md").write_text(markdown(measured), encoding="utf-8")
+    if report := combined(streams):
         from toolstream_core.report.check_page import page
 
         text = page(json.loads(_portable(json.dumps(report), cache)))
-        small = len(text.encode()) < LARGEST
-        where = "`docs/clients.html`" if small else "`results/clients.html` in the cache of `scripts/matrix`"
-        kept_page = ROOT / "docs" / "clients.html"
-        kept_page.unlink(missing_ok=True)
-        (kept_page if small else cache / "results" / "clients.html").write_text(text, encoding="utf-8")
-    (ROOT / "docs" / "clients.md").write_text(_portable(markdown(measured, where), cache), encoding="utf-8")
+        (cache / "results" / "clients.html").write_text(text, encoding="utf-8")
 
 
 def _portable(text: str, cache: Path) -> str:

@@ -12,11 +12,11 @@ from toolstream_core.faults.presets import PRESETS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from matrixlib.clients import MatrixClient
-
 PASSED: Final = frozenset({"ok", "not-strict"})
 JUDGED: Final = PASSED | {"failed"}
 """Grades that say something of a client."""
+NOT_JUDGED: Final = "not judged"
+"""In the place of what a client did wrong, where its run behind repair says nothing of it."""
 _SAFE: Final = {row.name for row in ROWS if row.repair is Safety.SAFE}
 _ROWS: Final = {row.name for row in ROWS}
 _PARTS: Final = {preset.name: preset.parts for preset in PRESETS}
@@ -24,53 +24,60 @@ _ORDER: Final = [reason.value for reason in Reason]
 
 
 class Cell(NamedTuple):
-    """What one client did in one case, both times."""
+    """What one client did wrong in one case, raw, behind repair, or both times."""
 
     client: str
     case: str
-    name: str
-    kind: str
-    raw: dict[str, Any]
-    safe: dict[str, Any]
-    note: str = ""
-    """Why it is not right behind repair, where that is understood."""
+    """PROTOCOL/KIND/NAME."""
+    raw: str | None
+    """What it did wrong; `None` where it was right."""
+    safe: str | None
+    """The same behind repair."""
+
+    @property
+    def name(self) -> str:
+        """The name of the fault."""
+        return self.case.rpartition("/")[2]
 
     @property
     def repairable(self) -> bool:
         """Whether every defect that is planted here has a safe repair."""
-        parts = _PARTS.get(self.name, (self.name,)) if self.kind == "preset" else (self.name,)
-        return self.kind in {"fault", "preset"} and all(part in _SAFE or part not in _ROWS for part in parts)
-
-    @property
-    def failed_raw(self) -> bool:
-        """Whether the client failed as it is."""
-        return bool(self.raw["grade"] == "failed")
+        kind = self.case.split("/")[1]
+        parts = _PARTS.get(self.name, (self.name,)) if kind == "preset" else (self.name,)
+        return kind in {"fault", "preset"} and all(part in _SAFE or part not in _ROWS for part in parts)
 
     @property
     def failed_safe(self) -> bool:
         """Whether it failed behind repair."""
-        return bool(self.safe["grade"] == "failed")
+        return self.safe not in {None, NOT_JUDGED}
 
     @property
     def worse(self) -> bool:
         """Whether repair took something away."""
-        return self.raw["grade"] in PASSED and self.safe["grade"] not in PASSED
+        return self.raw is None and self.safe is not None
 
     @property
     def saved(self) -> bool:
         """Whether repair made it right."""
-        return self.failed_raw and self.safe["grade"] in PASSED
+        return self.raw is not None and self.safe is None
 
 
-def cells_of(client: MatrixClient, found: dict[str, Any]) -> Iterator[Cell]:
-    """The cells of a client that were judged raw, in the order of its cases."""
-    safe = {case["id"]: case for case in found["safe"]["clients"][0]["cases"]}
-    for case in found["raw"]["clients"][0]["cases"]:
-        if case["grade"] in JUDGED and case["id"] in safe:
-            note = client.notes.get(case["name"], "")
-            yield Cell(client.name, case["id"], case["name"], case["kind"], case, safe[case["id"]], note)
+def failed_cells(client: str, raw: dict[str, Any], safe: dict[str, Any]) -> Iterator[Cell]:
+    """The cells of a client, as `toolstream check` told them, that were judged raw and are not right both times."""
+    behind = {case["id"]: case for case in safe["cases"]}
+    for case in raw["cases"]:
+        if case["grade"] in JUDGED and case["id"] in behind:
+            cell = Cell(client, case["id"], _wrong(case), _wrong(behind[case["id"]]))
+            if cell.raw is not None or cell.safe is not None:
+                yield cell
 
 
-def badness(reason: str | None) -> int:
+def _wrong(case: dict[str, Any]) -> str | None:
+    if case["grade"] in PASSED:
+        return None
+    return str(case["reason"] or case["message"] or "failed") if case["grade"] == "failed" else NOT_JUDGED
+
+
+def badness(reason: str) -> int:
     """The smaller, the worse."""
     return _ORDER.index(reason) if reason in _ORDER else len(_ORDER)

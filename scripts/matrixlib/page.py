@@ -1,13 +1,14 @@
-"""What was measured as docs/clients.md, and as one report that the page of `toolstream check` shows."""
+"""What was measured as docs/clients.md."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from matrixlib.cells import Cell, badness, cells_of
+from matrixlib.cells import Cell, badness
+from matrixlib.record import COUNTS, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from matrixlib.clients import MatrixClient
 
@@ -18,67 +19,66 @@ client is a small agent loop with two tools (`tests/clients/drivers/`) on a publ
 `requirements/clients/` pins. A cell is one client under one fault, once raw and once behind `--repair safe`. `ok`: it
 ran the calls that were meant, or none where none may be run. `failed`: it did anything else.
 """
-COUNTS: Final = ("ok", "not-strict", "failed", "harness-failure", "skipped")
 NEVER: Final = "it was not run: `scripts/matrix --only {name}`"
+MARKS: Final = {True: "✗", False: "✓"}
 
 
 class Measured(NamedTuple):
     """A client, and what is known of it."""
 
     client: MatrixClient
-    found: dict[str, Any] | None
-    """As it was kept; `None` where it was never run."""
+    record: Record | None
+    """`None` where it was never run."""
 
     @property
     def not_run(self) -> str | None:
         """Why there is nothing of it."""
-        if self.found is None:
+        if self.record is None:
             return NEVER.format(name=self.client.name)
-        about = self.found["about"]
-        if about["not_run"] is not None:
-            return str(about["not_run"])
-        if about["version"] != self.client.version:
-            return f"only {about['version']} was run: " + NEVER.format(name=self.client.name)
-        cases = self.found["raw"]["clients"][0]["cases"]
-        if not any(case["name"] == "healthy" and case["grade"] in {"ok", "not-strict"} for case in cases):
-            return "the healthy answer was not understood: " + next(
-                (str(case["message"] or case["reason"]) for case in cases), "no request came"
-            )
+        if self.record.not_run is not None:
+            return self.record.not_run
+        if self.record.version != self.client.version:
+            return f"only {self.record.version} was run: " + NEVER.format(name=self.client.name)
         return None
 
 
-def markdown(measured: Sequence[Measured], page: str) -> str:
-    """The whole document; `page` says where the HTML page is."""
-    ran = [one for one in measured if one.not_run is None]
-    cells = [cell for one in ran if one.found is not None for cell in cells_of(one.client, one.found)]
-    lines = [*HEAD.splitlines(), "", *_measurement(ran, page), "", *_totals(cells)]
+def markdown(measured: Sequence[Measured]) -> str:
+    """The whole document."""
+    ran = [(one.client, one.record) for one in measured if one.not_run is None and one.record is not None]
+    cells = [cell for _, record in ran for cell in record.cells]
+    notes = {client.name: client.notes for client, _ in ran}
+    lines = [*HEAD.splitlines(), "", *_measurement([record for _, record in ran]), ""]
+    lines += _totals(cells, sum(record.judged for _, record in ran))
     lines += _section("Failed, the worst first", _red(cells))
-    lines += _section("Worse behind repair", _single(cell for cell in cells if cell.worse))
-    repairable = [cell for cell in cells if cell.failed_raw and cell.repairable and not cell.saved]
-    lines += _section("Not right behind a safe repair", _single(repairable))
+    lines += _section("Worse behind repair", _single((cell for cell in cells if cell.worse), notes))
+    unsaved = (cell for cell in cells if cell.raw is not None and cell.repairable and not cell.saved)
+    lines += _section("Not right behind a safe repair", _single(unsaved, notes))
     lines += _section("Clients", _clients(ran))
     lines += _section("Not run", _missing(measured))
+    lines += _grids(ran)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _measurement(ran: Sequence[Measured], page: str) -> Iterator[str]:
+def _measurement(records: Sequence[Record]) -> Iterator[str]:
     """When, at which commit, and by which commands."""
-    abouts = [one.found["about"] for one in ran if one.found is not None]
-    for name, title in (("date", "Date"), ("commit", "Commit"), ("command", "Command"), ("faults", "Cases")):
-        told = [about[name] or "all" for about in abouts]
-        told = [one for text in told for one in text.split(", ")] if name == "commit" else told
-        values = list(dict.fromkeys(told)) or ["nothing was run"]
-        yield f"- {title}: " + ", ".join(value if name == "date" else f"`{value}`" for value in values)
-    yield f"- The HTML page, with every stream: {page}"
+    told = {
+        "Date": [record.date for record in records],
+        "Commit": [f"`{commit}`" for record in records for commit in record.commits],
+        "Command": [f"`{command}`" for record in records for command in record.commands],
+        "Cases": [f"`{record.faults or 'all'}`" for record in records],
+    }
+    for title, values in told.items():
+        yield f"- {title}: " + (", ".join(dict.fromkeys(values)) or "nothing was run")
+    yield "- The HTML page, with every stream: `results/clients.html` in the cache of `scripts/matrix`"
 
 
-def _totals(cells: Sequence[Cell]) -> Iterator[str]:
-    failed = [cell for cell in cells if cell.failed_raw]
+def _totals(cells: Sequence[Cell], judged: int) -> Iterator[str]:
+    failed = [cell for cell in cells if cell.raw is not None]
     repairable = [cell for cell in failed if cell.repairable]
     saved = sum(cell.saved for cell in repairable)
     share = f" ({100 * saved / len(repairable):.1f} %)" if repairable else ""
     still = sum(cell.failed_safe for cell in cells)
-    yield f"{len(cells)} cells, {len(failed)} of them failed raw, {still} behind repair."
+    yield f"{judged} cells, {len(failed)} of them failed raw, {still} behind repair."
     yield f"Of {len(repairable)} that failed raw on defects with a safe repair, {saved} became right behind it{share};"
     yield f"{sum(cell.worse for cell in cells) or 'none'} became worse."
 
@@ -87,10 +87,11 @@ def _section(title: str, rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """A heading and a table whose first row is its head; "None." where there are no others."""
     head, *others = rows
     yield from ("", f"## {title}", "")
-    if not others:
-        yield "None."
-        return
-    for row in (head, ["---"] * len(head), *others):
+    yield from _table(head, others) if others else ["None."]
+
+
+def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    for row in (head, ["---"] * len(head), *rows):
         yield "| " + " | ".join(_text(value) for value in row) + " |"
 
 
@@ -99,41 +100,31 @@ def _text(value: object) -> str:
 
 
 def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
-    """Failures by reason and case, with the clients that have them."""
+    """Failures by what was done and case, with the clients that have them."""
     yield "what it did", "under", "raw", "behind repair", "clients"
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        if cell.failed_raw:
-            groups.setdefault((cell.raw["reason"] or "failed", cell.case), []).append(cell)
+        if cell.raw is not None:
+            groups.setdefault((cell.raw, cell.case), []).append(cell)
     for (reason, case), found in sorted(groups.items(), key=lambda item: (badness(item[0][0]), -len(item[1]), item[0])):
         names = ", ".join(cell.client for cell in found)
         yield reason, f"`{case}`", len(found), sum(cell.failed_safe for cell in found), names
 
 
-def _single(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
-    yield "client", "under", "raw", "behind repair", "what it did there", "why"
+def _single(cells: Iterable[Cell], notes: Mapping[str, Mapping[str, str]]) -> Iterator[Sequence[object]]:
+    yield "client", "under", "raw", "behind repair", "why"
     for cell in cells:
-        safe = cell.safe["reason"] or cell.safe["message"] or ""
-        yield (
-            cell.client,
-            f"`{cell.case}`",
-            cell.raw["reason"] or cell.raw["grade"],
-            cell.safe["grade"],
-            safe,
-            cell.note,
-        )
+        yield cell.client, f"`{cell.case}`", cell.raw or "ok", cell.safe, notes[cell.client].get(cell.name, "")
 
 
-def _clients(ran: Iterable[Measured]) -> Iterator[Sequence[object]]:
+def _clients(ran: Iterable[tuple[MatrixClient, Record]]) -> Iterator[Sequence[object]]:
     """One row a client: its grades, raw and behind repair."""
     columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:3]]
     yield "client", "package", "version", "needs", "protocol", *columns, "not judged"
-    for one in ran:
-        assert one.found is not None
-        raw, safe = (one.found[how]["clients"][0] for how in ("raw", "safe"))
-        grades = [found["counts"][grade] for found in (raw, safe) for grade in COUNTS[:3]]
-        apart = sum(found["counts"][grade] for found in (raw, safe) for grade in COUNTS[3:])
-        yield *_named(one.client), raw["protocol"], *grades, apart
+    for client, record in ran:
+        grades = [counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[:3]]
+        apart = sum(counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[3:])
+        yield *_named(client), record.protocol, *grades, apart
 
 
 def _missing(measured: Iterable[Measured]) -> Iterator[Sequence[object]]:
@@ -147,19 +138,23 @@ def _named(client: MatrixClient) -> Sequence[str]:
     return client.name, client.package, client.version or "", client.group.toolchain.requires
 
 
-def combined(measured: Iterable[Measured]) -> dict[str, Any] | None:
-    """All runs as one report of `toolstream check`, raw and repaired as clients of their own; `None` without any."""
-    documents = [
-        (one.client.name, how, one.found[how])
-        for one in measured
-        if one.found is not None and one.not_run is None
-        for how in ("raw", "safe")
-    ]
-    if not documents:
-        return None
-    listed = [
-        {**document["clients"][0], "name": name if how == "raw" else f"{name}, repaired"}
-        for name, how, document in documents
-    ]
-    seconds = round(sum(document["seconds"] for _, _, document in documents), 1)
-    return {**documents[0][2], "seconds": seconds, "clients": listed}
+def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
+    """A table a protocol: each fault that any client fails under, and each client, raw and behind repair."""
+    yield from ("", "## Every fault and client", "")
+    yield f"Raw, then behind repair: {MARKS[False]} is right, {MARKS[True]} failed."
+    yield "An empty cell is right both times, or the fault does not apply there."
+    for protocol in dict.fromkeys(record.protocol for _, record in ran):
+        there = [(client, record) for client, record in ran if record.protocol == protocol]
+        cells = {(cell.case, cell.client): cell for _, record in there for cell in record.cells}
+        yield from ("", f"### {protocol}", "")
+        names = [client.name for client, _ in there]
+        rows = ([f"`{case}`", *(_marks(cells.get((case, name))) for name in names)] for case in _cases(cells))
+        yield from _table(["under", *names], rows)
+
+
+def _cases(cells: Iterable[tuple[str, str]]) -> list[str]:
+    return sorted({case for case, _ in cells})
+
+
+def _marks(cell: Cell | None) -> str:
+    return "" if cell is None else f"{MARKS[cell.raw is not None]} {MARKS[cell.safe is not None]}"

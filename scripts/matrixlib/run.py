@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
 """The two runs of every client, and what `toolstream check` is told beside."""
-PAGES: Final = ("docs/clients.md", "docs/clients.html")
+WRITTEN: Final = ("docs/clients.md", "scripts/matrixlib/measured")
 """What the measurement writes into the repository."""
 _USAGE: Final = 2
 
@@ -84,9 +84,9 @@ def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
 
 
 def commit() -> str:
-    """The commit that was measured, with a mark where files differ from it, other than the pages written here."""
+    """The commit that was measured, with a mark where files differ from it, other than what is written here."""
     named = _git("rev-parse", "--short=12", "HEAD")
-    changed = _git("status", "--porcelain", "--", ".", *(f":!{page}" for page in PAGES))
+    changed = _git("status", "--porcelain", "--", ".", *(f":!{path}" for path in WRITTEN))
     return f"{named or 'unknown'}{'-dirty' if changed else ''}"
 
 

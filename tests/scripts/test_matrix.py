@@ -18,8 +18,10 @@ import pytest
 
 import matrix
 from matrixlib.clients import DRIVERS, MatrixClient, clients
+from matrixlib.html import combined
 from matrixlib.install import command_of, installed
-from matrixlib.page import Measured, combined, markdown
+from matrixlib.page import Measured, markdown
+from matrixlib.record import MEASURED, read_record, record_of, write_record
 from matrixlib.run import HOW, commit, earlier_commits, kept, results_of
 from matrixlib.shell import InstallError
 from matrixlib.toolchains.maven import Jar, jar_of
@@ -55,6 +57,14 @@ def found(raw: dict[str, str], safe: dict[str, str], *, reason: str = "lost a ca
         documents[how] = {"seconds": 1.0, "clients": [client]}
     about = {"version": CLIENT.version, "not_run": None, "commit": "abc", "date": "2026-01-01"}
     return {"about": {**about, "command": "scripts/matrix", "faults": None}, **documents}
+
+
+def measured(
+    raw: dict[str, str], safe: dict[str, str], *, name: str = CLIENT.name, reason: str = "lost a call"
+) -> Measured:
+    """A client with the record of what was found."""
+    client = CLIENTS[name]
+    return Measured(client, record_of(client, found(raw, safe, reason=reason)))
 
 
 def matrix_grades() -> tuple[str, ...]:
@@ -111,14 +121,14 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
     """Red first, by the worst reason; what repair made worse and what it did not save stand by themselves."""
     raw = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "failed", "missing-type": "ok"}
     safe = {**raw, SAFE: "ok", "missing-type": "failed"}
-    text = markdown([Measured(CLIENT, found(raw, safe))], "there")
+    text = markdown([measured(raw, safe)])
     assert "5 cells, 3 of them failed raw, 3 behind repair.\n" in text
     assert "Of 2 that failed raw on defects with a safe repair, 1 became right behind it (50.0 %);\n1 became" in text
     assert section(text, "Worse behind repair") == [
-        "| openai-loop | `openai-chat/fault/missing-type` | ok | failed | lost a call |  |"
+        "| openai-loop | `openai-chat/fault/missing-type` | ok | lost a call |  |"
     ]
     assert section(text, "Not right behind a safe repair") == [
-        "| openai-loop | `openai-chat/fault/missing-index` | lost a call | failed | lost a call |  |"
+        "| openai-loop | `openai-chat/fault/missing-index` | lost a call | lost a call |  |"
     ]
     assert f"| lost a call | `openai-chat/fault/{SAFE}` | 1 | 0 | openai-loop |" in section(
         text, "Failed, the worst first"
@@ -132,8 +142,8 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
 def test_failures_are_listed_by_the_worst_reason_first() -> None:
     """Half a call that was run stands above one that was lost."""
     grades = {"healthy": "ok", SAFE: "failed"}
-    other = found(grades, grades, reason="ran a half call")
-    text = markdown([Measured(CLIENT, found(grades, grades)), Measured(CLIENTS["openai-stream"], other)], "")
+    other = measured(grades, grades, name="openai-stream", reason="ran a half call")
+    text = markdown([measured(grades, grades), other])
     reasons = [line.split("|")[1].strip() for line in section(text, "Failed, the worst first")]
     assert reasons == ["ran a half call", "lost a call"]
 
@@ -141,8 +151,8 @@ def test_failures_are_listed_by_the_worst_reason_first() -> None:
 def test_a_client_that_stays_wrong_behind_repair_is_listed_with_the_reason() -> None:
     """The note of its client on that fault, and on no other."""
     grades = {"healthy": "ok", SAFE: "failed", "missing-index": "failed"}
-    client = replace(CLIENT, notes={SAFE: "It leaves early."})
-    found_there = section(markdown([Measured(client, found(grades, grades))], ""), "Not right behind a safe repair")
+    noted = measured(grades, grades)._replace(client=replace(CLIENT, notes={SAFE: "It leaves early."}))
+    found_there = section(markdown([noted]), "Not right behind a safe repair")
     assert [line.split("|")[-2].strip() for line in found_there] == ["It leaves early.", ""]
 
 
@@ -154,20 +164,16 @@ def test_a_client_that_did_not_run_says_why(about: dict[str, str], why: str) -> 
     """Nothing of it counts, and it is in no report."""
     kept_of_it = found({"healthy": "ok", SAFE: "failed"}, {"healthy": "ok", SAFE: "ok"})
     kept_of_it["about"].update(about)
-    measured = Measured(CLIENT, kept_of_it)
-    text = markdown([measured], "")
+    text = markdown([Measured(CLIENT, record_of(CLIENT, kept_of_it))])
     assert why in section(text, "Not run")[0]
     assert "0 cells" in text
-    assert combined([measured]) is None
+    assert (combined([(CLIENT, kept_of_it)]) is None) == (about.get("not_run") is not None)
 
 
 def test_a_healthy_answer_that_is_not_understood_is_no_measurement() -> None:
     """What was found under faults would be the driver's, not the client's."""
     grades = {"healthy": "failed", SAFE: "skipped"}
-    assert (
-        Measured(CLIENT, found(grades, grades, reason="gave up")).not_run
-        == "the healthy answer was not understood: it gave up"
-    )
+    assert measured(grades, grades, reason="gave up").not_run == "the healthy answer was not understood: it gave up"
     assert "--only openai-loop" in str(Measured(CLIENT, None).not_run)
 
 
@@ -182,9 +188,48 @@ def test_results_are_read_again(tmp_path: Path) -> None:
     for how in HOW:
         (folder / f"{how}.json").write_text(json.dumps(wanted[how]))
     assert kept(CLIENT, tmp_path) == wanted
-    report = combined([Measured(CLIENT, wanted)])
+    report = combined([(CLIENT, wanted)])
     assert report is not None
     assert [one["name"] for one in report["clients"]] == ["openai-loop", "openai-loop, repaired"]
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """And one that says why nothing was run does not take its place."""
+    grades = {"healthy": "ok", SAFE: "failed", "missing-index": "ok"}
+    record = measured(grades, {**grades, SAFE: "ok", "missing-index": "harness-failure"}).record
+    assert record is not None
+    assert [(cell.name, cell.raw, cell.safe) for cell in record.cells] == [
+        (SAFE, "lost a call", None),
+        ("missing-index", None, "not judged"),
+    ]
+    assert read_record(CLIENT.name, tmp_path) is None
+    write_record(CLIENT.name, record, tmp_path)
+    not_run = {**found({"healthy": "ok"}, {}), "about": {"not_run": "no network", "version": CLIENT.version}}
+    write_record(CLIENT.name, record_of(CLIENT, not_run), tmp_path)
+    assert read_record(CLIENT.name, tmp_path) == record
+    write_record("other", record_of(CLIENT, not_run), tmp_path)
+    other = read_record("other", tmp_path)
+    assert other is not None
+    assert (other.not_run, other.cells) == ("no network", ())
+
+
+def test_the_page_is_what_the_records_give() -> None:
+    """Each is of a client of the table."""
+    assert {path.stem for path in MEASURED.glob("*.json")} <= CLIENTS.keys()
+    there = [Measured(client, read_record(name)) for name, client in CLIENTS.items()]
+    assert (matrix.ROOT / "docs" / "clients.md").read_text(encoding="utf-8") == markdown(there)
+
+
+def test_every_fault_and_client_has_its_cell() -> None:
+    """Raw, then behind repair; nothing where it is right both times."""
+    raw = {"healthy": "ok", SAFE: "failed", "missing-index": "ok", UNSAFE: "failed"}
+    text = markdown(
+        [measured(raw, {**raw, SAFE: "ok"}), measured({"healthy": "ok"}, {"healthy": "ok"}, name="openai-stream")]
+    )
+    assert section(text, "Every fault and client")[-2:] == [
+        f"| `openai-chat/fault/{SAFE}` | ✗ ✓ |  |",
+        f"| `openai-chat/fault/{UNSAFE}` | ✗ ✗ |  |",
+    ]
 
 
 def test_a_run_that_is_gone_on_with_keeps_its_commits(tmp_path: Path) -> None:
@@ -261,16 +306,16 @@ def test_a_jar_is_named_as_its_repository_names_it(classifier: str) -> None:
 
 
 def test_a_commit_is_dirty_by_what_is_measured_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pages that the measurement writes say nothing of what was measured."""
-    (tmp_path / "docs").mkdir()
-    page, code = tmp_path / "docs" / "clients.md", tmp_path / "code.py"
-    for path in (page, code):
+    """What the measurement writes says nothing of what was measured."""
+    written, code = tmp_path / "scripts" / "matrixlib" / "measured" / "one.json", tmp_path / "code.py"
+    written.parent.mkdir(parents=True)
+    for path in (written, code):
         path.write_text("old")
     author = ("-c", "user.name=a", "-c", "user.email=a@example.com")
     for words in (("init", "-q"), ("add", "."), (*author, "commit", "-q", "-m", "first")):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     monkeypatch.setattr("matrixlib.run.ROOT", tmp_path)
-    page.write_text("new")
+    written.write_text("new")
     clean = commit()
     assert re.fullmatch(r"[0-9a-f]{12}", clean)
     code.write_text("new")

@@ -1,0 +1,27 @@
+"""What was measured as one report that the page of `toolstream check` shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from matrixlib.run import HOW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matrixlib.clients import MatrixClient
+
+
+def combined(streams: Iterable[tuple[MatrixClient, dict[str, Any]]]) -> dict[str, Any] | None:
+    """All runs (`run.kept`) as one report, raw and repaired as clients of their own; `None` without any."""
+    documents = [
+        (client.name, how, found[how]) for client, found in streams if found["about"]["not_run"] is None for how in HOW
+    ]
+    if not documents:
+        return None
+    listed = [
+        {**document["clients"][0], "name": name if how == "raw" else f"{name}, repaired"}
+        for name, how, document in documents
+    ]
+    seconds = round(sum(document["seconds"] for _, _, document in documents), 1)
+    return {**documents[0][2], "seconds": seconds, "clients": listed}

@@ -1,0 +1,96 @@
+"""What was measured of a client, as it is kept in the repository: its counts, and each cell that is not right."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from matrixlib.cells import JUDGED, PASSED, Cell, failed_cells
+
+if TYPE_CHECKING:
+    from matrixlib.clients import MatrixClient
+
+MEASURED: Final = Path(__file__).parent / "measured"
+"""A file for each client: cells that were right need no line of their own."""
+COUNTS: Final = ("ok", "not-strict", "failed", "harness-failure", "skipped")
+"""Grades that are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One client's run, raw and behind repair."""
+
+    version: str | None
+    not_run: str | None = None
+    """Why nothing of it is known; then all else is empty."""
+    protocol: str = ""
+    date: str = ""
+    commits: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    faults: str | None = None
+    """Which cases it was run with; `None` for all."""
+    raw: dict[str, int]
+    """How many cases have each grade of `COUNTS`."""
+    safe: dict[str, int]
+    """The same behind repair."""
+    cells: tuple[Cell, ...] = ()
+
+    @property
+    def judged(self) -> int:
+        """How many cells say something of the client."""
+        return sum(self.raw[grade] for grade in COUNTS if grade in JUDGED)
+
+
+def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
+    """The record of what `toolstream check` told: `about`, and its document of each run (`run.kept`)."""
+    about = found["about"]
+    not_run = about["not_run"] or _not_understood(found["raw"]["clients"][0]["cases"])
+    if not_run is not None:
+        return Record(version=about["version"], not_run=str(not_run), raw={}, safe={})
+    raw, safe = (found[how]["clients"][0] for how in ("raw", "safe"))
+    return Record(
+        version=about["version"],
+        protocol=raw["protocol"],
+        date=about["date"],
+        commits=tuple(str(about["commit"]).split(", ")),
+        commands=(about["command"],),
+        faults=about["faults"],
+        raw={grade: raw["counts"][grade] for grade in COUNTS},
+        safe={grade: safe["counts"][grade] for grade in COUNTS},
+        cells=tuple(failed_cells(client.name, raw, safe)),
+    )
+
+
+def _not_understood(cases: list[dict[str, Any]]) -> str | None:
+    """What came of the healthy answer, where a client did not understand it: the driver is measured then."""
+    if any(case["name"] == "healthy" and case["grade"] in PASSED for case in cases):
+        return None
+    told = next((str(case["message"] or case["reason"]) for case in cases), "no request came")
+    return f"the healthy answer was not understood: {told}"
+
+
+def read_record(name: str, folder: Path = MEASURED) -> Record | None:
+    """The record of a client; `None` where there is none."""
+    try:
+        read = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    cells = (Cell(name, one["case"], one["raw"], one["safe"]) for one in read.pop("cells"))
+    return Record(**{**read, **{key: tuple(read[key]) for key in ("commits", "commands")}}, cells=tuple(cells))
+
+
+def write_record(name: str, record: Record, folder: Path = MEASURED) -> None:
+    """Keep a record, one line a cell. One that says why nothing was run does not take the place of a measurement."""
+    if record.not_run is not None and (kept := read_record(name, folder)) and kept.version == record.version:
+        return
+    fields = {key: getattr(record, key) for key in Record.__slots__ if key != "cells"}
+    head = json.dumps(fields, indent=1, ensure_ascii=False).removesuffix("\n}")
+    cells = [
+        json.dumps({"case": one.case, "raw": one.raw, "safe": one.safe}, ensure_ascii=False) for one in record.cells
+    ]
+    lines = ",\n".join(f"  {cell}" for cell in cells)
+    folder.mkdir(exist_ok=True)
+    text = f'{head},\n "cells": [\n{lines}\n ]\n}}\n' if cells else f'{head},\n "cells": []\n}}\n'
+    (folder / f"{name}.json").write_text(text, encoding="utf-8")
