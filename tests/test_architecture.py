@@ -48,7 +48,6 @@ UNMIRRORED = {
     "engine/state.py": "tests/engine/test_pipeline.py",
     "engine/fast_path/skipper.py": "tests/engine/fast_path/test_path.py",
     "proxy/live_answer.py": "tests/proxy/test_verdicts.py",
-    "proxy/answers.py": "tests/proxy/test_addon.py",
     "proxy/socket_layer.py": "tests/e2e/test_sockets.py",
     "proxy/sockets/": "tests/e2e/test_sockets.py",
     "engine/observer.py": "tests/engine/test_pipeline.py",

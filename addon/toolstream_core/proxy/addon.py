@@ -13,7 +13,6 @@ from toolstream_core.proxy.answers import Answers
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
 from toolstream_core.proxy.changes import relabel
-from toolstream_core.proxy.exchange import request_json
 from toolstream_core.proxy.option_table import LEVELS, SOCKET_MODES
 from toolstream_core.proxy.options import (
     ANSWERS,
@@ -157,7 +156,7 @@ class ToolstreamAddon:
             flow.response.stream = True
         if not self._watched(flow):
             return
-        request = request_json(flow.request)
+        request = self._answers.request_of(flow)
         if not (streamed or claimed or looks_like_llm(flow.request.path, request)):
             return
         delivering = streamed or (claimed and wants_stream(flow.request.path, request)) or breaks(flow)
@@ -239,7 +238,7 @@ class ToolstreamAddon:
         if not self._filtered(flow) or is_signed(flow.request):
             return
         restore(flow, self._ids)
-        if self._answers.settings.rewrites and looks_like_llm(flow.request.path, request_json(flow.request)):
+        if self._answers.settings.rewrites and looks_like_llm(flow.request.path, self._answers.request_of(flow)):
             flow.request.headers["accept-encoding"] = "identity"
 
     def _configure_provider(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.delivery.schedule import drawn
 from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.codings import Codings
-from toolstream_core.proxy.exchange import exchange_of
+from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.request_ids import answer_ids
 from toolstream_core.settings import NOTHING
@@ -37,12 +37,22 @@ class Answers:
         self._ids = ids
         self._codings = Codings()
         self._watches: dict[str, KeptWatch] = {}
+        self._requests: dict[str, tuple[bytes | None, Json]] = {}
+        """The bodies of requests without an answer yet, as they came and as JSON."""
         self._begun = 0
 
     def asked(self, flow: http.HTTPFlow) -> None:
         """A request came, of which nothing was changed yet: it tells what its client made of an earlier answer."""
         if self._reporters.on:
-            self._verdicts.asked(flow)
+            self._verdicts.asked(flow, self.request_of(flow))
+
+    def request_of(self, flow: http.HTTPFlow) -> Json:
+        """A request's body as JSON, or `ABSENT`; it is read once until its answer begins, unless it changes."""
+        raw = flow.request.raw_content
+        known = self._requests.get(flow.id)
+        if known is None or known[0] is not raw:
+            known = self._requests[flow.id] = (raw, request_json(flow.request))
+        return known[1]
 
     def begin(
         self, flow: http.HTTPFlow, request: Json, *, delivering: bool, settings: Settings | None = None
@@ -53,6 +63,7 @@ class Answers:
         alone.
         """
         assert flow.response is not None
+        self._requests.pop(flow.id, None)
         self._begun += 1
         wanted = self.settings if settings is None else settings
         settings = wanted if delivering and self._codings.reads(flow.response) else NOTHING
@@ -74,6 +85,7 @@ class Answers:
 
     def close(self, flow: http.HTTPFlow, watch: KeptWatch | None) -> None:
         """Nothing more goes to the client."""
+        self._requests.pop(flow.id, None)
         if watch is None:
             self._verdicts.unanswered(flow)
         else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.clients.received import Answer
 from toolstream_core.protocols.requests import asked
-from toolstream_core.proxy.exchange import request_json, secrets_of
+from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.live_answer import LiveAnswer, live_answer
 from toolstream_core.redact import redacted
 from toolstream_core.report.explaining import Explaining
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.model import Call, Record
+    from toolstream_core.model import Call, Json, Record
     from toolstream_core.proxy.heading import Heading
     from toolstream_core.proxy.kept import KeptWatch
     from toolstream_core.report.layout import Marked
@@ -87,10 +87,9 @@ class Verdicts:
         self._secrets: tuple[str, ...] = ()
         """Those of the request that is looked at."""
 
-    def asked(self, flow: http.HTTPFlow) -> None:
-        """A request came; call this before anything of it is changed."""
+    def asked(self, flow: http.HTTPFlow, request: Json) -> None:
+        """A request came, with this body; call this before anything of it is changed."""
         try:
-            request = request_json(flow.request)
             wanted = asked.read(flow.request.path, request)
             if wanted is None:
                 return

@@ -14,7 +14,7 @@ from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
-from toolstream_core.proxy.exchange import opens_socket, request_json
+from toolstream_core.proxy.exchange import opens_socket
 from toolstream_core.proxy.request_ids import restore, upstream, with_own_ids
 from toolstream_core.proxy.sockets.answer import SocketAnswer
 from toolstream_core.proxy.sockets.error_messages import ErrorMessages
@@ -187,7 +187,7 @@ class Sockets:
             settings = NOTHING
         provider = self.provider if relay.served and error is None else None
         saved = None if provider is None else self._saved(provider, flow, place)
-        watch, faults = self._answers.begin(flow, request_json(flow.request), delivering=True, settings=settings)
+        watch, faults = self._answers.begin(flow, self._answers.request_of(flow), delivering=True, settings=settings)
         delivery = None
         if settings.transit or saved is not None:
             exchange = replace(watch.exchange, content_encoding="")

@@ -1,0 +1,45 @@
+"""The answers that are under way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.test import taddons
+
+from tests.proxy.flows import CHUNK, llm_flow
+from toolstream_core.proxy.addon import ToolstreamAddon
+from toolstream_core.proxy.exchange import request_json
+
+if TYPE_CHECKING:
+    import pytest
+    from mitmproxy import http
+
+    from toolstream_core.model import Json
+
+
+def test_a_request_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verdict, repair and answer share it; a body that was changed meanwhile is another."""
+    parsed: list[bytes | None] = []
+
+    def counted(request: http.Request) -> Json:
+        parsed.append(request.raw_content)
+        return request_json(request)
+
+    monkeypatch.setattr("toolstream_core.proxy.answers.request_json", counted)
+    addon = ToolstreamAddon()
+    with taddons.context(Proxyserver(), addon) as context:
+        context.configure(addon, toolstream_repair=["safe"])
+        addon.running()
+        for changed in (None, b'{"model":"other","stream":true}'):
+            flow, parsed[:] = llm_flow(), ()
+            addon.request(flow)
+            if changed is not None:
+                flow.request.content = changed
+            addon.responseheaders(flow)
+            assert flow.response is not None
+            assert callable(flow.response.stream)
+            flow.response.stream(CHUNK)
+            addon.response(flow)
+            assert parsed[1 if changed else 0 :] == [flow.request.raw_content]
+        addon.done()
