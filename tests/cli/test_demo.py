@@ -54,4 +54,4 @@ def test_without_the_sdks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     """It says what to install."""
     monkeypatch.setitem(sys.modules, "anthropic", None)
     assert demo.run(argparse.Namespace()) == 2
-    assert "pip install 'toolstream[demo]'" in capsys.readouterr().err
+    assert "pip install '.[demo]'" in capsys.readouterr().err

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         scenes = _scenes()
     except ImportError as error:
-        print(f"toolstream demo needs {error.name}: pip install 'toolstream[demo]'", file=sys.stderr)
+        print(f"toolstream demo needs {error.name}: pip install '.[demo]' in the clone", file=sys.stderr)
         return 2
     failed = []
     try:

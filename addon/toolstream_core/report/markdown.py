@@ -170,7 +170,8 @@ def _reproduction(answers: Sequence[ReportedAnswer], flow: str) -> Iterator[str]
     first = answers[0]
     found = sorted({finding.name for finding in first.record.findings})
     yield "## Reproduce\n"
-    yield f"With the attached `{flow}` and `pip install toolstream`, without a key or network:\n"
+    yield f"With the attached `{flow}` and toolstream, installed from its repository (`pip install .` in a clone), without a"
+    yield "key or network:\n"
     yield from fenced(reproduce.server_lines(flow, first.path, first.request).splitlines(), "sh")
     yield f"As a test in your repository (`{flow}` beside it):\n"
     yield from fenced(reproduce.as_test(flow, first.path, first.request, found).splitlines(), "python")
