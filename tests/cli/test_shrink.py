@@ -86,6 +86,35 @@ def test_a_command_that_fails_is_shrunk_for(tmp_path: Path, capsys: pytest.Captu
     assert "did not fail" in capsys.readouterr().err
 
 
+AGENT = """
+import http.client, os, sys
+body = b'{"model": "deepseek-chat", "stream": true, "messages": [{"role": "user", "content": "hi"}]}'
+connection = http.client.HTTPConnection(os.environ["OPENAI_BASE_URL"].split("/")[2])
+connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
+said = connection.getresponse().read()
+if b'"id":""' in said:
+    raise SystemExit("an empty id")
+if said.count(b"data:") < 7:
+    raise SystemExit("too short")
+"""
+"""Fails where a continuation has an empty id, and where an answer is short."""
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("says", [None, "an empty id"])
+def test_another_failure_is_not_taken_for_the_bug(
+    says: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told where the result fails without the bug too; with what the command says it is not kept."""
+    client, small = tmp_path / "client.py", tmp_path / "small.flow"
+    client.write_text(AGENT)
+    named = [] if says is None else ["--says", says]
+    assert run(FLOW, "-o", small, *named, "--", sys.executable, "-IS", client) == 0
+    [fixture] = load(small)
+    assert (b'"id":""' in fixture.body) is (says is not None)
+    assert ("--says TEXT" in capsys.readouterr().err) is (says is None)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from toolstream_core.testing import ProxySession, Setup
 
@@ -37,6 +37,10 @@ class Tries(NamedTuple):
     repeat: int = 1
     """Runs that all have to fail."""
     jobs: int = 1
+    says: str = ""
+    """What its output has to hold too, where it fails."""
+    repair: tuple[str, ...] = ()
+    """What is done to the answers."""
 
 
 @dataclass
@@ -77,14 +81,24 @@ def command_oracle(tries: Tries, flow_bytes: Callable[[Candidate], bytes]) -> It
 
 
 def _fails(tries: Tries, seat: _Seat) -> bool:
-    seat.session.reset(Setup(flows=(seat.flow,), speed=0, network="loopback"))
+    seat.session.reset(Setup(flows=(seat.flow,), repair=tries.repair, speed=0, network="loopback"))
+    with tempfile.TemporaryFile() as output:
+        code = _exit_code(tries, seat, output)
+        if not code or not tries.says:
+            return bool(code)
+        output.seek(0)
+        return tries.says.encode() in output.read()
+
+
+def _exit_code(tries: Tries, seat: _Seat, output: IO[bytes]) -> int:
+    """What the command ends with, where it ends in time; 0 where it is stopped. `output` gets what it says."""
     try:
         process = seat.process = subprocess.Popen(
             tries.command,
             env=seat.session.child_environment(),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     except OSError as error:
@@ -92,13 +106,13 @@ def _fails(tries: Tries, seat: _Seat) -> bool:
     try:
         code = process.wait(tries.timeout)
     except subprocess.TimeoutExpired:
-        return False
+        return 0
     finally:
         _end(process)
         seat.process = None
     if code in _NOT_STARTED:
         raise CommandError(f"the command ended with {code}: a shell did not find it, or may not run it")
-    return code != 0
+    return code
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -33,6 +33,12 @@ _EVERY = 0.2
 _KIB = 1024
 
 
+_DRIFTED = (
+    "the command passes with the whole answers repaired (--repair safe), and fails with the small ones repaired: they "
+    "may show another failure than the bug; --says TEXT names what the command says when the bug shows"
+)
+
+
 class _UsageError(ValueError):
     """What was asked cannot be done; the message says what would be right."""
 
@@ -62,6 +68,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--timeout", type=seconds, default=60.0, metavar="SECONDS", help=told)
     told = "for flaky commands: the bug has to show in K of K runs (default 1)"
     parser.add_argument("--repeat", type=positive, default=1, metavar="K", help=told)
+    told = "the command's output has to hold this text too, so that another failure is not taken for the bug"
+    parser.add_argument("--says", default="", metavar="TEXT", help=told)
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 
@@ -97,7 +105,10 @@ def _run(args: argparse.Namespace) -> int:
             print(f"toolstream shrink: stopped after {search.tries} tries; {_how_to_go_on(args)}", file=sys.stderr)
             raise
         show.end()
+        drifted = bool(args.command_line) and _fails_mended(args, saved, tried, best)
     saved.write(best, output)
+    if drifted:
+        print(f"toolstream shrink: {_DRIFTED}", file=sys.stderr)
     gained = f"{_told(saved.original)} → {_told(best)}"
     print(f"{gained}; {search.tries} tries, {time.monotonic() - began:.0f} s: {word(str(output))}")
     return DONE
@@ -119,7 +130,24 @@ def _oracle(args: argparse.Namespace, saved: Reproduction, reader: RecordCache) 
         return contextlib.nullcontext(shows(reader, args.finding))
     from toolstream_core.cli.command_oracle import Tries, command_oracle
 
-    return command_oracle(Tries(args.command_line, args.timeout, args.repeat, args.jobs), saved.flow_bytes)
+    tries = Tries(args.command_line, args.timeout, args.repeat, args.jobs, args.says)
+    return command_oracle(tries, saved.flow_bytes)
+
+
+def _fails_mended(args: argparse.Namespace, saved: Reproduction, tried: TriedCandidates, best: Candidate) -> bool:
+    """Whether the command fails with the result repaired, but not with all of it repaired: then by something else."""
+    from toolstream_core.cli.command_oracle import Tries, command_oracle
+
+    def fails(candidate: Candidate) -> bool:
+        key = f"{digest(candidate)}-repaired"
+        if (known := tried.get(key)) is None:
+            known = oracle(candidate)
+            tried.add(key, shows=known)
+        return known
+
+    tries = Tries(args.command_line, args.timeout, says=args.says, repair=("safe",))
+    with command_oracle(tries, saved.flow_bytes) as oracle:
+        return fails(best) and not fails(saved.original)
 
 
 def _tried(args: argparse.Namespace, original: Candidate) -> TriedCandidates:
@@ -130,6 +158,7 @@ def _tried(args: argparse.Namespace, original: Candidate) -> TriedCandidates:
         "finding": sorted(args.finding or ()),
         "command": args.command_line,
         "repeat": args.repeat,
+        "says": args.says,
     }
     return TriedCandidates.open(args.state, about)
 

@@ -170,7 +170,7 @@ def _reproduction(answers: Sequence[ReportedAnswer], flow: str) -> Iterator[str]
     first = answers[0]
     found = sorted({finding.name for finding in first.record.findings})
     yield "## Reproduce\n"
-    yield f"With the attached `{flow}` and toolstream, installed from its repository (`pip install .` in a clone), without a"
+    yield f"With the attached `{flow}` and toolstream from its repository (`pip install .` in a clone of it), without a"
     yield "key or network:\n"
     yield from fenced(reproduce.server_lines(flow, first.path, first.request).splitlines(), "sh")
     yield f"As a test in your repository (`{flow}` beside it):\n"
