@@ -9,7 +9,8 @@ import pytest
 from mitmproxy.io import tnetstring
 
 from tests.proxy.flows import CHUNK, DONE, SECRET
-from toolstream_core.proxy.capture.body import Came, KeptBody
+from toolstream_core.proxy.capture.batch import Batch
+from toolstream_core.proxy.capture.body import KeptBody
 from toolstream_core.proxy.capture.packing import pack
 from toolstream_core.redaction import Redaction
 
@@ -17,15 +18,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from toolstream_core.proxy.capture.body import Batch
 
-
-def came(*chunks: tuple[float, bytes]) -> list[Came]:
+def came(*chunks: tuple[float, bytes]) -> Batch:
     """Chunks that came one by one."""
-    return [Came(when, data, (len(data),)) for when, data in chunks]
+    return read_at_once(*((when, [data]) for when, data in chunks))
 
 
-BATCH = came((10.0, CHUNK), (10.0204, CHUNK[:20]), (11.5, CHUNK[20:] + DONE))
+def read_at_once(*reads: tuple[float, list[bytes]]) -> Batch:
+    """Network reads with the chunks of each."""
+    batch = Batch()
+    for when, chunks in reads:
+        batch.add(when, b"".join(chunks), [len(chunk) for chunk in chunks])
+    return batch
+
+
+CAME = ((10.0, CHUNK), (10.0204, CHUNK[:20]), (11.5, CHUNK[20:] + DONE))
+WHOLE = b"".join(data for _, data in CAME)
 CUTS = [[0, len(CHUNK)], [20, 20], [1500, len(CHUNK) + len(DONE) - 20]]
 
 
@@ -48,33 +56,32 @@ def read(body: KeptBody) -> tuple[object, object]:
 
 def test_bytes_and_cuts(tmp_path: Path) -> None:
     """However the chunks were collected."""
-    whole = b"".join(one.data for one in BATCH)
-    for batches in ([BATCH], [[one] for one in BATCH]):
+    for batches in ([came(*CAME)], [came(one) for one in CAME]):
         with kept(tmp_path, batches) as body:
-            assert read(body) == (whole, CUTS)
-            assert body.length == len(whole)
+            assert read(body) == (WHOLE, CUTS)
+            assert body.length == len(WHOLE)
 
 
 def test_chunks_that_came_at_once(tmp_path: Path) -> None:
     """All of the chunks of a network read have its time, whether a coding is undone or not."""
     chunks = [CHUNK, DONE, CHUNK]
     sizes = [len(chunk) for chunk in chunks]
-    with kept(tmp_path, [[Came(1.0, b"x", [1])], [Came(1.5, b"".join(chunks), sizes)]]) as body:
+    with kept(tmp_path, [came((1.0, b"x")), read_at_once((1.5, chunks))]) as body:
         assert read(body) == (b"x" + b"".join(chunks), [[0, 1], *([500, size] for size in sizes)])
     coder = zlib.compressobj(wbits=31)
     coded = [coder.compress(chunk) + coder.flush(zlib.Z_SYNC_FLUSH) for chunk in chunks]
-    with kept(tmp_path, [[Came(1.0, b"".join(coded), [len(chunk) for chunk in coded])]], "gzip") as body:
+    with kept(tmp_path, [read_at_once((1.0, coded))], "gzip") as body:
         assert read(body) == (b"".join(chunks), [[0, size] for size in sizes])
 
 
 def test_a_coding_is_undone(tmp_path: Path) -> None:
     """The cuts are those of the decoded bytes; a chunk that says nothing yet is none."""
     coder = zlib.compressobj(wbits=31)
-    coded = [(when, coder.compress(data) + coder.flush(zlib.Z_SYNC_FLUSH)) for when, data, _ in BATCH]
+    coded = [(when, coder.compress(data) + coder.flush(zlib.Z_SYNC_FLUSH)) for when, data in CAME]
     head, rest = coded[0][1][:10], coded[0][1][10:]
     batch = came((10.0, head), (10.0, rest), *coded[1:], (12.0, coder.flush()))
     with kept(tmp_path, [batch], "gzip") as body:
-        assert read(body) == (b"".join(one.data for one in BATCH), CUTS)
+        assert read(body) == (WHOLE, CUTS)
 
 
 @pytest.mark.parametrize(
@@ -93,11 +100,11 @@ def test_what_cannot_be_decoded_is_left_out(tmp_path: Path, coding: str, data: b
 
 def test_redacted_before_it_is_kept(tmp_path: Path) -> None:
     """As many bytes; the digest is that of what came."""
-    batch = came((0.0, b'data: {"k":"sk-very'), (0.1, b'secretvalue123456"}\n\n'))
-    with kept(tmp_path, [batch]) as body, kept(tmp_path, [batch[:1]]) as other:
+    chunks = ((0.0, b'data: {"k":"sk-very'), (0.1, b'secretvalue123456"}\n\n'))
+    with kept(tmp_path, [came(*chunks)]) as body, kept(tmp_path, [came(chunks[0])]) as other:
         assert body.digest != other.digest
-        content, chunks = read(body)
+        content, cuts = read(body)
     assert isinstance(content, bytes)
     assert SECRET.encode() not in content
     assert b"secretvalue" not in content
-    assert (len(content), chunks) == (sum(len(one.data) for one in batch), [[0, len(batch[0].data)], [100, 21]])
+    assert (len(content), cuts) == (len(b"".join(data for _, data in chunks)), [[0, len(chunks[0][1])], [100, 21]])

@@ -11,7 +11,7 @@ from mitmproxy.io import FlowReader
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import read_flow
-from toolstream_core.proxy.capture.body import Came
+from toolstream_core.proxy.capture.batch import Batch
 from toolstream_core.proxy.capture.draft import Draft, Ending, Store
 from toolstream_core.proxy.capture.folder import Folder
 from toolstream_core.proxy.exchange import exchange_of, request_json
@@ -20,7 +20,16 @@ from toolstream_core.redaction import Redaction
 if TYPE_CHECKING:
     from pathlib import Path
 
-BATCH = [Came(5.0, CHUNK[:50], [50]), Came(5.01, CHUNK[50:], [len(CHUNK) - 50]), Came(5.2, DONE, [len(DONE)])]
+
+def came(*chunks: tuple[float, bytes]) -> Batch:
+    """Chunks that came one by one."""
+    batch = Batch()
+    for when, data in chunks:
+        batch.add(when, data, [len(data)])
+    return batch
+
+
+BATCH = came((5.0, CHUNK[:50]), (5.01, CHUNK[50:]), (5.2, DONE))
 WHOLE = CHUNK + DONE
 
 
@@ -78,7 +87,7 @@ def test_a_capture(kept: Kept) -> None:
     assert noted(capture).keys() == {"version", "chunks", "text", "record"}
     fixture = read_flow(capture, "x#0")
     assert fixture is not None
-    assert ([chunk.data for chunk in fixture.chunks], fixture.broken) == ([one.data for one in BATCH], None)
+    assert ([chunk.data for chunk in fixture.chunks], fixture.broken) == (BATCH.data, None)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +100,7 @@ def test_what_the_client_got(kept: Kept, client: bytes, differs: bool, told: boo
     draft.compares = True
     draft.add_upstream(BATCH, "")
     if client:
-        draft.add_client([Came(7.0, client[:5], [5]), Came(7.1, client[5:], [len(client) - 5])])
+        draft.add_client(came((7.0, client[:5]), (7.1, client[5:])))
     draft.finish(over(flow, differs=differs))
     expected = {"body": client, "chunks": [[0, 5], [100, len(client) - 5]]}
     assert noted(kept.read()).get("sent") == (expected if told else None)
@@ -101,7 +110,7 @@ def test_a_broken_answer(kept: Kept) -> None:
     """Keeps its body and its error; one that only toolstream knows of becomes the flow's."""
     flow = llm_flow()
     draft = kept.draft(flow)
-    draft.add_upstream(BATCH[:1], "")
+    draft.add_upstream(came((5.0, CHUNK[:50])), "")
     draft.finish(over(flow, "the proxy was stopped"))
     capture = kept.read()
     assert capture.error is not None

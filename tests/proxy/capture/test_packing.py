@@ -30,7 +30,9 @@ def test_mitmproxy_reads_what_is_packed(value: object) -> None:
 @given(st.lists(st.binary()), st.lists(st.tuples(st.integers(0), st.lists(st.integers(0)))))
 def test_streamed_values(pieces: list[bytes], reads: list[tuple[int, list[int]]]) -> None:
     """They stand where plain values would."""
-    cuts = [packed_cuts(when, sizes) for when, sizes in reads]
+    cuts = [packed_cuts([when], [len(sizes)], sizes) for when, sizes in reads]
+    flat = [size for _, sizes in reads for size in sizes]
+    assert packed_cuts([when for when, _ in reads], [len(sizes) for _, sizes in reads], flat) == b"".join(cuts)
     pairs = [[when, size] for when, sizes in reads for size in sizes]
     value = {
         "before": 1,

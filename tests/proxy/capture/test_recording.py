@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from toolstream_core.proxy.capture.body import Batch
+    from toolstream_core.proxy.capture.batch import Batch
     from toolstream_core.proxy.capture.draft import Ending
 
 
@@ -31,10 +31,10 @@ class Listed:
         self._room = room
 
     def add_upstream(self, batch: Batch, coding: str) -> None:
-        self.upstream += [(came.data, coding) for came in batch]
+        self.upstream += [(data, coding) for data in batch.data]
 
     def add_client(self, batch: Batch) -> None:
-        self.client += [came.data for came in batch]
+        self.client += batch.data
 
     def finish(self, ending: Ending) -> None:
         self.ending = ending

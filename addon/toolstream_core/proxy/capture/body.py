@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING
 
+from toolstream_core.proxy.capture.batch import Batch
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, packed_cuts
 from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.proxy.capture.spool import Spool
@@ -16,19 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.redaction import Redaction
-
-
-class Came(NamedTuple):
-    """What came at once."""
-
-    when: float
-    """In seconds of any clock that only goes on."""
-    data: bytes
-    sizes: Sequence[int]
-    """Of its chunks, in order."""
-
-
-type Batch = Sequence[Came]
 
 
 class KeptBody:
@@ -59,8 +47,8 @@ class KeptBody:
         if self.failure is not None:
             return 0
         before = self.size
-        if self._begun is None and batch:
-            self._begun = batch[0].when
+        if self._begun is None and batch.whens:
+            self._begun = batch.whens[0]
         try:
             data = self._cut(batch)
         except CodingError as error:
@@ -106,15 +94,20 @@ class KeptBody:
 
     def _cut(self, batch: Batch) -> bytes:
         """The decoded bytes of `batch`, whose cuts are noted. Raises `CodingError`."""
-        begun, decode = self._begun or 0.0, self._decode
-        plain = batch if decode is None else [_decoded(came, decode) for came in batch]
-        cuts = [packed_cuts(int((came.when - begun) * 1000 + 0.5), came.sizes) for came in plain if came.sizes]
-        self._cuts.write(b"".join(cuts))
-        return b"".join([came.data for came in plain])
+        begun = self._begun or 0.0
+        plain = batch if self._decode is None else _decoded(batch, self._decode)
+        whens = [int((when - begun) * 1000 + 0.5) for when in plain.whens]
+        self._cuts.write(packed_cuts(whens, plain.counts, plain.sizes))
+        return b"".join(plain.data)
 
 
-def _decoded(came: Came, decode: Callable[[bytes], bytes]) -> Came:
+def _decoded(batch: Batch, decode: Callable[[bytes], bytes]) -> Batch:
     """A chunk that says nothing yet is none. Raises `CodingError`."""
-    ends = accumulate(came.sizes)
-    chunks = [decode(came.data[end - size : end]) for end, size in zip(ends, came.sizes, strict=True)]
-    return Came(came.when, b"".join(chunks), [len(chunk) for chunk in chunks if chunk])
+    plain, sizes = Batch(), iter(batch.sizes)
+    for when, data, count in zip(batch.whens, batch.data, batch.counts, strict=True):
+        chunks, at = [], 0
+        for size in islice(sizes, count):
+            chunks.append(decode(data[at : at + size]))
+            at += size
+        plain.add(when, b"".join(chunks), [len(chunk) for chunk in chunks if chunk])
+    return plain

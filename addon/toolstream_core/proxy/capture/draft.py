@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Record
     from toolstream_core.protocols.requests.asked import Asked
-    from toolstream_core.proxy.capture.body import Batch
+    from toolstream_core.proxy.capture.batch import Batch
     from toolstream_core.proxy.capture.folder import Folder
     from toolstream_core.redaction import Redaction
 

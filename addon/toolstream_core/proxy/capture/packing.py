@@ -104,11 +104,21 @@ def pack_number(number: int) -> bytes:
     return b"%d:%b#" % (len(digits), digits)
 
 
-def packed_cuts(when: int, sizes: Sequence[int]) -> bytes:
-    """The items `[when, size]` of a list, none of its numbers below zero."""
-    head = pack_number(when)
-    items = {size: _pair(head, pack_number(size)) for size in set(sizes)}
-    return b"".join(map(items.__getitem__, sizes))
+def packed_cuts(whens: Iterable[int], counts: Iterable[int], sizes: Sequence[int]) -> bytes:
+    """The items `[when, size]` of a list, none of its numbers below zero: to each `when` belong so many sizes."""
+    packed: list[bytes] = []
+    at = 0
+    for when, count in zip(whens, counts, strict=True):
+        digits = b"%d" % when
+        head = b"%d:%b#" % (len(digits), digits)
+        if count == 1:
+            packed.append(_pair(head, pack_number(sizes[at])))
+        else:
+            some = sizes[at : at + count]
+            items = {size: _pair(head, pack_number(size)) for size in set(some)}
+            packed.append(b"".join(map(items.__getitem__, some)))
+        at += count
+    return b"".join(packed)
 
 
 def _pair(first: bytes, second: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.proxy.capture.body import Came
+from toolstream_core.proxy.capture.batch import Batch
 from toolstream_core.proxy.capture.draft import Ending
 from toolstream_core.proxy.provided import provided
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Record
-    from toolstream_core.proxy.capture.body import Batch
     from toolstream_core.proxy.capture.draft import Draft
     from toolstream_core.proxy.capture.worker import Worker
 
@@ -27,7 +26,7 @@ _CUT = 40
 """Bytes that the size of one of its chunks takes."""
 
 type Take = Callable[[float, bytes, Sequence[int]], None]
-"""Takes what came, or went, at once: the fields of `Came`."""
+"""Takes what came, or went, at once: the arguments of `Batch.add`."""
 
 
 class Recording:
@@ -102,20 +101,20 @@ class _Chunks:
 
     def __init__(self, hand_on: Callable[[Batch, int], None]) -> None:
         self._hand_on = hand_on
-        self._waiting: list[Came] = []
+        self._waiting = Batch()
         self._room = BATCH
 
     def add(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
         """See `Take`."""
-        self._waiting.append(Came(when, data, sizes))
+        self._waiting.add(when, data, sizes)
         self._room -= len(data) + _OVERHEAD + _CUT * len(sizes)
         if self._room < 0:
             self.flush()
 
     def flush(self) -> None:
         """Hand on what is waiting."""
-        if self._waiting:
-            batch, self._waiting = self._waiting, []
+        if self._waiting.whens:
+            batch, self._waiting = self._waiting, Batch()
             size, self._room = BATCH - self._room, BATCH
             self._hand_on(batch, size)
 
