@@ -19,7 +19,7 @@ _STEMS: Final = (
     b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"cred", b"sess", b"signature",
     b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"srf", b"connection", b"identifier",
 )  # fmt: skip
-_SHORT_PARAMETER: Final = re.compile(rb"[?&](?:sig|sid|pat|hmac|uid|otp)=", re.IGNORECASE)
+_SHORT_PARAMETER: Final = re.compile(rb"[?&](?i:sig|sid|pat|hmac|uid|otp)=")
 _BEFORE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 """Characters of a name before the piece that counts."""
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
@@ -58,11 +58,15 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
         if at < done:
             continue
         before = text[max(0, at - _LONGEST_NAME) : at]
-        name_start = at - len(before) + len(before.rstrip(_BEFORE))
-        name_end = _NAME_AFTER.match(text, at).end()  # type: ignore[union-attr]
-        done = name_end
-        if span := _value(text, name_start, name_end, sensitivity):
+        start = at - len(before) + len(before.rstrip(_BEFORE))
+        done = _NAME_AFTER.match(text, at).end()  # type: ignore[union-attr]
+        name = text[start:done].decode("ascii").lstrip("-.")
+        in_query = text.startswith(b"=", done) and text[max(0, start - 1) : start] in {b"?", b"&"}
+        level = parameter_sensitivity(name) if in_query else sensitivity(name)
+        if level and len(name) <= _LONGEST_NAME and (span := _value(text, start, done, level, in_query=in_query)):
             yield span
+    if b"?" not in text and b"&" not in text:
+        return
     for found in _SHORT_PARAMETER.finditer(text):
         if (value := _BARE.match(text, found.end())) and not is_placeholder(value[0]):
             yield value.span()
@@ -79,12 +83,8 @@ def _hits(text: bytes) -> list[int]:
     return sorted(found)
 
 
-def _value(text: bytes, start: int, end: int, sensitivity: Callable[[str], Sensitivity]) -> Span | None:
-    name = text[start:end].decode("ascii").lstrip("-.")
-    in_query = text[start - 1 : start] in {b"?", b"&"} and text[end : end + 1] == b"="
-    level = parameter_sensitivity(name) if in_query else sensitivity(name)
-    if level is Sensitivity.NONE or len(name) > _LONGEST_NAME:
-        return None
+def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: bool) -> Span | None:
+    """Where the value of such a name stands, which itself stands from `start` to `end`."""
     between = _BETWEEN.match(text, end)
     if between is None and text.startswith(b"--", start):
         between = _FLAG.match(text, end)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.escapes import Edit, Unescaped
+from toolstream_core.redaction.joined import are_clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _TAIL: Final = 8192
 """Bytes of a channel that are kept for what comes later."""
 _MOST: Final = 256
+_FEW: Final = 32 * 1024
+"""Bytes of all channels below which most of a search is what it costs for each of them."""
 _REPEATED: Final = 16
 """Bytes from which on a value that comes again is no piece of a longer one."""
 # Each begins with what a search in C looks for first.
@@ -127,9 +130,15 @@ class Channels:
         lines = open_[_LINES] = Channel(self._tails.get(_LINES, b""))
         for at, line in other_lines(text):
             lines.add_line(line, at)
-        edits = [edit for channel in open_.values() for edit in channel.edits(self._finder)]
         self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
-        return edits
+        if self._are_clean([channel.text for channel in open_.values()]):
+            return []
+        return [edit for channel in open_.values() for edit in channel.edits(self._finder)]
+
+    def _are_clean(self, texts: Sequence[bytes]) -> bool:
+        """Whether it costs little to see that there is nothing to overwrite."""
+        few = sum(map(len, texts)) < _FEW
+        return few and not self._finder.has_patterns and are_clean(texts, self._finder)
 
     def _keep(self, tails: dict[tuple[Address, bytes], bytes]) -> None:
         for name, tail in tails.items():

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 _ESCAPE: Final = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _SIMPLE: Final = {
-    b'"': b'"', b"\\": b"\\", b"/": b"/", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t",
+    b"n": b"\n", b'"': b'"', b"t": b"\t", b"\\": b"\\", b"/": b"/", b"r": b"\r", b"b": b"\b", b"f": b"\f",
 }  # fmt: skip
+"""The most frequent ones first."""
 _SURROGATES: Final = range(0xD800, 0xE000)
 _SURROGATE: Final = b"\xff"
 _UNICODE_LENGTH: Final = 6
@@ -98,6 +99,8 @@ def _unescaped(raw: bytes) -> bytes:
         return _ESCAPE.sub(_meaning, raw)
     text = raw.replace(b"\\\\", b"\0")
     for letter, meant in _SIMPLE.items():
+        if b"\\" not in text:
+            break
         text = text.replace(b"\\" + letter, meant)
     return text.replace(b"\0", b"\\")
 

@@ -103,6 +103,8 @@ class SecretFinder:
         self._known = forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
         self._names = frozenset(map(normal, redaction.names))
+        self.has_patterns = bool(self._patterns)
+        """Whether expressions of the user, which may be any, are looked for."""
 
     def sensitivity(self, name: str) -> Sensitivity:
         """Of a JSON field or a variable, with the names of the user."""
@@ -122,7 +124,9 @@ class SecretFinder:
     def find(self, text: bytes) -> Iterator[Found]:
         """The secrets that stand in a text as they are."""
         yield from self.find_by_themselves(text)
-        yield from (Found(*span, "named") for span in assignments(text, self.sensitivity))
+        yield from (
+            Found(*span, "named") for span in assignments(text, self.sensitivity if self._names else field_sensitivity)
+        )
         for span in self._named_by_user(text):
             yield Found(*span, "named")
         for span in _marked(text):
@@ -146,7 +150,9 @@ class SecretFinder:
             start = max(0, at - _BEFORE)
             around = text[start : end + _BEFORE]
             if around not in _HARMLESS:
-                found = [*_shapes(text, start, end), *_of_services(text, start, end)]
+                found = [*_shapes(text, start, end)]
+                if end - at <= _LONGEST_REMEMBERED + _BEFORE:
+                    found += _of_services(text, start, end)
                 yield from found
                 if not found and len(around) <= _LONGEST_REMEMBERED and end + _BEFORE < len(text):
                     _remember(around)
@@ -184,8 +190,6 @@ def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:
 
 
 def _of_services(text: bytes, start: int, end: int) -> Iterator[Found]:
-    if end - start > _LONGEST_REMEMBERED + _BEFORE:
-        return
     begin = max(0, start - _BEFORE)
     around = text[begin : end + _BEFORE]
     if _SERVICE_STEM.search(around.lower()):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.proxy.capture.events import Condensed, Condenser
 from toolstream_core.redaction import BodyRedactor, TextMode, redacted_body
 from toolstream_core.redaction.assignments import counts_as_secret
-from toolstream_core.redaction.escapes import Unescaped
 from toolstream_core.redaction.finder import SecretFinder
+from toolstream_core.redaction.joined import are_clean
 from toolstream_core.redaction.messages import is_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from toolstream_core.redaction import Redaction
 
@@ -25,9 +25,6 @@ WINDOW: Final = 1024 * 1024
 """Bytes that are looked at together."""
 KEPT: Final = 64 * 1024
 """Of these, how many are looked at again with what follows."""
-_APART: Final = b"\n\n\n\n"
-_DEEPEST: Final = 5
-"""How often text is JSON in JSON."""
 
 
 class QuickRedactor:
@@ -78,17 +75,4 @@ class QuickRedactor:
             level = self._finder.sensitivity(key.decode("latin-1"))
             if level and any(counts_as_secret(text, level, sure=True) for text in texts):
                 return False
-        # So far apart that nothing that is found reaches over an end but where that does no harm.
-        together = _APART.join(dict.fromkeys(text for texts in short.texts.values() for text in texts))
-        return not any(any(self._finder.find(plain)) for plain in _meanings(together))
-
-
-def _meanings(text: bytes) -> Iterator[bytes]:
-    """A text as it stands, and what it says as JSON in JSON."""
-    for _ in range(_DEEPEST):
-        yield text
-        meant = Unescaped(text).text if b"\\" in text else text
-        if meant == text:
-            return
-        text = meant
-    yield text
+        return are_clean(dict.fromkeys(text for texts in short.texts.values() for text in texts), self._finder)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+import random
+from itertools import batched
+
+import pytest
+
+from toolstream_core.redaction import Redaction
+from toolstream_core.redaction.finder import SecretFinder
+from toolstream_core.redaction.joined import are_clean
+
+KNOWN = "hush-hush-4711"
+CLEAN = (
+    "",
+    "the tokens of a key",
+    "discord",
+    " =",
+    "password:",
+    "\\",
+    '{"a": "b\\n"}',
+    "-----BEGIN",
+    "?x=1&y",
+    "Bearer",
+    "\n\n\n",
+    "aB3xK9mQ2z" * 40,
+)
+SECRETS = (
+    "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz1CdE4G",
+    "password=hunter2-and-more",
+    'x {"api_key": "0f1e2d3c4b5a69788796a5b4c3d2e1f0"}',
+    "https://user:sEcr3tPassw0rd@host.example/x",
+    "Bearer abcdefghijklmnop0123456789",
+    "discord_token = aB3dE6fG9hI2jK5l",
+    "discord=" + "aB3dE6fG9hI2jK5l" * 15,
+    "curl -u me:secretword",
+    "-----BEGIN RSA PRIVATE KEY-----\n" + "mn" * 500,
+    f"it is {KNOWN}",
+)
+
+
+def finder() -> SecretFinder:
+    """One that knows a secret."""
+    return SecretFinder(Redaction(), (KNOWN,))
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_among_other_texts(secret: str) -> None:
+    """Wherever it stands, and however often it is JSON in JSON."""
+    chance = random.Random(secret)
+    text = secret
+    for _ in range(4):
+        others = chance.choices(CLEAN, k=6)
+        others.insert(chance.randint(0, 6), text)
+        assert not are_clean([one.encode() for one in others], finder()), others
+        text = json.dumps({"x": text})
+
+
+def test_texts_without_secrets() -> None:
+    """Two texts that would be one together are none side by side."""
+    for pair in batched([*CLEAN, *CLEAN[::-1], *CLEAN[1:], *CLEAN[::2]], 2):
+        assert are_clean([one.encode() for one in pair], finder()), pair
+
+
+def test_a_key_that_is_cut_off_ends_with_its_text() -> None:
+    """However much follows it that would be too long for one."""
+    cut = b"-----BEGIN EC PRIVATE KEY-----\nmnmnmn"
+    assert list(finder().find(cut))
+    assert not are_clean([cut, b"word " * 10_000], finder())
