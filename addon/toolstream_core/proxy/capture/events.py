@@ -75,7 +75,7 @@ class Condenser:
             self._last = self._take_one(text[at:end])
             at = end + len(self._border)
             if self._last is not None and self._last is before and depth < _DEEPEST:
-                text, at = self._take_alike(self._last, text[at:], depth), 0
+                text, at = self._take_alike(self._last, text, at, depth), 0
 
     def _take_one(self, event: bytes) -> Form | None:
         """Take an event; its form, where that was known."""
@@ -87,17 +87,17 @@ class Condenser:
         self._learn(event)
         return None
 
-    def _take_alike(self, form: Form, text: bytes, depth: int) -> bytes:
+    def _take_alike(self, form: Form, text: bytes, at: int, depth: int) -> bytes:
         """Take the events of a form, many at once, and what stands between them; the rest, which is still to be taken.
 
         The text is cut where an event of this form follows something that ends like one.
         """
         keys, head, tail = form.keys, form.head, form.tail + self._border
-        first, *lines = _split(tail + text, tail, head)
-        if not lines:
-            return text
-        self._take((first + tail)[len(tail) :], depth + 1)
-        last, at, size = lines.pop(), 0, len(lines)
+        lines = _split(b"".join((tail, memoryview(text)[at:])), tail, head)
+        if len(lines) == 1:
+            return text[at:]
+        self._take((lines[0] + tail)[len(tail) :], depth + 1)
+        last, at, size = lines.pop(), 1, len(lines)
         while at < len(lines) and form.keys is keys:
             if (columns := form.columns(lines[at : at + size])) is not None:
                 self._runs.append((form, keys, columns))

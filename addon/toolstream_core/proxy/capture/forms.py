@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,9 +12,12 @@ if TYPE_CHECKING:
 
 _STRING: Final = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
 _NUMBER: Final = rb"-?[0-9][0-9.eE+-]*+"
-_STRINGS: Final = re.compile(_STRING + rb"(?:\n" + _STRING + rb")*+")
-_NUMBERS: Final = re.compile(_NUMBER + rb"(?:\n" + _NUMBER + rb")*+")
 _VALUE: Final = re.compile(rb'"(' + _STRING + rb')"\s*+:\s*+(?:"(' + _STRING + rb')"|(' + _NUMBER + rb"))")
+_MARKS: Final = bytes(byte for byte in range(32) if byte not in b"\t\n\r")
+"""No value of a line has any of these; each takes the place of something else between two values."""
+_MARKED: Final = rb'[^"\\\x00-\x08\n-\x1f]*+(?:\\[^\x00-\x08\n-\x1f][^"\\\x00-\x08\n-\x1f]*+)*+'
+"""A string without them."""
+_TO_LINES: Final = bytes.maketrans(_MARKS, b"\n" * len(_MARKS))
 _ADDRESS: Final = re.compile(rb"\w*index|item_id|call_id|tool_call_id|toolUseId|id")
 """Keys that say which call a line is of: lines of several calls are of several forms."""
 _DELTAS: Final = frozenset(
@@ -52,8 +56,8 @@ class Form:
         self.head = self.tail = b""
         """What stands before the first of them, and behind the last."""
         self._between: list[bytes] = []
-        self._kinds: list[re.Pattern[bytes]] = []
-        """What the values of each column have to be, a line each."""
+        self._lines = re.compile(b"")
+        """Lines of this form without head and tail, one below the other, marks between their values."""
         self._differ: set[int] = set()
 
     def widen(self, line: bytes, found: Sequence[Value]) -> None:
@@ -67,7 +71,7 @@ class Form:
         self.keys = [value.key for value in differ]
         self.head, self.tail = self.line[: differ[0].start], self.line[differ[-1].end :]
         self._between = [self.line[value.end : after.start] for value, after in pairwise(differ)]
-        self._kinds = [_STRINGS if value.text else _NUMBERS for value in differ]
+        self._lines = _lines(tuple(value.text for value in differ))
 
     def match(self, line: bytes) -> list[Sequence[bytes]] | None:
         """The values that differ, of a line of this form, as `columns`."""
@@ -78,18 +82,16 @@ class Form:
 
     def columns(self, lines: Sequence[bytes]) -> list[Sequence[bytes]] | None:
         """The values that differ, key by key, of lines without head and tail; `None` unless all are of this form."""
-        columns: list[Sequence[bytes]] = []
-        for fixed in self._between:
-            column, there, lines = zip(*[line.partition(fixed) for line in lines], strict=True)
-            if not all(there):
-                return None
-            columns.append(column)
-        columns.append(lines)
-        alike = all(
-            kind.fullmatch(text := b"\n".join(column)) is not None and text.count(b"\n") == len(column) - 1
-            for kind, column in zip(self._kinds, columns, strict=True)
-        )
-        return columns if alike else None
+        if len(self._between) > len(_MARKS):
+            return None
+        # All at once: an object for each line, or for each value with what follows, costs as much as to read them.
+        text = b"\n".join([*lines, b""])
+        for mark, fixed in enumerate(self._between):
+            text = _MARKS[mark : mark + 1].join(text.split(fixed))
+        if self._lines.fullmatch(text) is None:
+            return None
+        found, count = text.translate(_TO_LINES).split(b"\n"), len(self.keys)
+        return [found[at:-1:count] for at in range(count)] if len(found) == len(lines) * count + 1 else None
 
     def with_texts(self, text: bytes) -> bytes:
         """The first line with `text` wherever a string differs."""
@@ -99,6 +101,15 @@ class Form:
                 parts += [self.line[at : value.start], text]
                 at = value.end
         return b"".join([*parts, self.line[at:]])
+
+
+@lru_cache(maxsize=64)
+def _lines(texts: tuple[bool, ...]) -> re.Pattern[bytes]:
+    """Lines of values, each a text or a number, with marks between them."""
+    kinds = [_MARKED if text else _NUMBER for text in texts]
+    marks = [re.escape(_MARKS[at : at + 1]) for at in range(len(kinds) - 1)]
+    line = b"".join([part for pair in zip(kinds, [*marks, b"\n"], strict=True) for part in pair])
+    return re.compile(b"(?:" + line + b")*+")
 
 
 def outline(line: bytes, found: Iterable[Value]) -> bytes:

@@ -35,7 +35,8 @@ class QuickRedactor:
         self._redaction, self._known = redaction, known
         self._finder = SecretFinder(redaction, known)
         self._condenser = Condenser()
-        self._held = bytearray()
+        self._held: list[bytes] = []
+        self._size = 0
         self._slow: BodyRedactor | None = None
         if redaction.text is not TextMode.KEEP or redaction.patterns:
             self._slow = BodyRedactor(redaction, known)
@@ -49,8 +50,8 @@ class QuickRedactor:
         """What is ready."""
         if self._slow is not None:
             return self._slow.feed(data)
-        self._held += data
-        return self._look(last=False) if len(self._held) >= WINDOW else b""
+        self._hold(data)
+        return self._look(last=False) if self._size >= WINDOW else b""
 
     def finish(self) -> bytes:
         """The rest."""
@@ -58,15 +59,20 @@ class QuickRedactor:
         return out if self._slow is None else out + self._slow.finish()
 
     def _look(self, *, last: bool) -> bytes:
-        window = bytes(self._held)
+        window = b"".join(self._held)
         self._held.clear()
+        self._size = 0
         short = None if is_messages(window) else self._condenser.condense(window)
         if short is None or not self._is_clean(short):
             self._slow = BodyRedactor(self._redaction, self._known)
             return self._slow.feed(window)
         flushed = len(window) if last else window.rfind(b"\n", 0, len(window) - KEPT) + 1
-        self._held += window[flushed:]
+        self._hold(window[flushed:])
         return window[:flushed]
+
+    def _hold(self, data: bytes) -> None:
+        self._held.append(data)
+        self._size += len(data)
 
     def _is_clean(self, short: Condensed) -> bool:
         if redacted_body(short.events, self._redaction, self._known, self._finder) != short.events:
