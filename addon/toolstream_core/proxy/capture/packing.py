@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import batched, chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from mitmproxy.io import tnetstring
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 BYTES = b","
 LIST = b"]"
@@ -70,13 +70,9 @@ def pack(value: object) -> Packed:
 
 
 def _packed(value: object) -> bytes | Packed:
-    # Plain values first, by their exact types: a flow has some two hundred.
-    if type(value) is str:
-        return _word(value) if len(value) < _WORD else tnetstring.dumps(value)
-    if type(value) is bytes:
-        return b"%d:%b," % (len(value), value)
-    if type(value) is int:
-        return pack_number(value)
+    plain = _PLAIN.get(type(value))
+    if plain is not None:
+        return plain(value)
     if isinstance(value, Streamed):
         return _wrapped(value.size, [value], value.kind)
     if isinstance(value, dict):
@@ -84,6 +80,14 @@ def _packed(value: object) -> bytes | Packed:
     if isinstance(value, list | tuple):
         return _joined(list(map(_packed, value)), LIST)
     return tnetstring.dumps(value)  # type: ignore[arg-type]  # checked there
+
+
+def _text(value: str) -> bytes:
+    return _word(value) if len(value) < _WORD else tnetstring.dumps(value)
+
+
+def _data(value: bytes) -> bytes:
+    return b"%d:%b," % (len(value), value)
 
 
 @lru_cache(maxsize=1024)
@@ -154,17 +158,29 @@ def _of_one_width(run: range) -> Iterator[range]:
 
 
 def _joined(values: Sequence[bytes | Packed], kind: bytes) -> bytes | Packed:
-    plain = [one for one in values if isinstance(one, bytes)]
-    if len(plain) == len(values):
-        payload = b"".join(plain)
-        return _head(len(payload)) + payload + kind
-    parts: list[bytes | Streamed] = []
-    for one in values:
-        parts += [one] if isinstance(one, bytes) else one.parts
-    sizes = (len(one) if isinstance(one, bytes) else one.size for one in values)
-    return _wrapped(sum(sizes), parts, kind)
+    try:
+        payload = b"".join(values)  # type: ignore[arg-type]  # mostly it is no other
+    except TypeError:
+        parts: list[bytes | Streamed] = []
+        for one in values:
+            parts += [one] if isinstance(one, bytes) else one.parts
+        sizes = (len(one) if isinstance(one, bytes) else one.size for one in values)
+        return _wrapped(sum(sizes), parts, kind)
+    return _head(len(payload)) + payload + kind
 
 
 def _wrapped(size: int, parts: Sequence[bytes | Streamed], kind: bytes) -> Packed:
     head = _head(size)
     return Packed(len(head) + size + len(kind), [head, *parts, kind])
+
+
+_NOTHING: Final = tnetstring.dumps(None)
+_PLAIN: Final[Mapping[type, Callable[[Any], bytes]]] = {
+    str: _text,
+    bytes: _data,
+    int: pack_number,
+    float: tnetstring.dumps,
+    bool: {one: tnetstring.dumps(one) for one in (False, True)}.__getitem__,
+    type(None): lambda _: _NOTHING,
+}
+"""By their exact types: a flow has some two hundred such values."""
