@@ -35,3 +35,10 @@ def test_how_the_body_is_fed_does_not_matter(size: int) -> None:
     redactor = BodyRedactor(Redaction())
     parts = [redactor.feed(body[at : at + size]) for at in range(0, len(body), size)]
     assert b"".join(parts) + redactor.finish() == redacted_body(body)
+
+
+def test_a_secret_with_escaped_letters() -> None:
+    """A letter that takes several bytes is one escape, and becomes one character."""
+    body = json.dumps({"text": "api_key: 'sécret-wörd-4711€'"}).encode()
+    clean = redacted_body(body)
+    assert (len(clean), json.loads(clean)) == (len(body), {"text": f"api_key: '{'*' * 17}'"})

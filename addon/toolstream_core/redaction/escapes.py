@@ -87,10 +87,10 @@ class Unescaped:
             segment += 1
 
     def _escape(self, at: int, data: bytes) -> bytes:
-        """The digits of the escape that stands at `at`, for another character."""
+        """The digits of the escape that stands at `at`, for another character, or for as many `*` as it has bytes."""
         if data == _SURROGATE:
             return b"d83d" if self._raw[at + 3 : at + 4] in b"89abAB" else b"de00"
-        return b"%04x" % (ord(data.decode()) if len(data) > 1 else data[0])
+        return b"%04x" % (ord(data.decode()[0]) if len(data) > 1 else data[0])
 
 
 def _unescaped(raw: bytes) -> bytes:
