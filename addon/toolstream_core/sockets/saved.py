@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.protocols.registry import SOCKETS
-from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.protocols.socket_wire import SocketLane, Start
 from toolstream_core.sockets.lanes import Lanes
 from toolstream_core.sockets.lines import Messages, line_of
 from toolstream_core.wire.frame import parse
@@ -57,7 +57,7 @@ class SavedAnswer:
     @property
     def lane(self) -> SocketLane:
         """Where on its socket it came."""
-        return SocketLane(self.wire, self.request.lane)
+        return SocketLane(self.wire, self.request.lane, self.request.event)
 
     @property
     def lines(self) -> list[tuple[int, bytes]]:
@@ -91,7 +91,9 @@ def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], c
     answers: list[SavedAnswer] = []
     now = SavedMessage(from_client=True, at=0.0, data=b"")
 
-    def begin(request: SocketRequest) -> SavedAnswer:
+    def begin(request: SocketRequest) -> SavedAnswer | None:
+        if request.start is Start.LATER:
+            return None
         answers.append(SavedAnswer(request, now, wire))
         return answers[-1]
 

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.protocols.answers import dictionary
 from toolstream_core.protocols.gemini_live.reader import finish_reason, quiet
 from toolstream_core.protocols.gemini_live.row import GEMINI_LIVE
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
+from toolstream_core.protocols.in_band_errors import stray_error
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, Start
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.protocols.socket_wire import SocketError
 
 MAX_CONTENTS: Final = 256
 """Contents that are kept until an answer comes; the oldest go first."""
@@ -59,6 +60,9 @@ class GeminiLiveTalk:
         self._contents.extend(_contents(message))
         return None
 
+    def withdraw(self) -> None:
+        """See `SocketTalk.withdraw`: no message of a client asks for an answer by itself."""
+
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`. What the model says, sound above all, is not parsed."""
         ends = False
@@ -81,7 +85,7 @@ class GeminiLiveTalk:
         """What the answer that begins was asked for."""
         body: dict[str, Json] = {**self._setup, "contents": [*self._contents], "stream": True}
         self._contents.clear()
-        return SocketRequest("", body)
+        return SocketRequest("", body, Start.SAID)
 
 
 def is_media(message: bytes) -> bool:
@@ -125,19 +129,19 @@ def _is_live(message: Json) -> bool:
     return isinstance(json_access.get(message, "setup", "model"), str)
 
 
-def _error(kind: ErrorKind, status: int, headers: Mapping[str, str]) -> Json:
+def _error(wrong: SocketError) -> Json:
     """See `SocketWire.error`. The API itself has no such message: it says why as it closes the socket."""
-    del headers
-    return GEMINI_LIVE.error_body(kind, status)
+    return GEMINI_LIVE.error_body(wrong.kind, wrong.status)
 
 
 GEMINI_LIVE_SOCKET: Final = SocketWire(
-    name="Gemini Live",
+    dialect=GEMINI_LIVE.name,
     claims=GEMINI_LIVE.claims,
     recognise=_is_live,
     talk=GeminiLiveTalk,
     falls_back=False,
     lane_key="",
     error=_error,
+    stray_error=stray_error,
     is_media=is_media,
 )

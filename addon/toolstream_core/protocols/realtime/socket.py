@@ -10,11 +10,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.answers import dictionary
+from toolstream_core.protocols.in_band_errors import stray_error
 from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.realtime.request import model_of
 from toolstream_core.protocols.realtime.row import REALTIME
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, Start
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -55,7 +56,10 @@ class RealtimeTalk:
         """The last response that is a part of the conversation."""
 
     def asked(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.asked`: the server says when a response begins, also where nobody asked for one."""
+        """See `SocketTalk.asked`: the server says when a response begins, also where nobody asked for one.
+
+        What is asked for comes in a lane of its own where the server is not asked.
+        """
         kind = json_access.get(message, "type")
         if isinstance(kind, str) and kind in _SESSION:
             self._configure(message)
@@ -63,8 +67,15 @@ class RealtimeTalk:
             self._items.append(_without_audio(json_access.get(message, "item")))
         elif kind == "response.create":
             own = dictionary(json_access.get(message, "response"))
-            self._creates.append((json_access.get(message, "event_id") or None, own))
+            event_id = json_access.get(message, "event_id")
+            self._creates.append((event_id or None, own))
+            named = event_id if isinstance(event_id, str) else ""
+            return SocketRequest(f"{_REFUSED}{named}", self._body(own), Start.LATER, named)
         return None
+
+    def withdraw(self) -> None:
+        """See `SocketTalk.withdraw`."""
+        self._creates.pop()
 
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`. Deltas, audio above all, are not parsed."""
@@ -104,7 +115,7 @@ class RealtimeTalk:
         if len(self._open) > MAX_ITEMS:
             self._open.pop(next(iter(self._open)))
         own = self._taken(response)
-        request = SocketRequest(response_id, self._body(own))
+        request = SocketRequest(response_id, self._body(own), Start.SAID)
         if not isinstance(own.get("input"), list):
             self._items.clear()
         if own.get("conversation") != "none":
@@ -118,7 +129,7 @@ class RealtimeTalk:
             return None
         self._creates.remove(asked)
         lane = f"{_REFUSED}{asked[0]}"
-        return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(asked[1])))
+        return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(asked[1]), Start.SAID))
 
     def _body(self, own: Mapping[str, Json]) -> dict[str, Json]:
         """What a `response.create` asks for, as a request to Responses says it."""
@@ -164,12 +175,13 @@ def is_sound(message: bytes) -> bool:
 
 
 REALTIME_SOCKET: Final = SocketWire(
-    name="Realtime",
+    dialect=REALTIME.name,
     claims=REALTIME.claims,
     recognise=_is_realtime,
     talk=RealtimeTalk,
     falls_back=False,
     lane_key="",
     error=realtime_error,
+    stray_error=stray_error,
     is_media=is_sound,
 )

@@ -10,6 +10,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.protocols.in_band_errors import stray_error
 from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.responses.row import RESPONSES
 from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
@@ -54,6 +55,9 @@ class ResponsesTalk:
         body = {key: value for key, value in message.items() if key not in _OF_TRANSPORT}
         return SocketRequest(_lane(message), {**body, "stream": True})
 
+    def withdraw(self) -> None:
+        """See `SocketTalk.withdraw`: each answer begins with what asks for it."""
+
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`."""
         if _LANE not in raw and _EDGE.search(raw) is None:
@@ -80,12 +84,13 @@ def _warmed_up(request: Json, token: str) -> Sequence[bytes]:
 
 
 RESPONSES_SOCKET: Final = SocketWire(
-    name="Responses over a WebSocket",
+    dialect=RESPONSES.name,
     claims=RESPONSES.claims,
     recognise=lambda message: json_access.get(message, "type") == _CREATE,
     talk=ResponsesTalk,
     falls_back=True,
     lane_key="stream_id",
     error=socket_error,
+    stray_error=stray_error,
     warm_up=_warmed_up,
 )

@@ -30,7 +30,7 @@ class SocketAnswer:
         self.watch = watch
         self.lane = place.lane
         self.error = error
-        self._wire = place.wire
+        self._place = place
         self._delivery = delivery
         self._messages = Messages(place)
         self.binary = False
@@ -121,7 +121,7 @@ class SocketAnswer:
 
     def _error(self) -> list[bytes]:
         """An error in the place of the end that a break would be over HTTP: other answers share the socket."""
-        made = self._messages.made([encoded(self._wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"])
+        made = self._messages.made([encoded(self._place.error(ErrorKind.SERVER)) + b"\n"])
         for message in made:
             self.watch.added(line_of(message))
         return made

@@ -107,10 +107,8 @@ def _error(answered: http.Response | None, place: SocketLane) -> Provided:
     """An HTTP error as the one message of an answer."""
     status = 404 if answered is None else answered.status_code
     later = {name: value for name, value in _headers(answered) if name.lower() == "retry-after"}
-    said = place.wire.error(kind_of(status), status, later)
     why = json_access.get(parse(b"" if answered is None else content_of(answered)), "error")
-    if isinstance(said, dict) and isinstance(why, dict):
-        said = {**said, "error": why}
+    said = place.error(kind_of(status), status, later, why if isinstance(why, dict) else None)
     line = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     return Provided(socket_lines([Chunk(0, line)], CONTENT_TYPES[Form.LINES], place), None)
 

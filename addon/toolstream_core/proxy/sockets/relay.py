@@ -42,12 +42,14 @@ class SocketRelay:
         self,
         flow: http.HTTPFlow,
         wire: SocketWire,
-        begin: Callable[[SocketRequest], SocketAnswer],
+        begin: Callable[[SocketRequest], SocketAnswer | None],
         restore: Callable[[bytes], bytes],
         closed: Callable[[SocketAnswer], None],
+        strayed: Callable[[str], None],
     ) -> None:
-        """`begin` makes an answer; `restore` gives a client's message the provider's own ids.
+        """`begin` makes an answer, none of one that the provider is still to begin.
 
+        `restore` gives a client's message the provider's own ids; `strayed` is told of errors that belong to no answer.
         `closed` is called with each answer of which nothing more goes.
         """
         self.flow = flow
@@ -64,6 +66,7 @@ class SocketRelay:
         self._begin = begin
         self._restore = restore
         self._closed = closed
+        self._strayed = strayed
         self._going: dict[str, list[SocketAnswer]] = {}
         """Answers that have a part of them still to go, by lane, in order."""
 
@@ -77,6 +80,8 @@ class SocketRelay:
             return
         part = self._lanes.answered(message.content)
         if part is None:
+            if (error := self.wire.stray_error(message.content)) is not None:
+                self._strayed(error)
             return
         if part.unended is not None:
             self._send(part.unended.end(), part.unended)
@@ -147,9 +152,9 @@ class SocketRelay:
         elif is_short(message.content) and (concerned := self._lanes.concerned(message.content)) is not None:
             keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
 
-    def _begun(self, request: SocketRequest) -> SocketAnswer:
+    def _begun(self, request: SocketRequest) -> SocketAnswer | None:
         answer = self._begin(request)
-        if answer.error is None:
+        if answer is not None and answer.error is None:
             self._going.setdefault(answer.lane, []).append(answer)
         return answer
 

@@ -12,7 +12,7 @@ from mitmproxy import ctx, http
 from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
-from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.protocols.socket_wire import SocketLane, Start
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket
 from toolstream_core.proxy.request_ids import restore, upstream, with_own_ids
@@ -162,6 +162,7 @@ class Sockets:
             lambda request: self._begin(relay, request),
             lambda content: with_own_ids(content, self._ids, place),
             self._close,
+            lambda error: self._answers.strayed(flow, wire.dialect, error),
         )
         self._relays[flow.id] = relay
         relay.kept = _wanted_by_user()
@@ -172,20 +173,25 @@ class Sockets:
                 logger.warning("toolstream only reads the socket %s: it was opened before repairs were on", flow.id)
         return relay
 
-    def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketAnswer:
-        """Watch an answer that was asked for."""
+    def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketAnswer | None:
+        """Watch an answer that was asked for; `None` where the provider is still to begin it."""
         socket = relay.flow
+        settings = self._answers.settings if relay.ordered else NOTHING
+        place = SocketLane(relay.wire, request.lane, request.event)
+        refusal = None
+        if settings.transit and request.start is not Start.SAID:
+            refusal = self._errors.instead_of(socket, request, place, settings)
+        if refusal is None and request.start is Start.LATER:
+            return None
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
         flow = answer_flow(socket, request, number)
         self._answers.asked(flow)
         ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
         restore(flow, self._ids)
-        settings = self._answers.settings if relay.ordered else NOTHING
-        place = SocketLane(relay.wire, request.lane)
-        error = self._errors.instead_of(flow, request, place, settings) if settings.transit else None
-        if error is not None:
+        if refusal is not None:
+            flow.comment = f"answered by fault {refusal.fault}"
             settings = NOTHING
-        provider = self.provider if relay.served and error is None else None
+        provider = self.provider if relay.served and refusal is None else None
         saved = None if provider is None else self._saved(provider, flow, place)
         watch, faults = self._answers.begin(flow, self._answers.request_of(flow), delivering=True, settings=settings)
         delivery = None
@@ -193,7 +199,7 @@ class Sockets:
             exchange = replace(watch.exchange, content_encoding="")
             schedule = Schedule(exchange, faults, socket=place) if faults else None
             delivery = WatchedDelivery(watch, schedule, saved, 0.0 if provider is None else provider.speed)
-        answer = SocketAnswer(watch, place, delivery, error)
+        answer = SocketAnswer(watch, place, delivery, None if refusal is None else refusal.message)
         if saved is not None:
             answer.serve()
         return answer
