@@ -9,7 +9,7 @@ import enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.provider_error import ErrorKind
@@ -66,6 +66,35 @@ class SocketTalk(Protocol):
         ...
 
 
+class Reply(NamedTuple):
+    """What answers a client's message that asks for no answer of a model."""
+
+    messages: Sequence[Json] = ()
+    cancelled: str | None = None
+    """The lane whose answer is to stop here, its last message being `last`."""
+    last: Json = None
+
+
+class SocketHost(SocketTalk, Protocol):
+    """One socket that is served. Each answer begins with the message that asks for it."""
+
+    def opened(self, request: Json) -> Sequence[Json]:
+        """What is said first. `request` is one that is answered here, `ABSENT` where none is known."""
+        ...
+
+    def replied(self, message: Json, lanes: Collection[str]) -> Reply:
+        """What is said to a client's message that asks for no answer; `lanes` have an answer under way."""
+        ...
+
+    def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
+        """A message of the lane's answer went to the client; what goes right behind it."""
+        ...
+
+    def over(self, lane: str) -> None:
+        """Nothing more goes of the lane's answer."""
+        ...
+
+
 class SocketError(NamedTuple):
     """What went wrong with an answer."""
 
@@ -83,6 +112,11 @@ class SocketError(NamedTuple):
 def _never(message: bytes) -> bool:
     del message
     return False
+
+
+def _nothing(request: Json, token: str) -> Sequence[bytes]:
+    del request, token
+    return ()
 
 
 class SocketWire(NamedTuple):
@@ -104,9 +138,11 @@ class SocketWire(NamedTuple):
     """The message of an error."""
     stray_error: Callable[[bytes], str | None]
     """The error that a provider's message of no answer says, if it says one."""
-    warm_up: Callable[[Json, str], Sequence[bytes]] | None = None
+    warm_up: Callable[[Json, str], Sequence[bytes]] = _nothing
     """The events that answer a request for which nothing is to be generated, none to any other; with the request's
-    body and a token for its ids. `None` where toolstream cannot be the server of this API."""
+    body and a token for its ids."""
+    host: Callable[[str], SocketHost] | None = None
+    """Begins to serve a socket that was opened at a path; `None` where toolstream cannot be the server of this API."""
     is_media: Callable[[bytes], bool] = _never
     """Whether a client's message has only sound or pictures, so that it is neither parsed nor kept."""
 

@@ -94,6 +94,14 @@ class WatchedDelivery(Delivery):
         elif not self.provided:
             self._queue.send(piece)
 
+    def cut_short(self, last: bytes) -> None:
+        """Let this be the end of an answer that is provided, in the place of all that is still to come."""
+        self._queue.clear()
+        self._saved.clear()
+        self._providing, self._due = False, None
+        self._queue.read(last)
+        self._queue.end_saved(None)
+
     @override
     def advance(self) -> bool:
         ready = self._advance()

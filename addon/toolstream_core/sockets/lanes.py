@@ -12,7 +12,7 @@ from toolstream_core.wire.frame import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
+    from toolstream_core.protocols.socket_wire import SocketRequest, SocketTalk, SocketWire
 
 
 class Part[A](NamedTuple):
@@ -28,12 +28,12 @@ class Part[A](NamedTuple):
 class Lanes[A]:
     """The answers under way on one socket. A request begins one; behind another of its lane it waits for its turn."""
 
-    def __init__(self, wire: SocketWire, path: str, begin: Callable[[SocketRequest], A | None]) -> None:
-        """`path` is where the socket was opened. `begin` makes an answer of what was asked for.
+    def __init__(self, wire: SocketWire, talk: SocketTalk, begin: Callable[[SocketRequest], A | None]) -> None:
+        """`talk` reads the socket. `begin` makes an answer of what was asked for.
 
         It may make none of what the provider is to begin. One that it makes is no matter of the provider's.
         """
-        self._talk = wire.talk(path)
+        self._talk = talk
         self._is_media = wire.is_media
         self._begin = begin
         self._open: dict[str, deque[A]] = {}

@@ -97,7 +97,7 @@ def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], c
         answers.append(SavedAnswer(request, now, wire))
         return answers[-1]
 
-    lanes = Lanes(wire, path, begin)
+    lanes = Lanes(wire, wire.talk(path), begin)
     for now in messages:
         if not now.from_client:
             part = lanes.answered(now.data)

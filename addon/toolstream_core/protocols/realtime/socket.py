@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.answers import dictionary
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.model import Json
+    from toolstream_core.protocols.socket_wire import SocketHost
 
 MAX_ITEMS: Final = 256
 """Items of a conversation that are kept until a response answers them, and responses that wait to be created."""
 _SESSION: Final = frozenset({"session.created", "session.update", "session.updated"})
-_OF_SESSION: Final = ("model", "instructions", "tools", "tool_choice")
-_ENDS: Final = frozenset({DONE, "response.completed"})
+OF_SESSION: Final = ("model", "instructions", "tools", "tool_choice")
+"""Keys of a session that a response's request has too."""
+ENDS: Final = frozenset({DONE, "response.completed"})
 """Some providers end a response as Responses does."""
 _AUDIO: Final = "audio"
 _REFUSED: Final = "refused "
@@ -99,7 +102,7 @@ class RealtimeTalk:
         if not isinstance(own, str):
             return None
         if named != "response.created" or own in self._open:
-            ends = named in _ENDS
+            ends = named in ENDS
             if ends:
                 self._open.pop(own, None)
             return SocketEvent(own, ends=ends)
@@ -107,7 +110,7 @@ class RealtimeTalk:
 
     def _configure(self, message: Json) -> None:
         session = dictionary(json_access.get(message, "session"))
-        self._session |= {key: session[key] for key in _OF_SESSION if session.get(key) is not None}
+        self._session |= {key: session[key] for key in OF_SESSION if session.get(key) is not None}
 
     def _begun(self, response_id: str, response: Mapping[str, Json]) -> SocketRequest:
         """What a response was asked for, as a request to Responses says it."""
@@ -133,7 +136,7 @@ class RealtimeTalk:
 
     def _body(self, own: Mapping[str, Json]) -> dict[str, Json]:
         """What a `response.create` asks for, as a request to Responses says it."""
-        body: dict[str, Json] = {**self._session, **{key: own[key] for key in _OF_SESSION if key in own}}
+        body: dict[str, Json] = {**self._session, **{key: own[key] for key in OF_SESSION if key in own}}
         given = own.get("input")
         if isinstance(given, list):
             body["input"] = [_without_audio(item) for item in given]
@@ -174,6 +177,12 @@ def is_sound(message: bytes) -> bool:
     return _SOUND.search(message, 0, _HEAD) is not None
 
 
+def _host(path: str) -> SocketHost:
+    """See `SocketWire.host`; a program that only reads does not load what serves."""
+    host: SocketHost = import_module("toolstream_core.protocols.realtime.host").RealtimeHost(path)
+    return host
+
+
 REALTIME_SOCKET: Final = SocketWire(
     dialect=REALTIME.name,
     claims=REALTIME.claims,
@@ -184,4 +193,5 @@ REALTIME_SOCKET: Final = SocketWire(
     error=realtime_error,
     stray_error=stray_error,
     is_media=is_sound,
+    host=_host,
 )

@@ -61,6 +61,11 @@ class SocketAnswer:
         assert self._delivery is not None
         self._delivery.offer(None)
 
+    def cancel(self, last: bytes) -> None:
+        """End the answer, which is saved, with this message in the place of all that is still to come."""
+        assert self._delivery is not None
+        self._delivery.cut_short(line_of(last))
+
     def only(self, message: bytes) -> list[bytes]:
         """What goes to the client where this message is the whole answer."""
         self.watch.stream(line_of(message))

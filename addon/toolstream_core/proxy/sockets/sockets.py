@@ -156,9 +156,11 @@ class Sockets:
 
     def _watch(self, flow: http.HTTPFlow, wire: SocketWire) -> SocketRelay:
         place = upstream(flow)
+        host = wire.host(flow.request.path) if flow.id in self._served and wire.host is not None else None
         relay = SocketRelay(
             flow,
             wire,
+            host,
             lambda request: self._begin(relay, request),
             lambda content: with_own_ids(content, self._ids, place),
             self._close,
@@ -166,7 +168,8 @@ class Sockets:
         )
         self._relays[flow.id] = relay
         relay.kept = _wanted_by_user()
-        relay.served = flow.id in self._served
+        if host is not None and self.provider is not None:
+            relay.greet(host.opened(self.provider.example(flow)))
         if self._answers.settings.rewrites or relay.served:
             relay.ordered = self._order(relay)
             if not relay.ordered:
