@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.answers import dictionary
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketError
+    from toolstream_core.protocols.socket_wire import SocketError, SocketHost
 
 MAX_CONTENTS: Final = 256
 """Contents that are kept until an answer comes; the oldest go first."""
@@ -50,12 +51,12 @@ class GeminiLiveTalk:
 
     def asked(self, message: Json) -> SocketRequest | None:
         """See `SocketTalk.asked`: the server says when an answer begins, also to what was spoken."""
-        setup = dictionary(_first(message, "setup"))
-        update = dictionary(_first(message, "contextUpdate", "context_update"))
+        setup = dictionary(first(message, "setup"))
+        update = dictionary(first(message, "contextUpdate", "context_update"))
         if update:
             setup = {**update, **dictionary(update.get("tools"))}
         for key, other in _OF_SETUP.items():
-            if (value := _first(setup, key, other)) is not None:
+            if (value := first(setup, key, other)) is not None:
                 self._setup[key] = value
         self._contents.extend(_contents(message))
         return None
@@ -95,13 +96,13 @@ def is_media(message: bytes) -> bool:
 
 def _contents(message: Json) -> Iterator[Json]:
     """What a client's message adds to the conversation, as contents of a request to Gemini."""
-    for turn in json_access.items(json_access.get(_first(message, "clientContent", "client_content"), "turns")):
+    for turn in json_access.items(json_access.get(first(message, "clientContent", "client_content"), "turns")):
         yield _without_media(turn)
-    text = json_access.get(_first(message, "realtimeInput", "realtime_input"), "text")
+    text = json_access.get(first(message, "realtimeInput", "realtime_input"), "text")
     if isinstance(text, str):
         yield {"role": "user", "parts": [{"text": text}]}
-    given = _first(message, "toolResponse", "tool_response")
-    responses = json_access.items(_first(given, "functionResponses", "function_responses"))
+    given = first(message, "toolResponse", "tool_response")
+    responses = json_access.items(first(given, "functionResponses", "function_responses"))
     if responses:
         yield {"role": "user", "parts": [{"functionResponse": _without_media(one)} for one in responses]}
 
@@ -119,7 +120,7 @@ def _silent(part: Json) -> Json:
     return part | {key: {name: value for name, value in data.items() if name != "data"} for key, data in inline.items()}
 
 
-def _first(owner: Json, *keys: str) -> Json:
+def first(owner: Json, *keys: str) -> Json:
     """The value under the first of the keys that is there."""
     return next((owner[key] for key in keys if isinstance(owner, dict) and key in owner), None)
 
@@ -134,6 +135,12 @@ def _error(wrong: SocketError) -> Json:
     return GEMINI_LIVE.error_body(wrong.kind, wrong.status)
 
 
+def _host(path: str) -> SocketHost:
+    """See `SocketWire.host`; a program that only reads does not load what serves."""
+    host: SocketHost = import_module("toolstream_core.protocols.gemini_live.host").GeminiLiveHost(path)
+    return host
+
+
 GEMINI_LIVE_SOCKET: Final = SocketWire(
     dialect=GEMINI_LIVE.name,
     claims=GEMINI_LIVE.claims,
@@ -144,4 +151,5 @@ GEMINI_LIVE_SOCKET: Final = SocketWire(
     error=_error,
     stray_error=stray_error,
     is_media=is_media,
+    host=_host,
 )
