@@ -54,7 +54,7 @@ class WatchedDelivery(Delivery):
         self._watch = watch
         self._told = watch.told_by_delivery() if schedule or fetch or (saved and watch.rewrites) else None
         self._queue = ActionQueue(watch, schedule)
-        chunks, self._broken = saved or Provided((), None)
+        chunks, self._broken, _ = saved or Provided((), None)
         self._saved = SavedChunks(chunks, speed)
         self.provided = saved is not None or fetch is not None
         """Whether the body comes from saved chunks, and not from the piece that is offered."""

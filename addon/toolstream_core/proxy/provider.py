@@ -108,7 +108,7 @@ def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form, *, exact: bool) 
     flow.response = response
     sized = any(name.lower() == b"content-length" for name, _ in fixture.headers)
     if len(chunks) != 1 or fixture.broken is not None or not sized:
-        note_chunks(flow, chunks, fixture.broken)
+        note_chunks(flow, chunks, fixture.broken, fixture.line_ends if chunks is fixture.chunks else None)
 
 
 def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None]:

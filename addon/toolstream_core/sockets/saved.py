@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.protocols.socket_wire import SocketLane, Start
 from toolstream_core.sockets.lanes import Lanes
-from toolstream_core.sockets.lines import Messages, line_of
+from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -64,6 +64,15 @@ class SavedAnswer:
         """The messages as lines of JSON, each with the milliseconds since the first."""
         begun = self.messages[0].at if self.messages else 0.0
         return [(max(0, round((one.at - begun) * 1000)), line_of(one.data)) for one in self.messages]
+
+    @property
+    def line_ends(self) -> LineEnds:
+        """Where the messages have line ends that their lines have not."""
+        found, at = LineEnds(), 0
+        for one in self.messages:
+            found.add(at, one.data)
+            at += len(one.data) + 1
+        return found
 
     def become(self, pieces: Sequence[bytes]) -> list[list[bytes]]:
         """What goes in the place of each message where its line became `pieces[n]`; the last piece comes behind all."""

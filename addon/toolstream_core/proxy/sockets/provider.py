@@ -85,7 +85,8 @@ class SocketProvider:
             return _error(answered, place)
         chunks = [Chunk(0, content_of(answered))] if saved is None else saved.chunks
         lines = socket_lines(chunks, answered.headers.get("content-type", ""), place)
-        return Provided(lines, None if saved is None else saved.broken)
+        messages = {} if saved is None else saved.messages
+        return Provided(lines, None if saved is None else saved.broken, messages)
 
     def _events(self, flow: http.HTTPFlow) -> list[bytes]:
         """The events of an answer that was saved whole, where one fits."""

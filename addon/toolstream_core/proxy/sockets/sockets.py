@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import ctx, http
 
 from toolstream_core.delivery.schedule import Schedule
+from toolstream_core.fixtures.chunks import LINE_ENDS
 from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane, Start
@@ -202,7 +203,7 @@ class Sockets:
             exchange = replace(watch.exchange, content_encoding="")
             schedule = Schedule(exchange, faults, socket=place) if faults else None
             delivery = WatchedDelivery(watch, schedule, saved, 0.0 if provider is None else provider.speed)
-        answer = SocketAnswer(watch, place, delivery, None if refusal is None else refusal.message)
+        answer = SocketAnswer(watch, place, delivery, None if refusal is None else refusal.message, saved)
         if saved is not None:
             answer.serve()
         return answer
@@ -217,6 +218,8 @@ class Sockets:
         """Nothing more of an answer goes to the client."""
         flow = answer.watch.flow
         flow.metadata[SOCKET] |= note_of(answer.lane, flow.request.timestamp_start, answer.others)
+        if answer.line_ends:
+            flow.metadata[SOCKET][LINE_ENDS] = answer.line_ends.places
         self._answers.take(flow.id)
         self._answers.close(flow, answer.watch)
         ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))
