@@ -189,8 +189,8 @@ class Sockets:
             return None
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
         flow = answer_flow(socket, request, number)
-        self._answers.asked(flow)
         ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
+        self._answers.asked(flow)
         restore(flow, self._ids)
         if refusal is not None:
             flow.comment = f"answered by fault {refusal.fault}"
