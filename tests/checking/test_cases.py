@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.checking.case import Kind
+from toolstream_core.checking.case import Kind, Transport
 from toolstream_core.checking.cases import TRANSIT_VARIANTS, all_cases, cases_of
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
-from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
 from toolstream_core.settings import Words, settings
 from toolstream_core.transit.rows import TRANSIT
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
 
+SPOKEN = {wire.dialect: wire for wire in SOCKETS}
+"""The protocols that are spoken over a WebSocket."""
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 
 
@@ -28,8 +30,13 @@ def test_all_that_can_be_planted_is_a_case(protocol: WireProtocol) -> None:
     names = {kind: {case.name for case in cases if case.kind is kind} for kind in Kind}
     assert names[Kind.FAULT] == protocol.injectors.keys()
     assert names[Kind.SHAPE] == protocol.shapes.keys()
-    over_http = {row.name for row in TRANSIT} - {"wrong-stream-id"}
-    assert {group for case in cases if case.kind is Kind.TRANSIT for group in case.groups} == over_http
+    spoken = {Transport.HTTP} if protocol.over_http else set()
+    spoken |= {Transport.SOCKET} if protocol.name in SPOKEN else set()
+    assert all(case.over & spoken for case in cases)
+    lacking = set() if protocol.over_http else {"recut"}
+    lacking |= set() if protocol.name in SPOKEN and SPOKEN[protocol.name].lane_key else {"wrong-stream-id"}
+    of_transit = {row.name for row in TRANSIT} - lacking
+    assert {group for case in cases if case.kind is Kind.TRANSIT for group in case.groups} == of_transit
     assert settings(Words(fault=[case.spec for case in cases])).rewrites
     assert len({case.id for case in all_cases()}) == len(all_cases())
 

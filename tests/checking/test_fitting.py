@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from toolstream_core.checking.case import Transport
 from toolstream_core.checking.cases import cases_of
 from toolstream_core.checking.fitting import AskedRequest, Fitting
 from toolstream_core.protocols.api import Question, Tool
@@ -30,7 +31,8 @@ def request_of(protocol: WireProtocol, *, streamed: bool = True, **more: Any) ->
     """A question with both tools."""
     path = protocol.api.public_url("m", streamed=streamed, array=False).removeprefix(protocol.api.server)
     body = protocol.api.request(Question("m", "Hello?", TOOLS, streamed=streamed)) | more
-    return AskedRequest(protocol.name, path, json.dumps(body).encode())
+    transport = Transport.HTTP if protocol.over_http else Transport.SOCKET
+    return AskedRequest(protocol.name, path, json.dumps(body).encode(), transport)
 
 
 @cache
@@ -49,10 +51,22 @@ def fitted(request: AskedRequest, *names: str, calls: tuple[str, ...] = ()) -> d
 def test_nearly_everything_can_be_planted_with_two_tools(protocol: WireProtocol) -> None:
     """But for what needs an earlier turn or another kind of tool, and for what the healthy answer is already."""
     cases = {case.name: case for case in cases_of(protocol)}
+    asked = Transport.HTTP if protocol.over_http else Transport.SOCKET
+    cases = {name: case for name, case in cases.items() if asked in case.over}
     missing = cases.keys() - every(protocol.name).keys()
     faults = {name for name in missing if cases[name].kind == "fault"}
     assert faults <= {"reused-id", "custom-as-function", "repeated-index"}
     assert {cases[name].kind for name in missing - faults} <= {"shape", "preset"}
+
+
+def test_what_can_be_planted_follows_from_how_the_client_asks() -> None:
+    """Messages have nothing around them that could be broken, and no pieces; a socket is closed with a code."""
+    over_http = request_of(named("openai-responses"))
+    names = [fitted(over_http._replace(transport=one)).keys() for one in (Transport.HTTP, Transport.SOCKET)]
+    assert names[0] - names[1] >= {"recut-bytes", "recut-events", "recut-utf8", "empty-data", "comments", "crlf"}
+    codes = {"cut-1000", "cut-1001", "cut-1011"}
+    assert names[1] - names[0] == {*codes, "message-429", "message-500", "wrong-stream-id"}
+    assert len(names[0] & names[1]) > 50
 
 
 def test_a_case_has_the_calls_that_it_needs() -> None:

@@ -271,3 +271,17 @@ def test_what_is_asked_wrongly_is_told(words: list[str], right: str, capsys: pyt
     """With exit code 2, before anything is run."""
     assert check(*words) == 2
     assert right in capsys.readouterr().err
+
+
+def test_a_client_that_asks_over_a_socket(tmp_path: Path) -> None:
+    """It is tried with what sockets have, and with nothing that event streams alone have."""
+    report = tmp_path / "report.json"
+    words = "cut-1011,message-429,wrong-stream-id,recut-bytes,empty-data,cumulative-arguments"
+    client = [sys.executable, str(ROOT / "tests" / "checking" / "socket_agent.py")]
+    assert check("--faults", words, "--json", report, "--jobs", "2", "--", *client) == 0
+    found = json.loads(report.read_text())
+    [grades] = graded(found).values()
+    assert grades == dict.fromkeys(
+        ["healthy", "cut-1011", "message-429", "wrong-stream-id", "cumulative-arguments"], "ok"
+    )
+    assert [one.message for one in jsonschema.Draft202012Validator(SCHEMA).iter_errors(found)] == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.laws.healthy import streams
+from tests.laws.healthy import everywhere
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.laws.healthy import Healthy
     from toolstream_core.transit.rows import TransitRow
 
-HEALTHY = streams()
+HEALTHY = everywhere()
 STREAM = next(one for one in HEALTHY if str(one) == "openai-chat, fragments of two")
 EVENTS = [event + b"\n\n" for event in STREAM.body.split(b"\n\n") if event]
 

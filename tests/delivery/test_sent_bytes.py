@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.healthy import Healthy, streams
+from tests.laws.healthy import Healthy, everywhere
 from toolstream_core.delivery.sent_bytes import SentBytes, response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
@@ -16,7 +16,7 @@ from toolstream_core.model import Exchange
 EVENTS = Exchange(path="/v1/responses", content_type="text/event-stream")
 
 
-@pytest.mark.parametrize("healthy", streams(), ids=str)
+@pytest.mark.parametrize("healthy", everywhere(), ids=str)
 def test_every_protocol_is_read_as_it_went(healthy: Healthy) -> None:
     """Whether the bytes are kept, or too many to keep."""
     meant = read_body([healthy.body], healthy.exchange)

@@ -13,13 +13,14 @@ from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.harness.trust import server_context
+from toolstream_core.synthetic.answers import DONE
+from toolstream_core.testing import ProxySession, Setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tests.e2e.harness.proxies import Proxies
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 
@@ -56,9 +57,8 @@ def upstream(pem: Path) -> Iterator[SocketServer]:
         yield server
 
 
-async def converse(proxy: Mitmdump, base_url: str) -> tuple[list[genai.types.FunctionCall], str]:
+async def converse(base_url: str, trust: dict[str, Any]) -> tuple[list[genai.types.FunctionCall], str]:
     """The calls of the first answer, and what is said once their results are there."""
-    trust = {"proxy": proxy.url, "ssl": ssl.create_default_context(cafile=proxy.ca), "max_size": None}
     options = genai.types.HttpOptions(base_url=base_url, async_client_args=trust)
     sdk = genai.Client(vertexai=False, api_key=KEY, http_options=options)
     functions = [genai.types.FunctionDeclaration(name=one["name"]) for one in CALLS]
@@ -74,11 +74,11 @@ async def converse(proxy: Mitmdump, base_url: str) -> tuple[list[genai.types.Fun
         await session.send_realtime_input(audio=genai.types.Blob(data=b"\0" * 640, mime_type="audio/pcm"))
         results = [genai.types.FunctionResponse(id=one.id, name=one.name, response={"ok": True}) for one in calls]
         await session.send_tool_response(function_responses=results)
-        spoken = [
-            message.server_content.output_transcription.text or ""
-            async for message in messages
-            if message.server_content is not None and message.server_content.output_transcription is not None
-        ]
+        spoken = []
+        async for message in messages:
+            if message.server_content is not None and message.server_content.output_transcription is not None:
+                spoken.append(message.server_content.output_transcription.text or "")
+            spoken.append(message.text or "")
     return calls, "".join(spoken)
 
 
@@ -89,7 +89,8 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
     proxy = proxies.get(**options)
     planned = upstream.plan(Planned(MESSAGES, asks=""))
     base_url = f"https://127.0.0.1:{upstream.port}{planned.path}"
-    calls, spoken = asyncio.run(converse(proxy, base_url))
+    trust = {"proxy": proxy.url, "ssl": ssl.create_default_context(cafile=proxy.ca), "max_size": None}
+    calls, spoken = asyncio.run(converse(base_url, trust))
     assert [(one.id, one.name, one.args) for one in calls] == [(one["id"], one["name"], one["args"]) for one in CALLS]
     assert spoken == "It is mild."
     ends = tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "gemini-live", 2)
@@ -113,3 +114,23 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
             assert [client.recv(10) for _ in answer] == answer
     tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "gemini-live", 4)
     assert KEY not in json.dumps(tap.told)
+
+
+def test_a_session_is_served(tmp_path: Path) -> None:
+    """With made calls, captured, and once more from what was captured; the official client reads the same."""
+    made = tuple(f"{one['name']} {json.dumps(one['args'])}" for one in CALLS)
+    with ProxySession() as session:
+        session.reset(Setup(calls=made, options={"toolstream_capture": str(tmp_path)}))
+        base_url = f"https://127.0.0.1:{session.port}"
+        trust = {"ssl": ssl.create_default_context(cafile=session.ca_file)}
+        first = asyncio.run(converse(base_url, trust))
+        session.reset(Setup(flows=(tmp_path,), strict=True, repair=("safe",)))
+        second = asyncio.run(converse(base_url, trust))
+        exchanges = [one for one in session.exchanges() if one.request.protocol]
+    calls, spoken = first
+    assert [(one.name, one.args) for one in calls] == [(one["name"], one["args"]) for one in CALLS]
+    assert spoken == DONE
+    assert second == first
+    assert [(one.answer, one.finish) for one in exchanges] == [("exact", ("toolCall",)), ("exact", ("turnComplete",))]
+    assert exchanges[0].verdict is not None
+    assert exchanges[0].verdict.understood

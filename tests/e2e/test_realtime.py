@@ -115,6 +115,43 @@ def test_what_is_planted_and_repaired_is_read_as_the_healthy_responses(
     assert [calls for calls in mended if calls != read[TWO.name]] == []
 
 
+def test_a_request_is_answered_with_an_error(proxies: Proxies, upstream: SocketServer) -> None:
+    """As the API says errors, with the request's own id, without the provider; the session goes on."""
+    fault = "http-error:status=429,on=message,times=1"
+    tap = proxies.tap("realtime refused")
+    proxy = proxies.get(toolstream_fault=[fault], toolstream_jsonl=str(tap.path))
+    planned = upstream.plan(Planned([messages_of(TWO.body)]))
+    with connected(proxy, upstream, planned) as connection:
+        connection.response.create(event_id="event_mine")
+        refused = connection.recv()
+        assert (refused.type, refused.error.code, refused.error.event_id) == (
+            "error",
+            "rate_limit_exceeded",
+            "event_mine",
+        )
+        assert refused.error.message == "Rate limit reached"
+        assert len(calls_of(connection)) == 2
+    assert [one["type"] for one in planned.received] == ["response.create"]
+    first, second = tap.wait_for(lambda one: one["type"] == "end", 2)
+    assert (first["record"]["error"], first["flow"][-2:]) == ("rate_limit_exceeded: Rate limit reached", ".1")
+    assert (second["record"]["error"], second["flow"][-2:]) == (None, ".2")
+
+
+def test_errors_that_belong_to_no_response_are_told(proxies: Proxies, upstream: SocketServer) -> None:
+    """In the log and as a JSON line; they pass like any message."""
+    proxy, tap = proxies.telling()
+    wrong = {"type": "invalid_request_error", "code": "unknown", "message": "no such session", "event_id": None}
+    error = json.dumps({"type": "error", "event_id": "event_1", "error": wrong})
+    planned = upstream.plan(Planned([], greeting=[error]))
+    with connected(proxy, upstream, planned) as connection:
+        assert connection.recv().error.message == "no such session"
+    text = "invalid_request_error: no such session"
+    [line] = tap.wait_for(lambda one: one["type"] == "error")
+    assert (line["dialect"], line["error"]) == ("openai-realtime", text)
+    proxy.wait_for(rf"^error WS 127\.0\.0\.1{planned.path}/v1/realtime openai-realtime  {line['flow']}$")
+    proxy.wait_for(rf'^ +"{text}"$')
+
+
 def test_what_is_told_of_a_response(proxies: Proxies, upstream: SocketServer) -> None:
     """The session's model and tools, the calls, and what the client made of them: an item of the conversation."""
     tap = proxies.tap("realtime")

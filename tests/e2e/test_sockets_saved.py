@@ -59,7 +59,10 @@ def url(session: ProxySession) -> str:
 
 def told(fixtures: Sequence[Fixture]) -> list[tuple[Any, ...]]:
     """What two captures of the same have in common."""
-    return [(one.request, [chunk.data for chunk in one.chunks], one.broken, one.asked) for one in fixtures]
+    return [
+        (one.request, [chunk.data for chunk in one.chunks], one.broken, one.asked, one.line_ends.places)
+        for one in fixtures
+    ]
 
 
 def captured(folder: Path) -> list[Fixture]:
@@ -67,18 +70,24 @@ def captured(folder: Path) -> list[Fixture]:
     return sorted(load(folder), key=lambda one: json.dumps(one.request))
 
 
-def test_what_was_captured_is_served_and_captured_again_as_it_was(session: ProxySession, tmp_path: Path) -> None:
-    """Two answers on one socket, and two lanes at once, with and without compression; each message as it came."""
-    sockets = [conversation.two_answers(), conversation.two_lanes()]
+@pytest.mark.parametrize("repair", [(), ("safe",)], ids=["plain", "repairing"])
+def test_what_was_captured_is_served_and_captured_again_as_it_was(
+    session: ProxySession, tmp_path: Path, repair: tuple[str, ...]
+) -> None:
+    """Two answers on one socket, and two lanes at once, with and without compression; each message as it came.
+
+    Those of several lines too, whether repairs look at them or not.
+    """
+    sockets = [conversation.pretty(conversation.two_answers()), conversation.two_lanes()]
     first, second = tmp_path / "first", tmp_path / "second"
-    session.reset(Setup(network="loopback", options={"toolstream_capture": str(first)}))
+    session.reset(Setup(network="loopback", repair=repair, options={"toolstream_capture": str(first)}))
     with SocketServer() as server:
         plans = [server.plan(Planned(answers_of(one), together=at)) for at, one in enumerate(sockets, 1)]
         answered = [
             talk(f"ws://127.0.0.1:{server.port}{plan.path}/v1/responses", requests(one), 2, proxy=session.proxy_url)
             for plan, one in zip(plans, sockets, strict=True)
         ]
-    session.reset(Setup(flows=(first,), strict=True, options={"toolstream_capture": str(second)}))
+    session.reset(Setup(flows=(first,), strict=True, repair=repair, options={"toolstream_capture": str(second)}))
     for compression in ("deflate", None):
         served = [talk(url(session), requests(one), 2, compression=compression) for one in sockets]
         for one, other in zip(served, answered, strict=True):
@@ -145,7 +154,7 @@ def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_pat
 def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tmp_path: Path) -> None:
     """The same messages, whether they are broken and repaired in files or on their way."""
     healthy, broken, repaired = (tmp_path / name for name in ("healthy.flow", "broken.flow", "repaired.flow"))
-    sockets = [conversation.two_answers(), conversation.two_lanes()]
+    sockets = [conversation.pretty(conversation.two_answers()), conversation.two_lanes()]
     healthy.write_bytes(file_of(*(socket(one) for one in sockets)))
     assert main(["fault", "missing-index", str(healthy), "-o", str(broken)]) == 0
     assert main(["repair", "--repair", "missing-index", str(broken), "-o", str(repaired)]) == 0

@@ -7,7 +7,9 @@ import json
 from typing import Any, NamedTuple
 
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.wire.event_stream import MESSAGES, EventStreamFramer, fresh
+from toolstream_core.wire.sse import SseFramer
 
 type Payload = dict[str, Any]
 
@@ -25,6 +27,8 @@ PATHS = {
 }
 LINES = "application/x-ndjson"
 CONTENT_TYPES = {"ollama": LINES, "openai-realtime": LINES, "gemini-live": LINES, "bedrock": MESSAGES}
+TALKED = {wire.dialect for wire in SOCKETS}
+"""The protocols that are spoken over a WebSocket."""
 TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
 """The tools on offer, each with its one required parameter."""
 
@@ -53,24 +57,30 @@ class Healthy(NamedTuple):
     dialect: str
     name: str
     body: bytes
+    over_socket: bool = False
+    """Whether its events came as messages of a WebSocket, where its API has server-sent events over HTTP."""
+
+    @property
+    def content_type(self) -> str:
+        """How the body is framed."""
+        return LINES if self.over_socket else CONTENT_TYPES.get(self.dialect, SSE)
 
     @property
     def exchange(self) -> Exchange:
         """What is known beside the body."""
-        content_type = CONTENT_TYPES.get(self.dialect, SSE)
-        return Exchange(path=PATHS[self.dialect], content_type=content_type, request=request(self.dialect))
+        return Exchange(path=PATHS[self.dialect], content_type=self.content_type, request=request(self.dialect))
 
     @property
     def frames(self) -> list[bytes]:
         """The body, event by event."""
         if self.dialect == "bedrock":
             return [frame.raw for frame in EventStreamFramer().feed(self.body)]
-        end = b"\n" if CONTENT_TYPES.get(self.dialect) == LINES else b"\n\n"
+        end = b"\n" if self.content_type == LINES else b"\n\n"
         return [frame + end for frame in self.body.removesuffix(end).split(end)]
 
     def __str__(self) -> str:
         """As a test's id."""
-        return f"{self.dialect}, {self.name}"
+        return f"{self.dialect}{' over a socket' if self.over_socket else ''}, {self.name}"
 
 
 def request(dialect: str) -> Payload:
@@ -426,6 +436,16 @@ def _cohere_streams() -> dict[str, bytes]:
 def streams() -> list[Healthy]:
     """All of them."""
     return list(_streams())
+
+
+def everywhere() -> list[Healthy]:
+    """All of them, and those that come over a WebSocket too, message by message, in that way as well."""
+    messages = [
+        one._replace(body=b"".join(frame.data + b"\n" for frame in SseFramer().feed(one.body) if frame.data))
+        for one in _streams()
+        if one.dialect in TALKED and one.content_type == SSE
+    ]
+    return [*_streams(), *(one._replace(over_socket=True) for one in messages)]
 
 
 @functools.cache

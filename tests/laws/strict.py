@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.eventstream import EventStreamBuffer
 
+from tests.laws.healthy import LINES
 from toolstream_core.engine.session import read_body
 from toolstream_core.wire.sse import SseFramer
 
@@ -30,7 +31,7 @@ def calls(dialect: str, body: bytes, exchange: Exchange) -> Calls:
     if dialect == "openai-chat":
         return _chat(_payloads(body))
     if dialect == "openai-responses":
-        return _responses(_payloads(body))
+        return _responses(_lines(body) if exchange.content_type == LINES else _payloads(body))
     if dialect == "openai-realtime":
         return _realtime(body)
     if dialect == "gemini-live":
@@ -44,6 +45,10 @@ def calls(dialect: str, body: bytes, exchange: Exchange) -> Calls:
     record = read_body([body], exchange)
     _need(record, "no stream")
     return [(call.name, json.loads(call.arguments)) for call in record.calls] if record else []
+
+
+def _lines(body: bytes) -> list[Any]:
+    return [json.loads(line) for line in body.splitlines()]
 
 
 def _payloads(body: bytes) -> list[Any]:
@@ -100,7 +105,7 @@ def _responses(payloads: list[Any]) -> Calls:
 def _realtime(body: bytes) -> Calls:
     """The same of one response, whose events have ids of their own and name it."""
     _need(body.endswith(b"\n"), "the last message is not whole")
-    payloads = [json.loads(line) for line in body.splitlines()]
+    payloads = _lines(body)
     _need(payloads[0]["type"] == "response.created", "no response.created")
     own = payloads[0]["response"]["id"]
     for payload in payloads:
@@ -119,7 +124,7 @@ def _realtime(body: bytes) -> Calls:
 def _live(body: bytes) -> Calls:
     """One thing in each message, all calls in the last."""
     _need(body.endswith(b"\n"), "the last message is not whole")
-    *payloads, last = [json.loads(line) for line in body.splitlines()]
+    *payloads, last = _lines(body)
     for payload in payloads:
         _need(payload.keys() == {"serverContent"}, "calls before the last message")
     calls = last["toolCall"]["functionCalls"]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz.case import Case
 from tests.fuzz.laws import LAWS, Seen
-from tests.laws.healthy import Healthy, streams
+from tests.laws.healthy import Healthy, everywhere
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.picker import Budget
@@ -30,7 +30,7 @@ HELD = (
 RESET = "the connection was reset"
 STEP = 197
 """Bytes between two ends within a healthy stream, a prime: the ends fall everywhere in an event."""
-HEALTHY = streams()
+HEALTHY = everywhere()
 INJECTED = ("fragments of two", "two")
 
 
@@ -72,7 +72,7 @@ def test_a_broken_stream_may_end_anywhere(healthy: Healthy, name: str) -> None:
     """After each event, cleanly and not, and within some."""
     line = Session(healthy.exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
     body = b"".join([*line.feed(healthy.body), *line.end()])
-    frames = Healthy(healthy.dialect, name, body).frames
+    frames = healthy._replace(body=body).frames
     ends = [*prefixes(frames), *(body[:at] for at in range(len(name) * 7, len(body), 3 * STEP))]
     found = [one for at, end in enumerate(ends) for one in complaints(healthy, end, clean=at % 2 == 0)]
     assert found == []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.laws import strict
 from tests.laws.grouped import Case, grouped
-from tests.laws.healthy import Healthy, streams
+from tests.laws.healthy import Healthy, everywhere
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.row import LIVE, Safety
 from toolstream_core.defects.table import ROWS
@@ -25,6 +25,7 @@ from toolstream_core.faults.spec import Fault
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.settings import NOTHING, SAFE, Settings
+from toolstream_core.stages.inject import sse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Record
     from toolstream_core.stages.stage import Stage
 
-HEALTHY = streams()
+HEALTHY = everywhere()
 BY_NAME = {row.name: row for row in ROWS}
 REPAIRED = Settings(SAFE)
 
@@ -116,10 +117,15 @@ def calls(record: Record) -> list[tuple[str, object]]:
     return [(call.name, json.loads(call.arguments)) for call in record.calls]
 
 
+def plants(healthy: Healthy) -> list[str]:
+    """The defects that can be planted in a stream; messages have nothing around them that could be broken."""
+    return [name for name in INJECTORS.get(healthy.dialect, {}) if not (healthy.over_socket and name in sse.INJECTORS)]
+
+
 def cases(*, repaired: bool) -> Iterator[Case]:
     """Each plant on each healthy stream of its protocol; those of one plant in one protocol are one test."""
     for healthy in HEALTHY:
-        for name in INJECTORS.get(healthy.dialect, {}):
+        for name in plants(healthy):
             row = BY_NAME[name]
             if (name, healthy.name) in CANNOT or (repaired and (row.repair is not Safety.SAFE or row.code in LIVE)):
                 continue
@@ -442,7 +448,7 @@ def pairs() -> Iterator[Case]:
             continue
         names = [
             name
-            for name in INJECTORS.get(healthy.dialect, {})
+            for name in plants(healthy)
             if BY_NAME[name].repair is Safety.SAFE and BY_NAME[name].code not in LIVE and name not in CHANGES_CALLS
         ]
         for one, other in chosen(names):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.laws.healthy import Healthy, streams
+from tests.laws.healthy import Healthy, everywhere
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Exchange
 
-HEALTHY = streams()
+HEALTHY = everywhere()
 ODD: list[Any] = [
     *(None, True, False, 0, -1, 7, 1.5, 1.0, float("inf"), float("nan"), 10**30),
     *("", "x", "\ud800", "null", "{", "\x00\x1b", "event", "error"),

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import needs_shared, shared_dir
 from tests.laws.driven import exchange, lines, sse
-from tests.laws.healthy import Healthy, streams
+from tests.laws.healthy import Healthy, everywhere
 from tests.laws.test_real_streams import TYPES
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Record
 
-HEALTHY = streams()
+HEALTHY = everywhere()
 REPAIRED = Settings(SAFE)
 
 

@@ -6,7 +6,8 @@ from mitmproxy.test import tflow
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.fixtures import Chunk
-from toolstream_core.proxy.provided import breaks, note, provided
+from toolstream_core.proxy.provided import Provided, breaks, note, provided
+from toolstream_core.sockets.lines import LineEnds, line_of
 
 CHUNKS = [Chunk(0, CHUNK), Chunk(12, DONE)]
 
@@ -16,15 +17,26 @@ def test_what_was_noted_is_read_back() -> None:
     flow = llm_flow(body=CHUNK + DONE)
     for broken in (None, "peer closed"):
         note(flow, CHUNKS, broken)
-        assert provided(flow) == (CHUNKS, broken)
+        assert provided(flow) == Provided(CHUNKS, broken)
         assert breaks(flow) == (broken is not None)
+
+
+def test_messages_of_several_lines_are_read_back() -> None:
+    """By their lines, which are the chunks."""
+    message = b'{\r\n"a": 1\n}'
+    chunk = Chunk(0, line_of(message))
+    ends = LineEnds()
+    ends.add(0, message)
+    flow = llm_flow(body=chunk.data)
+    note(flow, [chunk], None, ends)
+    assert provided(flow) == Provided([chunk], None, {chunk.data: message})
 
 
 def test_a_break_before_the_first_byte() -> None:
     """There is an answer, without any chunk."""
     flow = llm_flow(body=b"")
     note(flow, [], "peer closed")
-    assert provided(flow) == ([], "peer closed")
+    assert provided(flow) == Provided([], "peer closed")
 
 
 def test_live_answers_are_not_provided() -> None:

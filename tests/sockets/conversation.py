@@ -60,6 +60,13 @@ def two_answers() -> list[SavedMessage]:
     return messages(first, *calls, second, *answered(second))
 
 
+def pretty(messages: list[SavedMessage]) -> list[SavedMessage]:
+    """The same with each other message of the provider's over several lines, as some write them."""
+    return [
+        one if one.from_client or at % 2 else one._replace(data=_indented(one.data)) for at, one in enumerate(messages)
+    ]
+
+
 def two_lanes() -> list[SavedMessage]:
     """Two answers under way at once, their events alternating; the second is asked to be steered."""
     lanes = [request(stream_id=lane, input=[{"role": "user", "content": f"on {lane}"}]) for lane in ("a", "b")]
@@ -68,6 +75,10 @@ def two_lanes() -> list[SavedMessage]:
     mixed = [event for pair in zip(one, other, strict=False) for event in pair]
     rest = [*one[len(other) :], *other[len(one) :]]
     return messages(*lanes, *mixed[:4], steer, *mixed[4:], *rest)
+
+
+def _indented(data: bytes) -> bytes:
+    return b" " + json.dumps(json.loads(data), indent=1).replace("\n", "\r\n").encode() + b"\n"
 
 
 def _is_clients(payload: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.protocols.responses.socket import RESPONSES_SOCKET
+from toolstream_core.protocols.responses.socket import RESPONSES_SOCKET, ResponsesTalk
 from toolstream_core.sockets.lanes import Lanes, Part
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def lanes() -> Lanes[str]:
         assert not {"type", "stream_id"} & request.body.keys()
         return str(request.body["model"])
 
-    return Lanes(RESPONSES_SOCKET, "/v1/responses", begin)
+    return Lanes(RESPONSES_SOCKET, ResponsesTalk("/v1/responses"), begin)
 
 
 def create(model: str, **more: Any) -> bytes:

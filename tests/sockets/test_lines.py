@@ -4,7 +4,7 @@ import json
 
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.protocols.socket_wire import SocketLane
-from toolstream_core.sockets.lines import Messages
+from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 
 [WIRE] = (wire for wire in SOCKETS if wire.lane_key == "stream_id")
 
@@ -34,3 +34,27 @@ def test_a_message_that_was_put_in_gets_its_lane() -> None:
     lane = json.dumps('a "b"').encode()
     assert messages.take(b'{"a":1}\n{}\n') == [b'{"a":1,"stream_id":' + lane + b"}", b'{"stream_id":' + lane + b"}"]
     assert messages.take(b'{"stream_id":"c"}\n7\n') == [b'{"stream_id":"c"}', b"7"]
+
+
+def test_line_ends_are_found_again() -> None:
+    """Each in its message, whatever they were; what is no space any more stays as it is."""
+    messages = [b'{"a":1}', b'{\r\n  "a": 1\n}\n', b"\r[]", b'{"a":1}']
+    lines = [line_of(one) for one in messages]
+    ends, at = LineEnds(), 0
+    for message, line in zip(messages, lines, strict=True):
+        ends.add(at, message)
+        at += len(line)
+    again = LineEnds(json.loads(json.dumps(ends.places)))
+    assert again.messages(lines) == {lines[1]: messages[1], lines[2]: messages[2]}
+    changed = [lines[0], lines[1].replace(b" ", b"*", 1), *lines[2:]]
+    assert again.messages(changed)[changed[1]] == messages[1].replace(b"\r", b"*", 1)
+    assert not LineEnds()
+    assert LineEnds({"lf": [99], "other": [1]}).messages(lines) == {}
+
+
+def test_saved_messages_come_as_often_as_their_lines() -> None:
+    """Those that were changed come as what they became."""
+    message = b'{\n"a":1}'
+    line = line_of(message)
+    messages = Messages(SocketLane(WIRE, ""), {line: message})
+    assert messages.take(line) + messages.take(line) + messages.take(b'{"b":2}\n') == [message, message, b'{"b":2}']

@@ -5,6 +5,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tests.sockets import conversation
+from toolstream_core.fixtures import read_flow
+from toolstream_core.fixtures.extraction.conversion import flow_of
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.sockets.saved import STILL_OPEN
 from toolstream_core.sources import har, har_socket
@@ -85,3 +87,18 @@ def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_pat
         kept = [one for at, one in enumerate(before[har_socket.MESSAGES]) if at != 1]
         assert after[:10] == kept[:10]
         assert (base64.b64decode(after[-1]["data"]) if binary else after[-1]["data"].encode()) == b'{"x":1}'
+
+
+def test_messages_of_several_lines_are_extracted_as_they_were() -> None:
+    """Their line ends are kept beside the lines."""
+    data = document(entry(conversation.pretty(conversation.two_answers())))
+    found = [read_flow(flow_of(one), one.source) for one in har.interactions(data, "a.har")]
+    messages = {
+        message
+        for one in found
+        if one is not None
+        for message in one.line_ends.messages(chunk.data for chunk in one.chunks).values()
+    }
+    pretty = [one.data for one in conversation.pretty(conversation.two_answers()) if b"\n" in one.data]
+    assert messages == set(pretty)
+    assert len(pretty) > 5

@@ -18,6 +18,16 @@ class Kind(enum.StrEnum):
     PRESET = "preset"
 
 
+class Transport(enum.Enum):
+    """How a client asks."""
+
+    HTTP = enum.auto()
+    SOCKET = enum.auto()
+
+
+EVERYWHERE: Final = frozenset(Transport)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One case, in one protocol."""
@@ -44,6 +54,8 @@ class Case:
     """Whether reporting it, instead of running the call, is permitted."""
     calls: tuple[str, ...] = ()
     """The calls that the provider makes, `TOOL {JSON}` each; none: the first tool on offer is called."""
+    over: frozenset[Transport] = EVERYWHERE
+    """Where it can be planted."""
     needs: str | None = None
     """The id of the case without which this one says nothing."""
 

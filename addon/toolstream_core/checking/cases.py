@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.checking.case import Case, Kind
+from toolstream_core.checking.case import EVERYWHERE, Case, Kind, Transport
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
-from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
 from toolstream_core.transit.rows import TRANSIT
 
 if TYPE_CHECKING:
@@ -25,8 +25,13 @@ class _Variant(NamedTuple):
     fault: str
     keys: str
     what: str = ""
+    over: frozenset[Transport] = EVERYWHERE
+    needs_lanes: bool = False
+    """Whether the API has to tell the answers of a WebSocket apart by a key of messages."""
 
 
+_HTTP: Final = frozenset({Transport.HTTP})
+_SOCKET: Final = frozenset({Transport.SOCKET})
 TRANSIT_VARIANTS: Final = (
     _Variant("first-byte-delay", "first-byte-delay", "ms=400"),
     _Variant("stall", "stall", "ms=400", "in the middle of the arguments"),
@@ -34,19 +39,25 @@ TRANSIT_VARIANTS: Final = (
     _Variant("cut", "cut", "how=close", "in the middle of the arguments"),
     _Variant("cut-reset", "cut", "how=reset", "by a reset, in the middle of the arguments"),
     _Variant("cut-before-done", "cut", "at=before-done", "before the last event"),
-    _Variant("recut-bytes", "recut", "bytes=1", "byte by byte"),
-    _Variant("recut-events", "recut", "events=1000", "all at once"),
-    _Variant("recut-utf8", "recut", "utf8=yes", "cut inside a character"),
+    _Variant("cut-1000", "cut", "code=1000", "with the code 1000, in the middle of the arguments", _SOCKET),
+    _Variant("cut-1001", "cut", "code=1001", "with the code 1001, in the middle of the arguments", _SOCKET),
+    _Variant("cut-1011", "cut", "code=1011", "with the code 1011, in the middle of the arguments", _SOCKET),
+    _Variant("recut-bytes", "recut", "bytes=1", "byte by byte", _HTTP),
+    _Variant("recut-events", "recut", "events=1000", "all at once", _HTTP),
+    _Variant("recut-utf8", "recut", "utf8=yes", "cut inside a character", _HTTP),
     _Variant("http-429", "http-error", "status=429,retry-after=1", "429, try again in 1 s"),
     _Variant("http-500", "http-error", "status=500", "500"),
     _Variant("http-529", "http-error", "status=529", "529, overloaded"),
+    _Variant("message-429", "http-error", "status=429,retry-after=1,on=message", "429 in a message", _SOCKET),
+    _Variant("message-500", "http-error", "status=500,on=message", "500 in a message", _SOCKET),
     _Variant("error-event", "error-event", "error=overloaded", "in the middle of the arguments"),
     _Variant("hold-open", "hold-open", "ms=1000", "for a second"),
     _Variant("duplicate-event", "duplicate-event", "at=in-arguments", "in the arguments"),
     _Variant("drop-event", "drop-event", "at=in-arguments", "in the arguments"),
     _Variant("swap-events", "swap-events", "at=in-arguments", "in the arguments"),
+    _Variant("wrong-stream-id", "wrong-stream-id", "at=in-arguments", "in the arguments", _SOCKET, needs_lanes=True),
 )
-NO_CONNECTION: Final = frozenset({"duplicate-event", "drop-event", "swap-events"})
+NO_CONNECTION: Final = frozenset({"duplicate-event", "drop-event", "swap-events", "wrong-stream-id"})
 """Faults that no connection and no known provider has: what a client does under them is shown, not judged."""
 
 
@@ -118,7 +129,11 @@ def _shapes(protocol: WireProtocol) -> Iterator[Case]:
 
 def _transit(protocol: WireProtocol) -> Iterator[Case]:
     rows = {row.name: row for row in TRANSIT}
-    for name, fault, keys, what in TRANSIT_VARIANTS:
+    wire = next((one for one in SOCKETS if one.dialect == protocol.name), None)
+    spoken = (_HTTP if protocol.over_http else frozenset()) | (frozenset() if wire is None else _SOCKET)
+    for name, fault, keys, what, over, needs_lanes in TRANSIT_VARIANTS:
+        if over.isdisjoint(spoken) or (needs_lanes and not (wire and wire.lane_key)):
+            continue
         row = rows[fault]
         yield Case(
             protocol=protocol.name,
@@ -129,6 +144,7 @@ def _transit(protocol: WireProtocol) -> Iterator[Case]:
             spec=f"{fault}:{keys}",
             required=fault not in NO_CONNECTION,
             informational=fault in NO_CONNECTION,
+            over=over,
             lossy=row.lossy,
             needs=healthy(protocol.name).id,
         )

@@ -6,18 +6,21 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.checking.case import Case, Kind
+from toolstream_core.checking.case import Case, Kind, Transport
 from toolstream_core.checking.cases import two_calls
 from toolstream_core.engine.session import Session, read_body
+from toolstream_core.fixtures import Chunk
+from toolstream_core.fixtures.socket_lines import socket_lines
 from toolstream_core.model import Exchange
 from toolstream_core.model.record import runs_on_client
-from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.registry import SOCKETS, named
 from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.answers import SyntheticProvider
 from toolstream_core.synthetic.call_specs import CallSpec, parse_calls, spec_text
 from toolstream_core.synthetic.schema_values import SchemaValues
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ class AskedRequest(NamedTuple):
     path: str
     """With its query."""
     body: bytes
+    transport: Transport = Transport.HTTP
 
 
 class _Planted(NamedTuple):
@@ -65,7 +69,7 @@ class Fitting:
 
         A healthy answer with two calls is a case too, where it is wanted or another case needs two calls.
         """
-        found = [fitted for case in cases if (fitted := self._fitted(case)) is not None]
+        found = [fitted for case in self._possible(cases) if (fitted := self._fitted(case)) is not None]
         pair = next((calls for calls in self._candidates if len(parse_calls(calls)) > 1), None)
         if pair is None or self._given:
             return found
@@ -75,7 +79,11 @@ class Fitting:
 
     def aimed(self, cases: Iterable[Case]) -> list[Case]:
         """The cases for answers that are not made here: each acts in the answer with the calls alone."""
-        return [replace(case, spec=self._aimed(case.spec, once=case.lossy)) for case in cases]
+        return [replace(case, spec=self._aimed(case.spec, once=case.lossy)) for case in self._possible(cases)]
+
+    def _possible(self, cases: Iterable[Case]) -> list[Case]:
+        """The cases that can be planted in what the client asks for in its way."""
+        return [case for case in cases if self._request.transport in case.over]
 
     @property
     def streams(self) -> bool:
@@ -114,7 +122,9 @@ class Fitting:
             events = self._healthy[calls] = self._answer(calls)
         if not events:
             return _Planted(acted=False, calls=0)
-        exchange = Exchange(path=self._request.path, content_type=self._protocol.content_type, request=self._json)
+        over_socket = self._request.transport is Transport.SOCKET
+        kind = CONTENT_TYPES[Form.LINES] if over_socket else self._protocol.content_type
+        exchange = Exchange(path=self._request.path, content_type=kind, request=self._json)
         session = Session(exchange, settings(Words(fault=[spec], seed=self._seed)))
         sent = [piece for event in events for piece in session.feed(event)]
         sent += session.end()
@@ -127,7 +137,13 @@ class Fitting:
     def _answer(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
         """The events of the healthy answer; none where it makes no call."""
         written = SyntheticProvider(parse_calls(calls), self._seed).answer(self._request.path, self._request.body)
-        return written.events if written is not None and written.calls else ()
+        if written is None or not written.calls:
+            return ()
+        wire = next((one for one in SOCKETS if one.dialect == self._protocol.name), None)
+        if self._request.transport is Transport.HTTP or wire is None:
+            return written.events
+        chunks = [Chunk(0, event) for event in written.events]
+        return tuple(line.data for line in socket_lines(chunks, self._protocol.content_type, SocketLane(wire, "")))
 
     @cached_property
     def _candidates(self) -> list[tuple[str, ...]]:

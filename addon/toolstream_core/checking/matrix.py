@@ -6,7 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.run import Client
-from toolstream_core.protocols.registry import OVER_HTTP
+from toolstream_core.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def _client(name: str, table: Any, usual: Client) -> Client:
         raise MatrixError(f"clients.{name} has no command; right would be {_EXAMPLE}")
     if not isinstance(environment, dict) or not _are_texts(list(environment.values())):
         raise MatrixError(f'clients.{name}: env is a table of texts, as in env = {{ MODEL = "small" }}')
-    if protocol is not None and protocol not in {one.name for one in OVER_HTTP}:
+    if protocol is not None and protocol not in {one.name for one in PROTOCOLS}:
         raise MatrixError(f"clients.{name}: there is no protocol {protocol!r}; {protocols_text()}")
     seconds = given.get("timeout", usual.timeout)
     if not isinstance(seconds, int | float) or seconds <= 0:
@@ -61,7 +61,7 @@ def _client(name: str, table: Any, usual: Client) -> Client:
 
 def protocols_text() -> str:
     """The protocols that there are, for messages."""
-    return "known are " + ", ".join(one.name for one in OVER_HTTP)
+    return "known are " + ", ".join(one.name for one in PROTOCOLS)
 
 
 def _are_texts(values: object) -> bool:

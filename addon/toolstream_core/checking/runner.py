@@ -7,6 +7,7 @@ import queue
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from toolstream_core.checking.case import Transport
 from toolstream_core.checking.cases import cases_of, healthy
 from toolstream_core.checking.document import case_object, client_object, result_of
 from toolstream_core.checking.fitting import AskedRequest, Fitting
@@ -201,4 +202,5 @@ def _request(exchanges: Sequence[Exchange], case: Case) -> AskedRequest | None:
         return None
     if case.protocol and chosen.request.protocol != case.protocol:
         return None
-    return AskedRequest(chosen.request.protocol, chosen.request.path, chosen.request.text.encode())
+    transport = Transport.SOCKET if chosen.request.over_socket else Transport.HTTP
+    return AskedRequest(chosen.request.protocol, chosen.request.path, chosen.request.text.encode(), transport)

@@ -18,7 +18,7 @@ from toolstream_core.checking.state import CheckState
 from toolstream_core.cli.check_plan import PROMPT, TIMEOUT, UsageError, about, clients_asked, plan_asked, rerun_of
 from toolstream_core.cli.check_reports import ReportError, Reports
 from toolstream_core.cli.shrink import positive, seconds
-from toolstream_core.protocols.registry import OVER_HTTP
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import SettingsError
 from toolstream_core.state_file import StateError
 from toolstream_core.synthetic.call_specs import CallSpecError
@@ -50,7 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog="Exit code: 0 every required case passed, 1 one failed or could not be tried, 2 usage.",
     )
     told = "the protocol that the client speaks (without it, the one of its first request)"
-    parser.add_argument("--protocol", choices=[one.name for one in OVER_HTTP], help=told)
+    parser.add_argument("--protocol", choices=[one.name for one in PROTOCOLS], help=told)
     told = "which cases: names, codes, families, kinds or globs of them, with commas between them; -WORD takes out"
     parser.add_argument("--faults", action="append", default=[], metavar="WORDS", help=told)
     parser.add_argument(

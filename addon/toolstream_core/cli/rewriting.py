@@ -109,7 +109,7 @@ class Rewriting(Sink):
         if row is None:
             return NewBody(out)
         if saved.socket is not None:
-            out[-1] += encoded(saved.socket.wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"
+            out[-1] += encoded(saved.socket.error(ErrorKind.SERVER)) + b"\n"
             return NewBody(out)
         self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the answer ends as a break for the client")
         return NewBody(out, repair_cut(row.name).why)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, Json
+from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
@@ -29,6 +30,11 @@ def error_text(payload: Json, event: str) -> str | None:
             return None
         error = payload
     return _as_text(error)[:MAX_ERROR]
+
+
+def stray_error(raw: bytes) -> str | None:
+    """The error of a message that belongs to no answer, or `None`: only an object with an `error`, or of that type."""
+    return error_text(parse(raw), "") if b'"error"' in raw else None
 
 
 def exception_text(payload: dict[str, Json], event: str) -> str | None:

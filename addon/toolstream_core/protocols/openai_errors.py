@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.protocols.provider_error import ErrorKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from toolstream_core.model import Json
+    from toolstream_core.protocols.socket_wire import SocketError
 
 _WORDS: Final = {
     ErrorKind.INVALID: "invalid_request_error",
@@ -41,24 +40,28 @@ def not_saved(message: str) -> Json:
     return _error(message, "not_found_error", "no_saved_answer")
 
 
-def socket_error(kind: ErrorKind, status: int, headers: Mapping[str, str]) -> Json:
+def socket_error(wrong: SocketError) -> Json:
     """As `SocketWire.error`.
 
     https://developers.openai.com/api/docs/guides/websocket-mode; Codex reads the headers:
     https://github.com/openai/codex/blob/main/codex-rs/codex-api/src/endpoint/responses_websocket.rs
     """
-    error = {"type": word(kind), "code": word(kind), "message": kind.message, "param": None}
-    return {"type": "error", "status": status, "error": error, **({"headers": dict(headers)} if headers else {})}
+    error = _message(wrong.kind) if wrong.said is None else wrong.said
+    headers: dict[str, Json] = {"headers": dict(wrong.headers)} if wrong.headers else {}
+    return {"type": "error", "status": wrong.status, "error": error, **headers}
 
 
-def realtime_error(kind: ErrorKind, status: int, headers: Mapping[str, str]) -> dict[str, Json]:
+def realtime_error(wrong: SocketError) -> dict[str, Json]:
     """As `SocketWire.error`: Realtime's error, which has no status and no headers.
 
     https://platform.openai.com/docs/api-reference/realtime-server-events/error
     """
-    del status, headers
-    error = {"type": word(kind), "code": word(kind), "message": kind.message, "param": None, "event_id": None}
-    return {"type": "error", "event_id": "event_error", "error": error}
+    error = _message(wrong.kind) | dict(wrong.said or {})
+    return {"type": "error", "event_id": "event_error", "error": {**error, "event_id": wrong.event or None}}
+
+
+def _message(kind: ErrorKind) -> dict[str, Json]:
+    return {"type": word(kind), "code": word(kind), "message": kind.message, "param": None}
 
 
 def _error(message: str, kind: str, code: str | None) -> Json:

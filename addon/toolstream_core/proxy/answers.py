@@ -79,6 +79,11 @@ class Answers:
             watch.keep_sent()
         return watch, faults
 
+    def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
+        """A socket's message says an error that belongs to no answer."""
+        if self._reporters.on:
+            self._reporters.strayed(flow, dialect, error)
+
     def take(self, flow_id: str) -> KeptWatch | None:
         """What watches a flow, which is about to end."""
         return self._watches.pop(flow_id, None)

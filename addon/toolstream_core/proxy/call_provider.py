@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import http
 
 from toolstream_core.fixtures import Chunk, content_of
+from toolstream_core.model import ABSENT
 from toolstream_core.proxy.provided import note
 from toolstream_core.proxy.provider import ProviderError, framed, json_response
 from toolstream_core.proxy.replies import models_named
@@ -18,6 +19,7 @@ from toolstream_core.wire.frame import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from toolstream_core.model import Json
     from toolstream_core.synthetic.answers import Written
 
 _EACH_MS: Final = 20
@@ -44,6 +46,11 @@ class CallProvider:
         """Nothing is saved."""
         del flow
         return False
+
+    def example(self, path: str) -> Json:
+        """Nothing is saved."""
+        del path
+        return ABSENT
 
     def answer(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""

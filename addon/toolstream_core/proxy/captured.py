@@ -76,6 +76,11 @@ class CapturedWatch(KeptWatch):
 
         return both
 
+    @property
+    @override
+    def captured(self) -> int:
+        return self._recording.size
+
     @override
     def added(self, piece: bytes) -> None:
         if self._take_client is not None:

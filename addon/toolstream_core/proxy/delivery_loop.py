@@ -54,7 +54,7 @@ class WatchedDelivery(Delivery):
         self._watch = watch
         self._told = watch.told_by_delivery() if schedule or fetch or (saved and watch.rewrites) else None
         self._queue = ActionQueue(watch, schedule)
-        chunks, self._broken = saved or Provided((), None)
+        chunks, self._broken, _ = saved or Provided((), None)
         self._saved = SavedChunks(chunks, speed)
         self.provided = saved is not None or fetch is not None
         """Whether the body comes from saved chunks, and not from the piece that is offered."""
@@ -93,6 +93,14 @@ class WatchedDelivery(Delivery):
                 self._queue.end()
         elif not self.provided:
             self._queue.send(piece)
+
+    def cut_short(self, last: bytes) -> None:
+        """Let this be the end of an answer that is provided, in the place of all that is still to come."""
+        self._queue.clear()
+        self._saved.clear()
+        self._providing, self._due = False, None
+        self._queue.read(last)
+        self._queue.end_saved(None)
 
     @override
     def advance(self) -> bool:

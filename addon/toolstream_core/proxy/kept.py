@@ -30,6 +30,11 @@ class KeptWatch(Watch):
     def added(self, piece: bytes) -> None:
         """What else the client gets, behind the answer, was sent; nothing of the answer's calls."""
 
+    @property
+    def captured(self) -> int | None:
+        """The bytes of upstream's that were captured so far; `None` where the answer is not captured."""
+        return None
+
     def keep_sent(self) -> None:
         """Keep what the client gets, from the answer's begin on."""
         exchange = replace(self.exchange, content_encoding="") if self.rewrites else self.exchange

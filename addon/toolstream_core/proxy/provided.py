@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.fixtures import Chunk, table_of
+from toolstream_core.fixtures.chunks import LINE_ENDS, line_ends_of
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mitmproxy import http
+
+    from toolstream_core.sockets.lines import LineEnds
 
 _KEY = "toolstream"
 
@@ -21,11 +24,14 @@ class Provided(NamedTuple):
     chunks: Sequence[Chunk]
     broken: str | None
     """How its connection broke behind the last chunk, where it did."""
+    messages: Mapping[bytes, bytes] = {}
+    """Those of a WebSocket that have line ends, by their lines, which the chunks are."""
 
 
-def note(flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None) -> None:
+def note(flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None, line_ends: LineEnds | None = None) -> None:
     """Note in a flow how its answer is to come, as in a flow that was captured."""
-    flow.metadata[_KEY] = {**table_of(chunks), **({} if broken is None else {"broken": broken})}
+    ends = {LINE_ENDS: line_ends.places} if line_ends else {}
+    flow.metadata[_KEY] = {**table_of(chunks), **ends, **({} if broken is None else {"broken": broken})}
 
 
 def provided(flow: http.HTTPFlow) -> Provided | None:
@@ -39,7 +45,8 @@ def provided(flow: http.HTTPFlow) -> Provided | None:
         chunks.append(Chunk(after, flow.response.raw_content[at : at + size]))
         at += size
     broken = json_access.text(json_access.get(noted, "broken"))
-    return Provided(chunks, broken if isinstance(broken, str) else None)
+    messages = line_ends_of(flow).messages(chunk.data for chunk in chunks)
+    return Provided(chunks, broken if isinstance(broken, str) else None, messages)
 
 
 def breaks(flow: http.HTTPFlow) -> bool:

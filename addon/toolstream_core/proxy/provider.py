@@ -12,6 +12,9 @@ from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, l
 from toolstream_core.fixtures.matching import Answer, Matcher, form_of
 from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.fixtures.sockets import SOCKET
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.registry import claiming
+from toolstream_core.protocols.requests.asked import model_of
 from toolstream_core.proxy.provided import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.proxy.replies import assembled, models, nothing_saved
@@ -53,6 +56,12 @@ class Provider:
     def recorded(self, flow: http.HTTPFlow) -> bool:
         """Whether an equal request was saved."""
         return self.matcher.has(flow.request.path, content_of(flow.request), _redacting(flow.request))
+
+    def example(self, path: str) -> Json:
+        """The first saved request of the API that a path is of, to its model if it names one; `ABSENT` without one."""
+        protocol, model = claiming(path), model_of(path, ABSENT)
+        of_protocol = [one for one in self._fixtures if protocol is not None and one.asked.dialect == protocol.name]
+        return next((one.request for one in of_protocol if model in {None, one.asked.model}), ABSENT)
 
     def answer(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
@@ -99,7 +108,7 @@ def _respond(flow: http.HTTPFlow, fixture: Fixture, form: Form, *, exact: bool) 
     flow.response = response
     sized = any(name.lower() == b"content-length" for name, _ in fixture.headers)
     if len(chunks) != 1 or fixture.broken is not None or not sized:
-        note_chunks(flow, chunks, fixture.broken)
+        note_chunks(flow, chunks, fixture.broken, fixture.line_ends if chunks is fixture.chunks else None)
 
 
 def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None]:

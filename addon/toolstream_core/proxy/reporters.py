@@ -14,11 +14,13 @@ from mitmproxy import ctx
 
 from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy import replay
+from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.heading import Heading
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
+from toolstream_core.redact import redacted
 from toolstream_core.report.jsonform import call_object
 from toolstream_core.report.jsonl import JsonLines
-from toolstream_core.report.layout import WIDTH, Label
+from toolstream_core.report.layout import MARGIN, WIDTH, Label, shortened
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.summary import delivered_lines, help_with
 from toolstream_core.report.text import EndLines, Lines
@@ -133,6 +135,19 @@ class Reporters:
         """Tell which saved flow answered, if one did."""
         line = self._terminal.line if self._terminal is not None and ctx.options.toolstream_log != "off" else None
         replay.report(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
+
+    def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
+        """Tell an error that came on a socket and belongs to no answer."""
+        error = redacted(error, secrets_of(flow.request))
+        host = flow.request.pretty_host
+        if self._terminal is not None and ctx.options.toolstream_log != "off":
+            label = Label("error", f"WS {host}{flow.request.path.partition('?')[0]}", flow.id)
+            self._terminal.line(label.head(None, dialect, self._paint))
+            begin = f"{'':{MARGIN}}"
+            self._terminal.line(begin + self._paint("error", shortened(error, WIDTH - MARGIN, count=True)))
+        if self._jsonl is not None:
+            said = {"type": "error", "flow": flow.id, "host": host, "dialect": dialect, "error": error}
+            self._jsonl.line(json.dumps(said, separators=(",", ":")))
 
     def failed(self, watch: Watch, error: Exception) -> None:
         """One clear error for a bug of ours; the bytes went on."""

@@ -127,6 +127,19 @@ class RelayedSocket(WebsocketLayer):
         self._handle_event = self.done
 
 
+class ServedSocket(RelayedSocket):
+    """One socket without a provider: what is said first goes as soon as it is open."""
+
+    _greeted: bool = False
+
+    def handle_event(self, event: events.Event) -> Commands:
+        """As ever, and behind the end of the hook what waits to be said."""
+        yield from super().handle_event(event)
+        if not self._greeted and self._handle_event == self.relay_messages:
+            self._greeted = True
+            yield from self._deliver()
+
+
 class NoServer:
     """Stands in the place of the connection to a provider where there is none: pings are answered here."""
 
@@ -147,7 +160,7 @@ def order(gate: Gate, relay: SocketRelay) -> bool:
     child = next((one.child_layer for one in gate.streams if one.flow is relay.flow), None)
     if type(child) is not WebsocketLayer:
         return False
-    child.__class__ = RelayedSocket
+    child.__class__ = ServedSocket if relay.served else RelayedSocket
     cast("RelayedSocket", child).relay = relay
     if relay.served:
         child.server_ws = cast("WebsocketConnection", NoServer(child.client_ws, child.context.server))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.protocols.socket_wire import Start
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
+    from toolstream_core.protocols.socket_wire import SocketRequest, SocketTalk, SocketWire
 
 
 class Part[A](NamedTuple):
@@ -27,9 +28,12 @@ class Part[A](NamedTuple):
 class Lanes[A]:
     """The answers under way on one socket. A request begins one; behind another of its lane it waits for its turn."""
 
-    def __init__(self, wire: SocketWire, path: str, begin: Callable[[SocketRequest], A]) -> None:
-        """`path` is where the socket was opened. `begin` makes an answer of what was asked for."""
-        self._talk = wire.talk(path)
+    def __init__(self, wire: SocketWire, talk: SocketTalk, begin: Callable[[SocketRequest], A | None]) -> None:
+        """`talk` reads the socket. `begin` makes an answer of what was asked for.
+
+        It may make none of what the provider is to begin. One that it makes is no matter of the provider's.
+        """
+        self._talk = talk
         self._is_media = wire.is_media
         self._begin = begin
         self._open: dict[str, deque[A]] = {}
@@ -39,7 +43,10 @@ class Lanes[A]:
     def asked(self, raw: bytes) -> A | None:
         """The answer that a client's message asks for, if it does."""
         request = None if self._is_media(raw) else self._talk.asked(parse(raw))
-        return None if request is None else self._opened(request)
+        answer = None if request is None else self._opened(request)
+        if request is not None and answer is not None and request.start is Start.LATER:
+            self._talk.withdraw()
+        return answer
 
     def answered(self, raw: bytes) -> Part[A] | None:
         """The answer that a provider's message belongs to; `None` where to none."""
@@ -93,7 +100,8 @@ class Lanes[A]:
         self._started.clear()
         return left
 
-    def _opened(self, request: SocketRequest) -> A:
+    def _opened(self, request: SocketRequest) -> A | None:
         answer = self._begin(request)
-        self._open.setdefault(request.lane, deque()).append(answer)
+        if answer is not None:
+            self._open.setdefault(request.lane, deque()).append(answer)
         return answer

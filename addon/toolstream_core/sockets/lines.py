@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from toolstream_core.protocols.socket_wire import SocketLane
 
 _NO_MESSAGES: Final = (b":", b"event:", b"id:", b"retry:")
 _DATA: Final = b"data:"
+_LINE_ENDS: Final = {"lf": b"\n", "cr": b"\r"}
 
 
 def line_of(message: bytes) -> bytes:
@@ -21,11 +22,59 @@ def line_of(message: bytes) -> bytes:
     return message + b"\n"
 
 
+class LineEnds:
+    """Where the messages of an answer have line ends, which their lines have not: offsets in all lines, joined."""
+
+    def __init__(self, places: Mapping[str, Iterable[int]] | None = None) -> None:
+        """`places` as they were told, those of LF under `lf`, those of CR under `cr`."""
+        self.places = {key: [*(places or {}).get(key, ())] for key in _LINE_ENDS}
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return any(self.places.values())
+
+    def add(self, at: int, message: bytes) -> None:
+        """Note those of a message whose line begins at an offset."""
+        for key, end in _LINE_ENDS.items():
+            place = message.find(end)
+            while place >= 0:
+                self.places[key].append(at + place)
+                place = message.find(end, place + 1)
+
+    def messages(self, lines: Iterable[bytes]) -> dict[bytes, bytes]:
+        """The messages that have line ends, by their lines."""
+        if not self:
+            return {}
+        body = bytearray(b"".join(lines := [*lines]))
+        for key, end in _LINE_ENDS.items():
+            for place in self.places[key]:
+                if body[place : place + 1] == b" ":
+                    body[place : place + 1] = end
+        found: dict[bytes, bytes] = {}
+        at = 0
+        for line in lines:
+            message, at = bytes(body[at : at + len(line)]), at + len(line)
+            if message != line:
+                found[line] = message.removesuffix(b"\n")
+        return found
+
+
 class Messages:
     """Makes messages of the lines that go to the client."""
 
-    def __init__(self, place: SocketLane) -> None:
-        """Each message that was not the provider's says the lane, where the API has a key for it."""
+    def __init__(
+        self,
+        place: SocketLane,
+        saved: Mapping[bytes, bytes] | None = None,
+        odd: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """Each message that was not the provider's says the lane, where the API has a key for it.
+
+        `saved` has messages of an answer that is served, by their lines. `odd` is told of each of the provider's that
+        has line ends.
+        """
+        self._saved = saved
+        self._odd = odd
         self._key = json.dumps(place.wire.lane_key).encode()
         self._lane = b""
         if place.lane and place.wire.lane_key:
@@ -37,6 +86,8 @@ class Messages:
         """The line of a provider's message, which goes on as it came where the line does."""
         if b"\n" not in message and b"\r" not in message:
             return message + b"\n"
+        if self._odd is not None:
+            self._odd(message)
         line = line_of(message)
         self._originals[line] = message
         return line
@@ -67,6 +118,8 @@ class Messages:
 
     def _message(self, line: bytes) -> bytes:
         original = self._originals.pop(line, None) if self._originals else None
+        if original is None and self._saved is not None:
+            original = self._saved.get(line)
         if original is not None:
             return original
         message = line.removesuffix(b"\n")

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.protocols.registry import SOCKETS
-from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.protocols.socket_wire import SocketLane, Start
 from toolstream_core.sockets.lanes import Lanes
-from toolstream_core.sockets.lines import Messages, line_of
+from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -57,13 +57,22 @@ class SavedAnswer:
     @property
     def lane(self) -> SocketLane:
         """Where on its socket it came."""
-        return SocketLane(self.wire, self.request.lane)
+        return SocketLane(self.wire, self.request.lane, self.request.event)
 
     @property
     def lines(self) -> list[tuple[int, bytes]]:
         """The messages as lines of JSON, each with the milliseconds since the first."""
         begun = self.messages[0].at if self.messages else 0.0
         return [(max(0, round((one.at - begun) * 1000)), line_of(one.data)) for one in self.messages]
+
+    @property
+    def line_ends(self) -> LineEnds:
+        """Where the messages have line ends that their lines have not."""
+        found, at = LineEnds(), 0
+        for one in self.messages:
+            found.add(at, one.data)
+            at += len(one.data) + 1
+        return found
 
     def become(self, pieces: Sequence[bytes]) -> list[list[bytes]]:
         """What goes in the place of each message where its line became `pieces[n]`; the last piece comes behind all."""
@@ -91,11 +100,13 @@ def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], c
     answers: list[SavedAnswer] = []
     now = SavedMessage(from_client=True, at=0.0, data=b"")
 
-    def begin(request: SocketRequest) -> SavedAnswer:
+    def begin(request: SocketRequest) -> SavedAnswer | None:
+        if request.start is Start.LATER:
+            return None
         answers.append(SavedAnswer(request, now, wire))
         return answers[-1]
 
-    lanes = Lanes(wire, path, begin)
+    lanes = Lanes(wire, wire.talk(path), begin)
     for now in messages:
         if not now.from_client:
             part = lanes.answered(now.data)

@@ -108,6 +108,7 @@ def _interaction(socket: Interaction, number: int, answer: SavedAnswer) -> Inter
         body=b"".join(line for _, line in answer.lines),
         started=answer.asked.at,
         chunks=tuple((when, len(line)) for when, line in answer.lines),
+        line_ends=answer.line_ends.places,
         broken=answer.broken,
         missing=None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -12,6 +12,8 @@ from toolstream_core.sources.saved import Saved, was_llm
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from toolstream_core.model import Json
 
 type Headers = tuple[tuple[str, str], ...]
@@ -34,6 +36,8 @@ class Interaction:
     """Seconds since the epoch at which the request began."""
     chunks: tuple[tuple[int, int], ...] = ()
     """Milliseconds since the first byte and bytes of each chunk of `body`, if known."""
+    line_ends: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Where messages of a WebSocket have line ends that the lines of `body` have not: `LineEnds.places`."""
     broken: str | None = None
     """How the connection broke, if it did."""
     missing: str | None = None

@@ -57,6 +57,8 @@ class SentRequest(Entry):
     """By lower-case name; the values of credentials are left out."""
     text: str = field(repr=False)
     """The body as text."""
+    over_socket: bool = False
+    """Whether it came over a WebSocket; the body is then that of the same request over HTTP."""
 
     def __getitem__(self, name: str) -> Any:
         """What is said of the request, else what its body says under this key."""
@@ -145,6 +147,7 @@ def exchange_of(said: Mapping[str, Any]) -> Exchange:
             path=told["path"],
             headers={name.lower(): value for name, value in told["headers"]},
             text=told["body"],
+            over_socket=bool(told.get("socket")),
         ),
         over=said["over"],
         status=said.get("status"),

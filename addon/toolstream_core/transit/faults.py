@@ -66,7 +66,7 @@ class ErrorEvent(AtPoint):
     def _error(self, number: int) -> bytes:
         context, kind = self.context, ERRORS[self.context.values["error"]]
         if context.socket is not None:
-            return encoded(context.socket.wire.error(kind, kind.status, {})) + b"\n"
+            return encoded(context.socket.error(kind)) + b"\n"
         return exception_message(kind) if context.binary else context.protocol.error_event(kind, number)
 
 

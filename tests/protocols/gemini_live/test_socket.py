@@ -137,7 +137,7 @@ def test_what_is_never_answered_is_bounded() -> None:
 def test_sound_and_pictures_are_neither_parsed_nor_kept(message: str, media: bool) -> None:
     """They come many times a second; such a message is about no answer under way."""
     assert is_media(message.encode()) is media
-    lanes = Lanes(GEMINI_LIVE_SOCKET, PATH, lambda request: len(request.body["contents"]))
+    lanes = Lanes(GEMINI_LIVE_SOCKET, GeminiLiveTalk(PATH), lambda request: len(request.body["contents"]))
     lanes.answered(json.dumps(words("Hi")).encode())
     assert lanes.asked(message.encode()) is None
     assert lanes.concerned(message.encode()) == (None if media else 0)

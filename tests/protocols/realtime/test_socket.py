@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolstream_core.protocols.realtime.socket import MAX_ITEMS, REALTIME_SOCKET, RealtimeTalk
-from toolstream_core.protocols.socket_wire import SocketEvent
+from toolstream_core.protocols.socket_wire import SocketEvent, Start
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketRequest
@@ -35,10 +35,13 @@ def test_a_response_is_asked_for_by_the_session_and_the_items_before_it() -> Non
     talk.asked({"type": "session.update", "session": {"tools": TOOLS}})
     spoken = {"type": "message", "role": "user", "content": [{"type": "input_audio", "audio": "UklG"}]}
     talk.asked({"type": "conversation.item.create", "item": spoken})
-    assert talk.asked({"type": "response.create"}) is None
+    wanted = talk.asked({"type": "response.create"})
     session = {"model": "gpt-realtime", "instructions": "Be kind.", "tools": TOOLS}
     silent = {**spoken, "content": [{"type": "input_audio"}]}
-    assert created(talk, "r1").body == {**session, "input": [silent], "stream": True}
+    begun = created(talk, "r1")
+    assert begun.body == {**session, "input": [silent], "stream": True}
+    assert wanted is not None
+    assert (wanted.start, begun.start, wanted.body) == (Start.LATER, Start.SAID, begun.body)
     talk.asked({"type": "conversation.item.create", "item": RESULT})
     again = {**session, "input": [RESULT], "previous_response_id": "r1", "stream": True}
     assert created(talk, "r2").body == again
@@ -56,6 +59,18 @@ def test_a_response_beside_the_conversation_has_an_input_of_its_own() -> None:
     head = {"model": "gpt-realtime", "stream": True}
     assert beside.body == {**head, "instructions": "Sort.", "input": [{"type": "message"}]}
     assert created(talk, "r3").body == {**head, "input": [RESULT], "previous_response_id": "r1"}
+
+
+def test_a_response_that_is_not_asked_of_the_server_is_forgotten() -> None:
+    """The next one that is created answers another request."""
+    talk = RealtimeTalk(PATH)
+    talk.asked({"type": "response.create", "response": {"instructions": "Sort."}})
+    wanted = talk.asked({"type": "response.create", "event_id": "event_b", "response": {"instructions": "Sing."}})
+    assert wanted is not None
+    assert (wanted.event, wanted.body["instructions"]) == ("event_b", "Sing.")
+    talk.withdraw()
+    assert created(talk, "r1").body["instructions"] == "Sort."
+    assert "instructions" not in created(talk, "r2").body
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.answers import dictionary
 from toolstream_core.protocols.gemini_live.reader import finish_reason, quiet
 from toolstream_core.protocols.gemini_live.row import GEMINI_LIVE
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
+from toolstream_core.protocols.in_band_errors import stray_error
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, Start
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.protocols.socket_wire import SocketError, SocketHost
 
 MAX_CONTENTS: Final = 256
 """Contents that are kept until an answer comes; the oldest go first."""
@@ -49,15 +51,18 @@ class GeminiLiveTalk:
 
     def asked(self, message: Json) -> SocketRequest | None:
         """See `SocketTalk.asked`: the server says when an answer begins, also to what was spoken."""
-        setup = dictionary(_first(message, "setup"))
-        update = dictionary(_first(message, "contextUpdate", "context_update"))
+        setup = dictionary(first(message, "setup"))
+        update = dictionary(first(message, "contextUpdate", "context_update"))
         if update:
             setup = {**update, **dictionary(update.get("tools"))}
         for key, other in _OF_SETUP.items():
-            if (value := _first(setup, key, other)) is not None:
+            if (value := first(setup, key, other)) is not None:
                 self._setup[key] = value
         self._contents.extend(_contents(message))
         return None
+
+    def withdraw(self) -> None:
+        """See `SocketTalk.withdraw`: no message of a client asks for an answer by itself."""
 
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`. What the model says, sound above all, is not parsed."""
@@ -81,7 +86,7 @@ class GeminiLiveTalk:
         """What the answer that begins was asked for."""
         body: dict[str, Json] = {**self._setup, "contents": [*self._contents], "stream": True}
         self._contents.clear()
-        return SocketRequest("", body)
+        return SocketRequest("", body, Start.SAID)
 
 
 def is_media(message: bytes) -> bool:
@@ -91,13 +96,13 @@ def is_media(message: bytes) -> bool:
 
 def _contents(message: Json) -> Iterator[Json]:
     """What a client's message adds to the conversation, as contents of a request to Gemini."""
-    for turn in json_access.items(json_access.get(_first(message, "clientContent", "client_content"), "turns")):
+    for turn in json_access.items(json_access.get(first(message, "clientContent", "client_content"), "turns")):
         yield _without_media(turn)
-    text = json_access.get(_first(message, "realtimeInput", "realtime_input"), "text")
+    text = json_access.get(first(message, "realtimeInput", "realtime_input"), "text")
     if isinstance(text, str):
         yield {"role": "user", "parts": [{"text": text}]}
-    given = _first(message, "toolResponse", "tool_response")
-    responses = json_access.items(_first(given, "functionResponses", "function_responses"))
+    given = first(message, "toolResponse", "tool_response")
+    responses = json_access.items(first(given, "functionResponses", "function_responses"))
     if responses:
         yield {"role": "user", "parts": [{"functionResponse": _without_media(one)} for one in responses]}
 
@@ -115,7 +120,7 @@ def _silent(part: Json) -> Json:
     return part | {key: {name: value for name, value in data.items() if name != "data"} for key, data in inline.items()}
 
 
-def _first(owner: Json, *keys: str) -> Json:
+def first(owner: Json, *keys: str) -> Json:
     """The value under the first of the keys that is there."""
     return next((owner[key] for key in keys if isinstance(owner, dict) and key in owner), None)
 
@@ -125,19 +130,26 @@ def _is_live(message: Json) -> bool:
     return isinstance(json_access.get(message, "setup", "model"), str)
 
 
-def _error(kind: ErrorKind, status: int, headers: Mapping[str, str]) -> Json:
+def _error(wrong: SocketError) -> Json:
     """See `SocketWire.error`. The API itself has no such message: it says why as it closes the socket."""
-    del headers
-    return GEMINI_LIVE.error_body(kind, status)
+    return GEMINI_LIVE.error_body(wrong.kind, wrong.status)
+
+
+def _host(path: str) -> SocketHost:
+    """See `SocketWire.host`; a program that only reads does not load what serves."""
+    host: SocketHost = import_module("toolstream_core.protocols.gemini_live.host").GeminiLiveHost(path)
+    return host
 
 
 GEMINI_LIVE_SOCKET: Final = SocketWire(
-    name="Gemini Live",
+    dialect=GEMINI_LIVE.name,
     claims=GEMINI_LIVE.claims,
     recognise=_is_live,
     talk=GeminiLiveTalk,
     falls_back=False,
     lane_key="",
     error=_error,
+    stray_error=stray_error,
     is_media=is_media,
+    host=_host,
 )

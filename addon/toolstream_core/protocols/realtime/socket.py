@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.answers import dictionary
+from toolstream_core.protocols.in_band_errors import stray_error
 from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.realtime.request import model_of
 from toolstream_core.protocols.realtime.row import REALTIME
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, Start
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -22,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.model import Json
+    from toolstream_core.protocols.socket_wire import SocketHost
 
 MAX_ITEMS: Final = 256
 """Items of a conversation that are kept until a response answers them, and responses that wait to be created."""
 _SESSION: Final = frozenset({"session.created", "session.update", "session.updated"})
-_OF_SESSION: Final = ("model", "instructions", "tools", "tool_choice")
-_ENDS: Final = frozenset({DONE, "response.completed"})
+OF_SESSION: Final = ("model", "instructions", "tools", "tool_choice")
+"""Keys of a session that a response's request has too."""
+ENDS: Final = frozenset({DONE, "response.completed"})
 """Some providers end a response as Responses does."""
 _AUDIO: Final = "audio"
 _REFUSED: Final = "refused "
@@ -55,7 +59,10 @@ class RealtimeTalk:
         """The last response that is a part of the conversation."""
 
     def asked(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.asked`: the server says when a response begins, also where nobody asked for one."""
+        """See `SocketTalk.asked`: the server says when a response begins, also where nobody asked for one.
+
+        What is asked for comes in a lane of its own where the server is not asked.
+        """
         kind = json_access.get(message, "type")
         if isinstance(kind, str) and kind in _SESSION:
             self._configure(message)
@@ -63,8 +70,15 @@ class RealtimeTalk:
             self._items.append(_without_audio(json_access.get(message, "item")))
         elif kind == "response.create":
             own = dictionary(json_access.get(message, "response"))
-            self._creates.append((json_access.get(message, "event_id") or None, own))
+            event_id = json_access.get(message, "event_id")
+            self._creates.append((event_id or None, own))
+            named = event_id if isinstance(event_id, str) else ""
+            return SocketRequest(f"{_REFUSED}{named}", self._body(own), Start.LATER, named)
         return None
+
+    def withdraw(self) -> None:
+        """See `SocketTalk.withdraw`."""
+        self._creates.pop()
 
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`. Deltas, audio above all, are not parsed."""
@@ -88,7 +102,7 @@ class RealtimeTalk:
         if not isinstance(own, str):
             return None
         if named != "response.created" or own in self._open:
-            ends = named in _ENDS
+            ends = named in ENDS
             if ends:
                 self._open.pop(own, None)
             return SocketEvent(own, ends=ends)
@@ -96,7 +110,7 @@ class RealtimeTalk:
 
     def _configure(self, message: Json) -> None:
         session = dictionary(json_access.get(message, "session"))
-        self._session |= {key: session[key] for key in _OF_SESSION if session.get(key) is not None}
+        self._session |= {key: session[key] for key in OF_SESSION if session.get(key) is not None}
 
     def _begun(self, response_id: str, response: Mapping[str, Json]) -> SocketRequest:
         """What a response was asked for, as a request to Responses says it."""
@@ -104,7 +118,7 @@ class RealtimeTalk:
         if len(self._open) > MAX_ITEMS:
             self._open.pop(next(iter(self._open)))
         own = self._taken(response)
-        request = SocketRequest(response_id, self._body(own))
+        request = SocketRequest(response_id, self._body(own), Start.SAID)
         if not isinstance(own.get("input"), list):
             self._items.clear()
         if own.get("conversation") != "none":
@@ -118,11 +132,11 @@ class RealtimeTalk:
             return None
         self._creates.remove(asked)
         lane = f"{_REFUSED}{asked[0]}"
-        return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(asked[1])))
+        return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(asked[1]), Start.SAID))
 
     def _body(self, own: Mapping[str, Json]) -> dict[str, Json]:
         """What a `response.create` asks for, as a request to Responses says it."""
-        body: dict[str, Json] = {**self._session, **{key: own[key] for key in _OF_SESSION if key in own}}
+        body: dict[str, Json] = {**self._session, **{key: own[key] for key in OF_SESSION if key in own}}
         given = own.get("input")
         if isinstance(given, list):
             body["input"] = [_without_audio(item) for item in given]
@@ -163,13 +177,21 @@ def is_sound(message: bytes) -> bool:
     return _SOUND.search(message, 0, _HEAD) is not None
 
 
+def _host(path: str) -> SocketHost:
+    """See `SocketWire.host`; a program that only reads does not load what serves."""
+    host: SocketHost = import_module("toolstream_core.protocols.realtime.host").RealtimeHost(path)
+    return host
+
+
 REALTIME_SOCKET: Final = SocketWire(
-    name="Realtime",
+    dialect=REALTIME.name,
     claims=REALTIME.claims,
     recognise=_is_realtime,
     talk=RealtimeTalk,
     falls_back=False,
     lane_key="",
     error=realtime_error,
+    stray_error=stray_error,
     is_media=is_sound,
+    host=_host,
 )

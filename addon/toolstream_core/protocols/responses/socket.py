@@ -10,6 +10,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.protocols.in_band_errors import stray_error
 from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.responses.row import RESPONSES
 from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.model import Json
+    from toolstream_core.protocols.socket_wire import SocketHost
 
 _CREATE: Final = "response.create"
 _OF_TRANSPORT: Final = frozenset({"type", "stream_id"})
 """Keys of the message that the body of the same request over HTTP has not."""
-_ENDS: Final = frozenset(
+ENDS: Final = frozenset(
     {
         "error",
         "response.cancelled",
@@ -34,6 +36,7 @@ _ENDS: Final = frozenset(
         "response.incomplete",
     }
 )
+"""Types of the events that end a response."""
 _LANE: Final = b'"stream_id"'
 _EDGE: Final = re.compile(rb'"(?:error|response\.(?:created|cancelled|completed|done|failed|incomplete))"|\\u')
 """In an event that may be an answer's first or last one; one whose type is escaped is parsed too."""
@@ -52,7 +55,10 @@ class ResponsesTalk:
         if not isinstance(message, dict) or message.get("type") != _CREATE:
             return None
         body = {key: value for key, value in message.items() if key not in _OF_TRANSPORT}
-        return SocketRequest(_lane(message), {**body, "stream": True})
+        return SocketRequest(lane_of(message), {**body, "stream": True})
+
+    def withdraw(self) -> None:
+        """See `SocketTalk.withdraw`: each answer begins with what asks for it."""
 
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`."""
@@ -61,13 +67,14 @@ class ResponsesTalk:
         payload = parse(raw)
         kind = json_access.get(payload, "type")
         if not isinstance(kind, str):
-            return SocketEvent(_lane(payload))
+            return SocketEvent(lane_of(payload))
         if kind != "error" and not kind.startswith("response."):
             return None
-        return SocketEvent(_lane(payload), starts=kind == "response.created", ends=kind in _ENDS)
+        return SocketEvent(lane_of(payload), starts=kind == "response.created", ends=kind in ENDS)
 
 
-def _lane(message: Json) -> str:
+def lane_of(message: Json) -> str:
+    """The lane that a message names; `""` where it names none."""
     lane = json_access.get(message, "stream_id")
     return lane if isinstance(lane, str) else ""
 
@@ -79,13 +86,21 @@ def _warmed_up(request: Json, token: str) -> Sequence[bytes]:
     return events
 
 
+def _host(path: str) -> SocketHost:
+    """See `SocketWire.host`."""
+    host: SocketHost = import_module("toolstream_core.protocols.responses.host").ResponsesHost(path)
+    return host
+
+
 RESPONSES_SOCKET: Final = SocketWire(
-    name="Responses over a WebSocket",
+    dialect=RESPONSES.name,
     claims=RESPONSES.claims,
     recognise=lambda message: json_access.get(message, "type") == _CREATE,
     talk=ResponsesTalk,
     falls_back=True,
     lane_key="stream_id",
     error=socket_error,
+    stray_error=stray_error,
     warm_up=_warmed_up,
+    host=_host,
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow, http
 
 from toolstream_core.fixtures import content_of, redacted_state
+from toolstream_core.fixtures.chunks import LINE_ENDS
 from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.model import Runs
 from toolstream_core.protocols.requests import asked
@@ -165,7 +166,9 @@ class Draft:
         if self._client is not None and self._is_told_apart(ending):
             noted["sent"] = {"body": self._client.content(), "chunks": self._client.chunks()}
         if SOCKET in ending.state["metadata"]:
-            noted["socket"] = self._socket(ending.state["metadata"][SOCKET])
+            socket = ending.state["metadata"][SOCKET]
+            noted["socket"] = self._socket(socket)
+            noted |= {LINE_ENDS: socket[LINE_ENDS]} if LINE_ENDS in socket else {}
         if ending.record is not None:
             noted["record"] = self._record(ending.record)
         if ending.broken is not None:

@@ -46,6 +46,11 @@ class Recording:
         self.take_upstream: Take = self._came.add
         """Takes what upstream said, its coding not undone."""
 
+    @property
+    def size(self) -> int:
+        """The bytes that upstream said so far."""
+        return self._came.size
+
     def take_client(self) -> Take:
         """What takes what the client gets, from the first byte on, where that may be something else."""
         self._draft.compares = True
@@ -103,10 +108,12 @@ class _Chunks:
         self._hand_on = hand_on
         self._waiting = Batch()
         self._room = BATCH
+        self.size = 0
 
     def add(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
         """See `Take`."""
         self._waiting.add(when, data, sizes)
+        self.size += len(data)
         self._room -= len(data) + _OVERHEAD + _CUT * len(sizes)
         if self._room < 0:
             self.flush()

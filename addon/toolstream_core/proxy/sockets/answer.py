@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.proxy.callables import pieces
 from toolstream_core.proxy.steps import Break, End
-from toolstream_core.sockets.lines import Messages, line_of
+from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketLane
     from toolstream_core.proxy.delivery_loop import WatchedDelivery
     from toolstream_core.proxy.kept import KeptWatch
+    from toolstream_core.proxy.provided import Provided
     from toolstream_core.sockets.saved import SavedMessage
 
 
@@ -21,24 +22,33 @@ class SocketAnswer:
     """Reads one answer, and says what goes to the client in its place."""
 
     def __init__(
-        self, watch: KeptWatch, place: SocketLane, delivery: WatchedDelivery | None, error: bytes | None = None
+        self,
+        watch: KeptWatch,
+        place: SocketLane,
+        delivery: WatchedDelivery | None,
+        error: bytes | None = None,
+        saved: Provided | None = None,
     ) -> None:
         """`delivery` has the faults of time; without it each message goes on, or what it became, at once.
 
-        `error` is the one message of an answer that the provider is not asked for.
+        `error` is the one message of an answer that the provider is not asked for. `saved` is what is served.
         """
         self.watch = watch
         self.lane = place.lane
         self.error = error
-        self._wire = place.wire
+        self._place = place
         self._delivery = delivery
-        self._messages = Messages(place)
+        self.line_ends = LineEnds()
+        """Those of the provider's messages, where the answer is captured."""
+        self._messages = Messages(place, None if saved is None else saved.messages, self._note_line_ends)
         self.binary = False
         """Whether its messages came as binary ones."""
         self.others: list[SavedMessage] = []
         """What the client sent while it came: to steer it, or to cancel it."""
         self.over = False
         """Whether nothing more of it goes to the client."""
+        if saved is not None and saved.messages:
+            self._note_saved(saved)
         watch.delivering = watch.rewrites
         if delivery is not None:
             delivery.offer_headers()
@@ -60,6 +70,11 @@ class SocketAnswer:
         """Begin the answer, which is saved: nothing of it comes from a provider."""
         assert self._delivery is not None
         self._delivery.offer(None)
+
+    def cancel(self, last: bytes) -> None:
+        """End the answer, which is saved, with this message in the place of all that is still to come."""
+        assert self._delivery is not None
+        self._delivery.cut_short(line_of(last))
 
     def only(self, message: bytes) -> list[bytes]:
         """What goes to the client where this message is the whole answer."""
@@ -116,12 +131,22 @@ class SocketAnswer:
         """Seconds after which `advance` is to be called again; `None` where it waits for messages alone."""
         return None if self._delivery is None or self.over else self._delivery.pause
 
+    def _note_line_ends(self, message: bytes) -> None:
+        if self.watch.captured is not None:
+            self.line_ends.add(self.watch.captured, message)
+
+    def _note_saved(self, saved: Provided) -> None:
+        at = 0
+        for chunk in saved.chunks:
+            self.line_ends.add(at, saved.messages.get(chunk.data, b""))
+            at += len(chunk.data)
+
     def _end_of_half(self) -> list[bytes]:
         return [] if self.watch.half is None else self._error()
 
     def _error(self) -> list[bytes]:
         """An error in the place of the end that a break would be over HTTP: other answers share the socket."""
-        made = self._messages.made([encoded(self._wire.error(ErrorKind.SERVER, ErrorKind.SERVER.status, {})) + b"\n"])
+        made = self._messages.made([encoded(self._place.error(ErrorKind.SERVER)) + b"\n"])
         for message in made:
             self.watch.added(line_of(message))
         return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.delivery.schedule import drawn
 from toolstream_core.model import Exchange
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from toolstream_core.settings import Settings
 
 
+class Refusal(NamedTuple):
+    """The answer to a request that the provider is not asked."""
+
+    message: bytes
+    fault: str
+    """What made it, as the user wrote it."""
+
+
 class ErrorMessages:
     """The errors of one run of the proxy."""
 
@@ -25,13 +33,13 @@ class ErrorMessages:
         self._requests = 0
 
     def instead_of(
-        self, flow: http.HTTPFlow, request: SocketRequest, place: SocketLane, settings: Settings
-    ) -> bytes | None:
-        """The error message that comes instead of an answer; `None` where the provider is to be asked."""
+        self, socket: http.HTTPFlow, request: SocketRequest, place: SocketLane, settings: Settings
+    ) -> Refusal | None:
+        """What comes instead of an answer; `None` where the provider is to be asked."""
         self._requests += 1
-        exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=request.body)
+        exchange = Exchange(host=socket.request.pretty_host, path=socket.request.path, request=request.body)
         for fault, pick in drawn(settings, exchange, self._requests, Moment.MESSAGE):
             status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
-            flow.comment = f"answered by fault {pick.fault.spec}"
-            return encoded(place.wire.error(kind_of(status), status, {"retry-after": str(later)} if later else {}))
+            headers = {"retry-after": str(later)} if later else {}
+            return Refusal(encoded(place.error(kind_of(status), status, headers)), pick.fault.spec)
         return None

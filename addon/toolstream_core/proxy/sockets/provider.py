@@ -25,6 +25,7 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketLane, SocketWire
     from toolstream_core.proxy.providers import AnyProvider
 
@@ -61,11 +62,15 @@ class SocketProvider:
         flow.comment = "served by toolstream_provider"
         return True
 
+    def example(self, flow: http.HTTPFlow) -> Json:
+        """A request that was saved and could be made on a socket; `ABSENT` where none is known."""
+        return self._provider.example(flow.request.path)
+
     def answer(self, flow: http.HTTPFlow, place: SocketLane) -> Provided:
         """The answer to a socket's request, which is a flow of its own, as lines with their times."""
         head = flow.response
         request = request_json(flow.request)
-        warm = place.wire.warm_up(request, flow.id) if place.wire.warm_up is not None else []
+        warm = place.wire.warm_up(request, flow.id)
         if warm and not self._provider.recorded(flow):
             return _at_once(warm, place)
         whole = flow.copy()
@@ -80,7 +85,8 @@ class SocketProvider:
             return _error(answered, place)
         chunks = [Chunk(0, content_of(answered))] if saved is None else saved.chunks
         lines = socket_lines(chunks, answered.headers.get("content-type", ""), place)
-        return Provided(lines, None if saved is None else saved.broken)
+        messages = {} if saved is None else saved.messages
+        return Provided(lines, None if saved is None else saved.broken, messages)
 
     def _events(self, flow: http.HTTPFlow) -> list[bytes]:
         """The events of an answer that was saved whole, where one fits."""
@@ -96,7 +102,7 @@ class SocketProvider:
 
 def served_wire(path: str) -> SocketWire | None:
     """The API of the socket that a path opens, where toolstream can be its server."""
-    return next((wire for wire in SOCKETS if wire.warm_up is not None and wire.claims(path)), None)
+    return next((wire for wire in SOCKETS if wire.host is not None and wire.claims(path)), None)
 
 
 def _at_once(events: Sequence[bytes], place: SocketLane) -> Provided:
@@ -107,10 +113,8 @@ def _error(answered: http.Response | None, place: SocketLane) -> Provided:
     """An HTTP error as the one message of an answer."""
     status = 404 if answered is None else answered.status_code
     later = {name: value for name, value in _headers(answered) if name.lower() == "retry-after"}
-    said = place.wire.error(kind_of(status), status, later)
     why = json_access.get(parse(b"" if answered is None else content_of(answered)), "error")
-    if isinstance(said, dict) and isinstance(why, dict):
-        said = {**said, "error": why}
+    said = place.error(kind_of(status), status, later, why if isinstance(why, dict) else None)
     line = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     return Provided(socket_lines([Chunk(0, line)], CONTENT_TYPES[Form.LINES], place), None)
 

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.sockets.lanes import Lanes
 from toolstream_core.sockets.saved import SavedMessage, is_short, keep
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mitmproxy import http
     from mitmproxy.websocket import WebSocketMessage
 
-    from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.socket_wire import SocketHost, SocketRequest, SocketWire
     from toolstream_core.proxy.sockets.answer import SocketAnswer
     from toolstream_core.proxy.steps import Break
 
@@ -42,28 +45,34 @@ class SocketRelay:
         self,
         flow: http.HTTPFlow,
         wire: SocketWire,
-        begin: Callable[[SocketRequest], SocketAnswer],
+        host: SocketHost | None,
+        begin: Callable[[SocketRequest], SocketAnswer | None],
         restore: Callable[[bytes], bytes],
         closed: Callable[[SocketAnswer], None],
+        strayed: Callable[[str], None],
     ) -> None:
-        """`begin` makes an answer; `restore` gives a client's message the provider's own ids.
+        """`host` is the server, where it has no other.
 
+        `begin` makes an answer, none of one that the provider is still to begin.
+        `restore` gives a client's message the provider's own ids; `strayed` is told of errors that belong to no answer.
         `closed` is called with each answer of which nothing more goes.
         """
         self.flow = flow
         self.wire = wire
         self.ordered = False
         """Whether a layer sends what is in `outgoing`, in order; else messages go on as they came."""
-        self.served = False
+        self.served = host is not None
         """Whether it has no provider: what its client says is answered here."""
         self.kept = False
         """Whether the flow keeps its messages, and what went in their place."""
         self.outgoing: list[Outgoing] = []
         self.broken: Break | None = None
-        self._lanes = Lanes(wire, flow.request.path, self._begun)
+        self._lanes = Lanes(wire, wire.talk(flow.request.path) if host is None else host, self._begun)
+        self._host = host
         self._begin = begin
         self._restore = restore
         self._closed = closed
+        self._strayed = strayed
         self._going: dict[str, list[SocketAnswer]] = {}
         """Answers that have a part of them still to go, by lane, in order."""
 
@@ -77,6 +86,8 @@ class SocketRelay:
             return
         part = self._lanes.answered(message.content)
         if part is None:
+            if (error := self.wire.stray_error(message.content)) is not None:
+                self._strayed(error)
             return
         if part.unended is not None:
             self._send(part.unended.end(), part.unended)
@@ -144,24 +155,46 @@ class SocketRelay:
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
         if answer is not None:
             answer.binary = binary
-        elif is_short(message.content) and (concerned := self._lanes.concerned(message.content)) is not None:
+            return
+        if is_short(message.content) and (concerned := self._lanes.concerned(message.content)) is not None:
             keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
+        if self._host is not None and not self.wire.is_media(message.content):
+            self._reply(self._host, parse(message.content), binary=binary)
 
-    def _begun(self, request: SocketRequest) -> SocketAnswer:
+    def greet(self, messages: Sequence[Json]) -> None:
+        """Say what a server says first."""
+        self._say(messages, binary=False)
+
+    def _say(self, messages: Sequence[Json], *, binary: bool) -> None:
+        """Say to the client what belongs to no answer."""
+        self.outgoing += [Outgoing(encoded(one), to_client=True, binary=binary, injected=False) for one in messages]
+
+    def _reply(self, host: SocketHost, message: Json, *, binary: bool) -> None:
+        """Reply to a client's message that asks for no answer."""
+        reply = host.replied(message, self._going)
+        self._say(reply.messages, binary=binary)
+        if reply.cancelled is not None:
+            self._going[reply.cancelled][0].cancel(encoded(reply.last))
+
+    def _begun(self, request: SocketRequest) -> SocketAnswer | None:
         answer = self._begin(request)
-        if answer.error is None:
+        if answer is not None and answer.error is None:
             self._going.setdefault(answer.lane, []).append(answer)
         return answer
 
     def _answer(self, answer: SocketAnswer, error: bytes) -> None:
         """Answer with an error, without asking the provider."""
         self._lanes.withdraw(answer)
-        self._send(answer.only(error), answer, injected=False)
+        made = answer.only(error)
+        self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary, injected=False) for one in made]
         self._closed(answer)
 
-    def _send(self, messages: list[bytes], answer: SocketAnswer, *, injected: bool = True) -> None:
-        injected = injected and not self.served
-        self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary, injected=injected) for one in messages]
+    def _send(self, messages: list[bytes], answer: SocketAnswer) -> None:
+        injected = not self.served
+        for one in messages:
+            self.outgoing.append(Outgoing(one, to_client=True, binary=answer.binary, injected=injected))
+            if self._host is not None:
+                self._say(self._host.sent(answer.lane, one), binary=answer.binary)
 
     def _forget(self, answer: SocketAnswer) -> None:
         """Nothing more of an answer goes."""
@@ -170,6 +203,7 @@ class SocketRelay:
             waiting.remove(answer)
             if not waiting:
                 self._going.pop(answer.lane, None)
-            if self.served:
+            if self._host is not None:
                 self._lanes.withdraw(answer)
+                self._host.over(answer.lane)
             self._closed(answer)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import ctx, http
 
 from toolstream_core.delivery.schedule import Schedule
+from toolstream_core.fixtures.chunks import LINE_ENDS
 from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
-from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.protocols.socket_wire import SocketLane, Start
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket
 from toolstream_core.proxy.request_ids import restore, upstream, with_own_ids
@@ -156,36 +157,45 @@ class Sockets:
 
     def _watch(self, flow: http.HTTPFlow, wire: SocketWire) -> SocketRelay:
         place = upstream(flow)
+        host = wire.host(flow.request.path) if flow.id in self._served and wire.host is not None else None
         relay = SocketRelay(
             flow,
             wire,
+            host,
             lambda request: self._begin(relay, request),
             lambda content: with_own_ids(content, self._ids, place),
             self._close,
+            lambda error: self._answers.strayed(flow, wire.dialect, error),
         )
         self._relays[flow.id] = relay
         relay.kept = _wanted_by_user()
-        relay.served = flow.id in self._served
+        if host is not None and self.provider is not None:
+            relay.greet(host.opened(self.provider.example(flow)))
         if self._answers.settings.rewrites or relay.served:
             relay.ordered = self._order(relay)
             if not relay.ordered:
                 logger.warning("toolstream only reads the socket %s: it was opened before repairs were on", flow.id)
         return relay
 
-    def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketAnswer:
-        """Watch an answer that was asked for."""
+    def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketAnswer | None:
+        """Watch an answer that was asked for; `None` where the provider is still to begin it."""
         socket = relay.flow
+        settings = self._answers.settings if relay.ordered else NOTHING
+        place = SocketLane(relay.wire, request.lane, request.event)
+        refusal = None
+        if settings.transit and request.start is not Start.SAID:
+            refusal = self._errors.instead_of(socket, request, place, settings)
+        if refusal is None and request.start is Start.LATER:
+            return None
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
         flow = answer_flow(socket, request, number)
-        self._answers.asked(flow)
         ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
+        self._answers.asked(flow)
         restore(flow, self._ids)
-        settings = self._answers.settings if relay.ordered else NOTHING
-        place = SocketLane(relay.wire, request.lane)
-        error = self._errors.instead_of(flow, request, place, settings) if settings.transit else None
-        if error is not None:
+        if refusal is not None:
+            flow.comment = f"answered by fault {refusal.fault}"
             settings = NOTHING
-        provider = self.provider if relay.served and error is None else None
+        provider = self.provider if relay.served and refusal is None else None
         saved = None if provider is None else self._saved(provider, flow, place)
         watch, faults = self._answers.begin(flow, self._answers.request_of(flow), delivering=True, settings=settings)
         delivery = None
@@ -193,7 +203,7 @@ class Sockets:
             exchange = replace(watch.exchange, content_encoding="")
             schedule = Schedule(exchange, faults, socket=place) if faults else None
             delivery = WatchedDelivery(watch, schedule, saved, 0.0 if provider is None else provider.speed)
-        answer = SocketAnswer(watch, place, delivery, error)
+        answer = SocketAnswer(watch, place, delivery, None if refusal is None else refusal.message, saved)
         if saved is not None:
             answer.serve()
         return answer
@@ -208,6 +218,8 @@ class Sockets:
         """Nothing more of an answer goes to the client."""
         flow = answer.watch.flow
         flow.metadata[SOCKET] |= note_of(answer.lane, flow.request.timestamp_start, answer.others)
+        if answer.line_ends:
+            flow.metadata[SOCKET][LINE_ENDS] = answer.line_ends.places
         self._answers.take(flow.id)
         self._answers.close(flow, answer.watch)
         ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))

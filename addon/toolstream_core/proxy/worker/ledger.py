@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
+from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.resend import RESENT
@@ -91,6 +92,7 @@ class Ledger:
                 "path": flow.request.path,
                 "headers": headers,
                 "body": content_of(flow.request).decode("utf-8", "replace"),
+                "socket": SOCKET in flow.metadata,
             }
         )
 

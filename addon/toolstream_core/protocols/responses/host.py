@@ -1,0 +1,113 @@
+"""Responses over a WebSocket, served: what answers messages that ask for no response.
+
+https://developers.openai.com/api/docs/guides/websocket-mode
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.protocols.openai_errors import socket_error
+from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.responses.socket import ENDS, ResponsesTalk, lane_of
+from toolstream_core.protocols.sent_so_far import SentSoFar
+from toolstream_core.protocols.socket_wire import Reply, SocketError
+from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from toolstream_core.model import Json
+
+_INVALID: Final = "invalid_request_error"
+_REMEMBERED: Final = 256
+"""Responses that are over and may still be named."""
+_NOT_STEERED: Final = {
+    "steering_not_supported": "toolstream serves this response as it is, and cannot steer it.",
+    "response_already_completed": "The response is no longer accepting steering input.",
+    "response_not_found": "There is no such response on this connection.",
+}
+"""By the codes that OpenAI has: https://developers.openai.com/api/reference/resources/responses"""
+
+
+class ResponsesHost(ResponsesTalk):
+    """One socket that is served."""
+
+    def __init__(self, path: str) -> None:
+        """Nothing was asked for."""
+        super().__init__(path)
+        self._under_way: dict[str, SentSoFar] = {}
+        self._over: deque[Json] = deque(maxlen=_REMEMBERED)
+
+    def opened(self, request: Json) -> Sequence[Json]:
+        """See `SocketHost.opened`: the client speaks first."""
+        del request
+        return ()
+
+    def replied(self, message: Json, lanes: Collection[str]) -> Reply:
+        """See `SocketHost.replied`."""
+        kind = json_access.get(message, "type")
+        if kind == "response.cancel":
+            return self._cancelled(message, lanes)
+        return Reply([self._not_steered(message)] if kind == "response.steer" else ())
+
+    def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
+        """See `SocketHost.sent`: nothing is said beside a response's own events."""
+        event = parse(raw)
+        self._under_way.setdefault(lane, SentSoFar()).take(event, ends=json_access.get(event, "type") in ENDS)
+        return ()
+
+    def over(self, lane: str) -> None:
+        """See `SocketHost.over`."""
+        answer = self._under_way.pop(lane, None)
+        if answer is not None:
+            self._over.append(answer.id)
+
+    def _cancelled(self, message: Json, lanes: Collection[str]) -> Reply:
+        """The end of the response that is named, of its lane's, or of the only one.
+
+        The SDKs have no type for it; the event is named after the status, as all that end a response are.
+        """
+        named, lane = json_access.get(message, "response_id"), self._lane(message, "response_id")
+        if lane is None and not isinstance(named, str):
+            lane = lane_of(message) if lane_of(message) in lanes else next(iter(lanes)) if len(lanes) == 1 else None
+        answer = SentSoFar() if lane is None else self._under_way.get(lane, SentSoFar())
+        if lane is None or answer.ended:
+            why = {"type": _INVALID, "code": "response_not_active", "message": "There is no response to cancel."}
+            return Reply([_placed(message, socket_error(SocketError(ErrorKind.INVALID, 400, said=why)))])
+        end = {"type": "response.cancelled", "response": answer.cancelled("cancelled")}
+        return Reply(cancelled=lane, last={**end, "sequence_number": answer.number + 1})
+
+    def _not_steered(self, message: Json) -> Json:
+        """That what is served goes on as it is; with the input, so that the client may ask anew."""
+        named, lane = json_access.get(message, "previous_response_id"), self._lane(message, "previous_response_id")
+        answer = None if lane is None else self._under_way[lane]
+        if answer is None:
+            code = "response_already_completed" if named in self._over else "response_not_found"
+        else:
+            code = "response_already_completed" if answer.ended else "steering_not_supported"
+        steer = {key: value for key in ("input", "previous_response_id") if (value := json_access.get(message, key))}
+        return _placed(
+            {"stream_id": lane or lane_of(message)},
+            {
+                "type": "response.steer.failed",
+                "sequence_number": 0 if answer is None else answer.number,
+                "error": {"type": _INVALID, "code": code, "message": _NOT_STEERED[code]},
+                "steer": steer,
+            },
+        )
+
+    def _lane(self, message: Json, key: str) -> str | None:
+        """The lane of the response under way whose id a message has under `key`; without an id, of the one it names."""
+        named = json_access.get(message, key)
+        if isinstance(named, str):
+            return next((lane for lane, answer in self._under_way.items() if answer.id == named), None)
+        return lane_of(message) if lane_of(message) in self._under_way else None
+
+
+def _placed(message: Json, reply: Json) -> Json:
+    """A reply in the lane of what it answers."""
+    lane = lane_of(message)
+    return {**reply, "stream_id": lane} if lane and isinstance(reply, dict) else reply

@@ -1,0 +1,101 @@
+"""What is said on a Responses socket that is served, beside the responses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from toolstream_core.protocols.responses.host import ResponsesHost
+from toolstream_core.protocols.socket_wire import Reply
+
+ITEM = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}
+
+
+def begun(*lanes: str) -> ResponsesHost:
+    """A socket on whose lanes a response each has one whole item so far."""
+    host = ResponsesHost("/v1/responses")
+    for lane in lanes:
+        response = {"id": f"resp_{lane}", "object": "response", "status": "in_progress", "model": "m", "output": []}
+        events: list[Any] = [
+            {"type": "response.created", "response": response},
+            {"type": "response.output_item.done", "output_index": 0, "item": ITEM},
+        ]
+        for number, event in enumerate(events):
+            assert host.sent(lane, json.dumps({**event, "sequence_number": number}).encode()) == ()
+    return host
+
+
+def cancelled(lane: str) -> Reply:
+    """That lane's response is, as it is."""
+    response = {"id": f"resp_{lane}", "object": "response", "status": "cancelled", "model": "m", "output": [ITEM]}
+    return Reply(cancelled=lane, last={"type": "response.cancelled", "response": response, "sequence_number": 2})
+
+
+@pytest.mark.parametrize(
+    ("lanes", "message", "lane"),
+    [
+        (["a", "b"], {"response_id": "resp_b"}, "b"),
+        (["a", "b"], {"stream_id": "b"}, "b"),
+        (["", "b"], {}, ""),
+        (["a"], {}, "a"),
+    ],
+)
+def test_a_response_is_cancelled(lanes: list[str], message: dict[str, str], lane: str) -> None:
+    """The one that is named, its lane's, or the only one; it ends with what it has."""
+    assert begun(*lanes).replied({"type": "response.cancel", **message}, lanes) == cancelled(lane)
+
+
+@pytest.mark.parametrize("message", [{}, {"response_id": "resp_c"}, {"stream_id": "c"}])
+def test_where_there_is_none_to_cancel_it_is_said(message: dict[str, str]) -> None:
+    """In the lane that was named."""
+    reply = begun("a", "b").replied({"type": "response.cancel", **message}, ["a", "b"])
+    [error] = json.loads(json.dumps(reply.messages))
+    assert reply.cancelled is None
+    assert (error["type"], error["status"], error["error"]["code"]) == ("error", 400, "response_not_active")
+    assert error.get("stream_id") == message.get("stream_id")
+
+
+def test_a_response_that_did_not_begin_can_be_cancelled() -> None:
+    """It has an id that is made up."""
+    reply = ResponsesHost("/v1/responses").replied({"type": "response.cancel"}, [""])
+    response = {"id": "resp_cancelled", "status": "cancelled", "output": []}
+    assert reply == Reply(cancelled="", last={"type": "response.cancelled", "response": response, "sequence_number": 0})
+
+
+@pytest.mark.parametrize(
+    ("named", "code", "lane"),
+    [
+        ({"previous_response_id": "resp_a"}, "steering_not_supported", "a"),
+        ({"stream_id": "a"}, "steering_not_supported", "a"),
+        ({"previous_response_id": "resp_b"}, "response_already_completed", None),
+        ({"previous_response_id": "resp_c"}, "response_not_found", None),
+        ({}, "response_not_found", None),
+    ],
+)
+def test_what_is_served_cannot_be_steered(named: dict[str, str], code: str, lane: str | None) -> None:
+    """It is said why, and the input comes back."""
+    host = begun("a", "b")
+    host.over("b")
+    reply = host.replied({"type": "response.steer", "input": "shorter", **named}, ["a"])
+    [failed] = json.loads(json.dumps(reply.messages))
+    assert (failed["type"], failed["error"]["code"], failed.get("stream_id")) == ("response.steer.failed", code, lane)
+    previous = {key: value for key, value in named.items() if key == "previous_response_id"}
+    assert failed["steer"] == {"input": "shorter", **previous}
+
+
+def test_a_response_that_has_ended_is_neither_cancelled_nor_steered() -> None:
+    """Also while something holds its lane."""
+    host = begun("a")
+    host.sent("a", b'{"type":"response.completed","response":{}}')
+    assert host.replied({"type": "response.cancel"}, ["a"]).cancelled is None
+    steer = {"type": "response.steer", "previous_response_id": "resp_a", "input": "x"}
+    [failed] = json.loads(json.dumps(host.replied(steer, ["a"]).messages))
+    assert failed["error"]["code"] == "response_already_completed"
+
+
+@pytest.mark.parametrize("message", [None, [], {"type": 1}, {"type": "response.unknown"}])
+def test_other_messages_get_no_reply(message: Any) -> None:
+    """Whatever they are."""
+    assert begun("a").replied(message, ["a"]) == Reply()
