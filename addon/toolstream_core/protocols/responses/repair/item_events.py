@@ -68,8 +68,9 @@ class ItemEvents:
             own = json_access.text(own)
         if fragment.phase is Phase.OPEN:
             return self._add(frame, payload, self._items.of(call), own)
-        if own in self.added.copies and self._items.find(call) is not None:
-            return self.added.take_of_copy(payload, kind, self._items.of(call))
+        known = self._items.find(call)
+        if own in self.added.copies and known is not None and not self.added.is_corrected(known, kind):
+            return self.added.take_of_copy(payload, kind, known)
         return self._of_item(frame, payload, kind, self._items.of(call))
 
     def _add(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
