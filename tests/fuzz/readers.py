@@ -126,7 +126,10 @@ def _chat(plain: Plain, block: Block) -> None:
         number = number if isinstance(number, int) else place
         for channel in ("content", "reasoning_content", "reasoning", "refusal"):
             plain.say(f"{channel} of {number}", delta.get(channel))
-        for entry in _list(delta.get("tool_calls")):
+        entries = delta.get("tool_calls")
+        if isinstance(entries, dict):  # nobody reads it, but its call begins here
+            plain.call((str(number), str(entries.get("index"))))
+        for entry in _list(entries):
             function = _dict(_dict(entry).get("function"))
             call = plain.call((str(number), str(_dict(entry).get("index"))))
             call.name = call.name or _text(function.get("name"))
@@ -238,6 +241,7 @@ def _cohere(plain: Plain, block: Block) -> None:
             call = plain.call(key, fresh=True)
             call.name = _text(function.get("name"))
             call.parts.append(_text(function.get("arguments")))
+            call.odd = isinstance(function.get("arguments"), dict)
         case "tool-call-delta" if key in plain.calls:
             plain.calls[key].parts.append(_text(function.get("arguments")))
             plain.calls[key].odd = plain.calls[key].odd or isinstance(function.get("arguments"), dict)

@@ -369,6 +369,61 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "openai-responses",
         sse(item_added(0, "fc_1"), *(argument_delta(0, "fc_1", one) for one in ('{"a"', '{"a":1}', '{"a":'))),
     ),
+    "an object in a call's start, and {} behind it": (
+        "cohere-v2",
+        sse(
+            cohere(0, {"id": "f_1", "type": "function", "function": {"name": "f", "arguments": {"type": "function"}}}),
+            cohere(0, {"function": {"arguments": "{}"}}, "tool-call-delta"),
+        ),
+    ),
+    "arguments of no block before an empty delta of the open one": (
+        "anthropic",
+        sse(tool_use(0), partial(1, 'ey"}'), *(partial(0, one) for one in ("", '{"a":', "1}"))),
+    ),
+    "arguments of another index and of another type": (
+        "anthropic",
+        sse(
+            text_block(0),
+            tool_use(2),
+            *(partial(1, one) for one in ('{"a":', '"}')),
+            stopped(1),
+            retyped(partial(0, '{"a') | {"index": None}),
+            partial(2, 'b"}'),
+        ),
+    ),
+    "a raw tab in arguments that are a string": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="call_1", name="f", type="function")),
+            *(chat(entry(0, one)) for one in ('"}', "one ", "two ")),
+            b"data: %s\n\n" % json.dumps(chat(entry(0, "x\ty"))).encode().replace(b"\\t", b"\t"),
+        ),
+    ),
+    "text between pieces in an object and the call in a list": (
+        "openai-chat",
+        sse(
+            *(chat({"tool_calls": entry(0, one)["tool_calls"][0]}) for one in ("{", '"')),
+            chat({"reasoning": "Hm."}),
+            chat(whole_call(0)),
+        ),
+    ),
+    "an end that says a call whole of which an item had a piece, and half another": (
+        "openai-responses",
+        sse(
+            item_done(3, "fc_3", "Flor"),
+            argument_delta(4, "fc_4", "ence"),
+            item_done(4, "fc_4", "ence") | {"item": item_done(4, "fc_4", "ence")["item"] | {"call_id": "c2"}},
+            completed(item_done(0, "fc_0", '{"a":"Florence"}')),
+        ),
+    ),
+    "a doubled call whose last event says other arguments": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", '{"a":1}'),
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", "") | ARGUMENTS_DONE | {"arguments": '{"a":{}}'},
+        ),
+    ),
     "messages of a name that is no event's": (
         "openai-chat",
         of_lines(
