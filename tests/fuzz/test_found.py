@@ -416,6 +416,14 @@ FOUND: dict[str, tuple[str, bytes]] = {
             completed(item_done(0, "fc_0", '{"a":"Florence"}')),
         ),
     ),
+    "an error, and an end that says a call without arguments": (
+        "openai-responses",
+        sse(b"error: something\n\n", completed(item_done(0, "fc_1", ""))),
+    ),
+    "half a call that only the end says": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), completed(item_done(0, "fc_1", '{"a"'))),
+    ),
     "a doubled call whose last event says other arguments": (
         "openai-responses",
         sse(

@@ -84,8 +84,8 @@ class ClientArguments:
 
     @property
     def meant(self) -> str:
-        """The arguments as they were meant."""
-        may_be_empty = self._state.context.may_be_empty(self._call.name)
+        """The arguments as they were meant; behind an error nothing at all is not `{}`."""
+        may_be_empty = not self._state.failed and self._state.context.may_be_empty(self._call.name)
         text = self._call.arguments.reading(may_be_empty=may_be_empty)[0]
         return self._repaired(text)
 
