@@ -243,8 +243,6 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
         return
     if "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.rows}:
         return  # what no client reads is dropped
-    if _goes_on(seen):
-        return
     before, after = _meant(seen.off), _meant(seen.reread)
     if any("cut-off-call" in one.rows for one in seen.on.repairs_row):
         before, after = _beside_the_end(before, after)
@@ -261,9 +259,11 @@ def _beside_the_end(before: Meant, after: Meant) -> tuple[Meant, Meant]:
 
 def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of a call that is not whole is the same, too."""
-    if _goes_on(seen) or not seen.safe or not seen.on.repairs_row or _meant(seen.off) != _meant(seen.reread):
+    if not seen.safe or not seen.on.repairs_row or _meant(seen.off) != _meant(seen.reread):
         return
     before, after = (sorted(_halves(run)) for run in (seen.off, seen.reread))
+    if any("cut-off-call" in one.rows for one in seen.on.repairs_row):  # what only the end says is kept back with it
+        before = sorted(one if one in after else "" for one in before)
     if _said_last(seen):
         return
     dropped = "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.rows}
@@ -319,14 +319,6 @@ def _meant(run: Run) -> Meant:
     runs = [(name, _value(arguments)) for name, arguments, complete in run.calls if name and complete]
     others = [call for call in run.calls if not (call[0] and call[2])]
     return runs + sorted((name, _value(said) if complete else "not whole") for name, said, complete in others)
-
-
-def _goes_on(seen: Seen) -> bool:
-    """Whether a Responses stream goes on behind its end: no client reads so far, and nothing is said anew there."""
-    payloads = ((block.payload if isinstance(block.payload, dict) else {}, block.name) for block in seen.raw_cut.blocks)
-    kinds = [str(payload.get("type", name)) for payload, name in payloads]
-    ends = [at for at, kind in enumerate(kinds) if kind in readers.ENDS]
-    return bool(ends) and any(kind.startswith("response.") for kind in kinds[ends[0] + 1 :])
 
 
 def text_goes_out(seen: Seen) -> Iterator[str]:
