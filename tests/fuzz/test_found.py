@@ -424,6 +424,10 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "openai-responses",
         sse(item_added(0, "fc_1"), completed(item_done(0, "fc_1", '{"a"'))),
     ),
+    "a whole delta behind an item that closes with no whole arguments": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), item_done(0, "fc_1", "}"), argument_delta(0, "fc_1", '{"a":1}')),
+    ),
     "a doubled call whose last event says other arguments": (
         "openai-responses",
         sse(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.finish import REPEATED_START
 from toolstream_core.defects.identity import (
     DOUBLED_CALL,
@@ -87,14 +86,6 @@ class AddedItems:
             self.copies.add(own)
         repair = state.report(row, message, item.call)
         return repair and not (item.in_pieces and state.has_stray_arguments)
-
-    def is_corrected(self, item: ClientItem, kind: str) -> bool:
-        """Whether the event at hand says other whole arguments of an item than it was closed with."""
-        known = item.closed and not item.in_pieces and item.call.arguments.whole
-        if kind not in {DONE, CLOSED} or not known:
-            return False
-        closed_with = json_access.get(self._state.places.closed.get(item.place), "arguments")
-        return not same_arguments(item.arguments.meant, closed_with if isinstance(closed_with, str) else "")
 
     def take_of_copy(self, payload: dict[str, Json], kind: str, item: ClientItem) -> dict[str, Json] | None:
         """Another event of an item that only repeats a call, or carries a piece of it."""

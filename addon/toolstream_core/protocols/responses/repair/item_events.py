@@ -69,7 +69,8 @@ class ItemEvents:
         if fragment.phase is Phase.OPEN:
             return self._add(frame, payload, self._items.of(call), own)
         known = self._items.find(call)
-        if own in self.added.copies and known is not None and not self.added.is_corrected(known, kind):
+        corrects = kind in {DONE, CLOSED} and known is not None and self._items.outdated(known)
+        if own in self.added.copies and known is not None and not corrects:
             return self.added.take_of_copy(payload, kind, known)
         return self._of_item(frame, payload, kind, self._items.of(call))
 
@@ -100,7 +101,7 @@ class ItemEvents:
         if kind in {DONE, CLOSED} and self._kept.last is not None:
             self._kept.give_back_at_place_of(item)
         changed = item.locate(payload, kind)
-        if kind == DELTA and item.arguments.completed and (item.done or item.closed):
+        if kind == DELTA and item.arguments.completed and item.call.over and (item.done or item.closed):
             message = "a delta follows the event that says the arguments whole"
             return None if self._state.report(REPLAYED_ARGUMENTS, message, item.call) else payload
         if kind == DELTA:
