@@ -428,6 +428,16 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "openai-responses",
         sse(item_added(0, "fc_1"), item_done(0, "fc_1", "}"), argument_delta(0, "fc_1", '{"a":1}')),
     ),
+    "an item that says one thing in a delta and another when it closes, and a whole one": (
+        "openai-responses",
+        sse(
+            item_added(1, "fc_2"),
+            argument_delta(1, "fc_2", "des"),
+            item_done(1, "fc_2", '{"des'),
+            item_added(2, "fc_3"),
+            argument_delta(2, "fc_3", '{"des":1}'),
+        ),
+    ),
     "a doubled call whose last event says other arguments": (
         "openai-responses",
         sse(

@@ -83,6 +83,12 @@ class ClientArguments:
         return self._with_gap is self._call.arguments
 
     @property
+    def joinable(self) -> bool:
+        """Whether the deltas are the begin of arguments, and nothing of them came elsewhere: parts may follow."""
+        first = next((text.lstrip() for text in self._given if text.strip()), "{")
+        return first.startswith(("{", '"')) and not (self._has_gap or self._state.has_stray_arguments)
+
+    @property
     def meant(self) -> str:
         """The arguments as they were meant; behind an error nothing at all is not `{}`."""
         may_be_empty = not self._state.failed and self._state.context.may_be_empty(self._call.name)

@@ -100,7 +100,7 @@ class HeldEvents:
         if self.closing is None or (closes and next_call is self.closing.item.call):
             return
         closing, self.closing = self.closing, None
-        if adds and next_call is closing.item.call:
+        if adds and next_call is closing.item.call and closing.item.arguments.joinable:
             closing.item.closed, closing.item.in_pieces = False, True
         else:
             self._output.send_numbered(closing.frame, closing.payload)
