@@ -158,13 +158,17 @@ def _responses(plain: Plain, block: Block) -> None:
         plain.ended = plain.over = True
         if kind in {"response.completed", "response.done"}:
             for place, item in enumerate(_list(_dict(payload.get("response")).get("output"))):
-                _item(plain, _dict(item), place, done=True)
+                _item(plain, _dict(item), place, done=True, last=True)
 
 
-def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool) -> None:
+def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last: bool = False) -> None:
+    """An item; where the `last` event says another whole call, clients that go by single events have the first too."""
     if item.get("type") != "function_call":
         return
-    call = plain.call(str(place))
+    before = plain.calls.get(str(place))
+    value = parsed(_text(item.get("arguments")))
+    other = before is not None and before.value is not None and isinstance(value, dict) and value != before.value
+    call = plain.call(str(place), fresh=last and other)
     call.name = _text(item.get("name")) or call.name
     if done:
         call.whole, call.over = _text(item.get("arguments")), True

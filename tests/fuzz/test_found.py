@@ -438,6 +438,15 @@ FOUND: dict[str, tuple[str, bytes]] = {
             argument_delta(2, "fc_3", '{"des":1}'),
         ),
     ),
+    "an end that says another call at the place of one that came in two items": (
+        "openai-responses",
+        sse(
+            item_done(1, "fc_2", '{"des'),
+            item_added(2, "fc_3"),
+            item_done(2, "fc_3", '{"des":1}'),
+            completed(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}')),
+        ),
+    ),
     "a doubled call whose last event says other arguments": (
         "openai-responses",
         sse(
