@@ -447,6 +447,18 @@ FOUND: dict[str, tuple[str, bytes]] = {
             completed(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}')),
         ),
     ),
+    "half arguments, and {} of the call without an index": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a": "b"')),
+            chat(entry(0, "", id="c1", name="f")),
+            chat(entry(None, "{}", id="c1", name="f")),
+        ),
+    ),
+    "an array that begins twice": (
+        "gemini",
+        b'[{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":"{}"}}]}}]}\n' * 2 + b"]",
+    ),
     "a doubled call whose last event says other arguments": (
         "openai-responses",
         sse(

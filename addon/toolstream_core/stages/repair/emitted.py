@@ -18,7 +18,8 @@ class Emitted:
         """As decided so far."""
         self.text = text
         self.stray = False
-        """Whether it follows whole arguments, and is neither the same again nor garbage that goes."""
+        """Whether it follows whole arguments, and is neither the same again nor garbage that goes, or is whole behind half
+        arguments, and no part of them."""
 
 
 class Judge(Protocol):
