@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tests.fuzz.readers import Plain
 
 _BLOCKS = re.compile(rb"^(?:data|event):", re.MULTILINE)
+_OBJECTS = re.compile(rb"^\{", re.MULTILINE)
 type Law = Callable[["Seen"], Iterator[str]]
 type Meant = list[tuple[str, str]]
 """Names and arguments of calls."""
@@ -67,7 +68,7 @@ class Seen(Outcome):
         lines = self.case.content_type == "application/x-ndjson"
         if lines and not _FIELD.match(self.case.body):
             return self.case.content_type
-        blocks = not lines and _BLOCKS.search(self.case.body)
+        blocks = not lines and len(_BLOCKS.findall(self.case.body)) >= len(_OBJECTS.findall(self.case.body))
         return "application/x-ndjson" if begin == b"{" and not blocks else "text/event-stream"
 
     @cached_property
@@ -360,7 +361,8 @@ def nothing_joins_a_cut_frame(seen: Seen) -> Iterator[str]:
             yield f"a message whose checksum is wrong: {_short(block)}"
         if block.lines in came or block.data is None or block.data in data:
             continue
-        if block.data.strip() != b"[DONE]" and not isinstance(parsed(block.data), dict):
+        element = block.data.strip(b"[], \r\n") if seen.framing == "application/json" else block.data
+        if block.data.strip() != b"[DONE]" and not isinstance(parsed(element), dict):
             yield f"no event: {_short(block)}"
         if len(_names(block)) > 1 and _names(block) not in others:
             yield f"two in one: {_short(block)}"
