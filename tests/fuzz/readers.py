@@ -183,7 +183,9 @@ def _anthropic(plain: Plain, block: Block) -> None:
             if started.get("type") == "tool_use":
                 call = plain.call(key, fresh=True)
                 call.name = _text(started.get("name"))
-            elif started.get("type") == "text":
+                return
+            plain.leave(key)
+            if started.get("type") == "text":
                 plain.say("text", started.get("text"))
         case "content_block_delta":
             _block_delta(plain, _dict(payload.get("delta")), key)

@@ -459,6 +459,10 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "gemini",
         b'[{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":"{}"}}]}}]}\n' * 2 + b"]",
     ),
+    "a call and a block of another kind under one index": (
+        "anthropic",
+        sse(tool_use(1), tool_use(1, type="tool_"), partial(1, '{"a":2}')),
+    ),
     "a doubled call whose last event says other arguments": (
         "openai-responses",
         sse(
