@@ -58,7 +58,7 @@ class Seen(Outcome):
     @cached_property
     def framing(self) -> str:
         """The content type that the body has, whatever it is said to be."""
-        if self.case.content_type == MESSAGES or self.case.body.startswith(b"\0"):
+        if self.case.content_type == MESSAGES or self.case.body.startswith(b"\0\0"):
             return MESSAGES
         begin = self.case.body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         if begin == b"{" and self.dialect == "ollama":
