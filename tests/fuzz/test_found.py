@@ -463,6 +463,31 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "anthropic",
         sse(tool_use(1), tool_use(1, type="tool_"), partial(1, '{"a":2}')),
     ),
+    "an item that closes with null and other arguments, under another index": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), argument_delta(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", 'null{"a":2}')),
+    ),
+    "arguments without an index behind whole ones": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1}'),
+            {key: one for key, one in argument_delta(0, "fc_1", '<f>{"a":1}').items() if key != "output_index"},
+        ),
+    ),
+    "arguments of no block under the index that a block is moved to": (
+        "bedrock",
+        converse(start(-1, F), delta(-1, {"input": "{"}), delta(-1, {"input": "}"}), delta(0, {"input": "{}"})),
+    ),
+    "text in half a call behind the message's stop": (
+        "bedrock",
+        converse(
+            start(0, F),
+            delta(0, {"input": '{"a'}),
+            TOOL_USE,
+            ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "Hi"}}),
+        ),
+    ),
     "a doubled call whose last event says other arguments": (
         "openai-responses",
         sse(

@@ -203,7 +203,7 @@ class ClientArguments:
         if arguments is None:
             return None
         repaired = self._repaired(text)
-        if not is_object(repaired) and is_object(before := self.meant):
+        if not is_object(text) and is_object(before := self.meant) and not same_arguments(repaired, before):
             message = "the event says no whole arguments, those before it do"
             return before if self.judge(SHORT_CLOSING, message) else repaired
         return repaired

@@ -83,6 +83,9 @@ class HeldEvents:
     def _send(self, frame: Frame, payload: dict[str, Json], item: ClientItem, emitted: Emitted | None) -> None:
         if emitted is not None:
             item.arguments.give(emitted.text)
+            came = frame.json
+            if emitted.stray and isinstance(came, dict) and "output_index" not in came:
+                payload = came  # It does not fit the item that it is guessed to be of.
             payload = payload if emitted.text == payload["delta"] else {**payload, "delta": emitted.text}
         self._output.send(frame, payload)
 
