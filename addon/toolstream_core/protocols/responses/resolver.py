@@ -102,9 +102,10 @@ class ResponsesCalls(Calls):
             fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and corrects(call, fragment):
             call.arguments = ArgumentText()
-        half = fragment.phase is Phase.WHOLE and not (call.arguments.empty or call.arguments.whole)
+        before = call.arguments
         super()._fill(call, fragment)
-        self._end_completes = self._end_completes or (half and call.arguments.whole)
+        if fragment.phase is Phase.WHOLE and call.arguments is not before:
+            self._end_completes |= not (before.empty or before.whole) and call.arguments.whole
         if fragment.phase is Phase.OPEN and fragment.arguments and call.kind is not Kind.CUSTOM:
             call.start_input = call.arguments.text()
 

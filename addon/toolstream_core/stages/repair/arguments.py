@@ -63,7 +63,9 @@ class ArgumentRepair(ArgumentState):
         emitted = Emitted("")
         behind = self._behind
         emitted.text = self._finished(self._next(piece, emitted, judge, may_wait=may_wait), judge)
-        emitted.stray = self._is_apart(piece) if behind is None else behind.spoilt
+        half = self._behind is None and self._cumulative is None
+        apart = half and piece[-1] == "}" and self._is_apart(piece)
+        emitted.stray = apart or (behind is not None and behind.spoilt)
         return emitted
 
     def on_skipped(self, text: str, last: str) -> str:

@@ -68,9 +68,8 @@ class ItemEvents:
             own = json_access.text(own)
         if fragment.phase is Phase.OPEN:
             return self._add(frame, payload, self._items.of(call), own)
-        known = self._items.find(call)
-        corrects = kind in {DONE, CLOSED} and known is not None and self._items.outdated(known)
-        if own in self.added.copies and known is not None and not corrects:
+        known = self._items.find(call) if own in self.added.copies else None
+        if known is not None and not (kind in {DONE, CLOSED} and self._items.outdated(known)):
             return self.added.take_of_copy(payload, kind, known)
         return self._of_item(frame, payload, kind, self._items.of(call))
 
