@@ -126,7 +126,10 @@ def _chat(plain: Plain, block: Block) -> None:
         number = number if isinstance(number, int) else place
         for channel in ("content", "reasoning_content", "reasoning", "refusal"):
             plain.say(f"{channel} of {number}", delta.get(channel))
-        for entry in _list(delta.get("tool_calls")):
+        entries = delta.get("tool_calls")
+        if isinstance(entries, dict):  # nobody reads it, but its call begins here
+            plain.call((str(number), str(entries.get("index"))))
+        for entry in _list(entries):
             function = _dict(_dict(entry).get("function"))
             call = plain.call((str(number), str(_dict(entry).get("index"))))
             call.name = call.name or _text(function.get("name"))
@@ -155,13 +158,17 @@ def _responses(plain: Plain, block: Block) -> None:
         plain.ended = plain.over = True
         if kind in {"response.completed", "response.done"}:
             for place, item in enumerate(_list(_dict(payload.get("response")).get("output"))):
-                _item(plain, _dict(item), place, done=True)
+                _item(plain, _dict(item), place, done=True, last=True)
 
 
-def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool) -> None:
+def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last: bool = False) -> None:
+    """An item; where the `last` event says another whole call, clients that go by single events have the first too."""
     if item.get("type") != "function_call":
         return
-    call = plain.call(str(place))
+    before = plain.calls.get(str(place))
+    value = parsed(_text(item.get("arguments")))
+    other = before is not None and before.value is not None and isinstance(value, dict) and value != before.value
+    call = plain.call(str(place), fresh=last and other)
     call.name = _text(item.get("name")) or call.name
     if done:
         call.whole, call.over = _text(item.get("arguments")), True
@@ -176,7 +183,9 @@ def _anthropic(plain: Plain, block: Block) -> None:
             if started.get("type") == "tool_use":
                 call = plain.call(key, fresh=True)
                 call.name = _text(started.get("name"))
-            elif started.get("type") == "text":
+                return
+            plain.leave(key)
+            if started.get("type") == "text":
                 plain.say("text", started.get("text"))
         case "content_block_delta":
             _block_delta(plain, _dict(payload.get("delta")), key)
@@ -238,6 +247,7 @@ def _cohere(plain: Plain, block: Block) -> None:
             call = plain.call(key, fresh=True)
             call.name = _text(function.get("name"))
             call.parts.append(_text(function.get("arguments")))
+            call.odd = isinstance(function.get("arguments"), dict)
         case "tool-call-delta" if key in plain.calls:
             plain.calls[key].parts.append(_text(function.get("arguments")))
             plain.calls[key].odd = plain.calls[key].odd or isinstance(function.get("arguments"), dict)

@@ -369,6 +369,133 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "openai-responses",
         sse(item_added(0, "fc_1"), *(argument_delta(0, "fc_1", one) for one in ('{"a"', '{"a":1}', '{"a":'))),
     ),
+    "an object in a call's start, and {} behind it": (
+        "cohere-v2",
+        sse(
+            cohere(0, {"id": "f_1", "type": "function", "function": {"name": "f", "arguments": {"type": "function"}}}),
+            cohere(0, {"function": {"arguments": "{}"}}, "tool-call-delta"),
+        ),
+    ),
+    "arguments of no block before an empty delta of the open one": (
+        "anthropic",
+        sse(tool_use(0), partial(1, 'ey"}'), *(partial(0, one) for one in ("", '{"a":', "1}"))),
+    ),
+    "arguments of another index and of another type": (
+        "anthropic",
+        sse(
+            text_block(0),
+            tool_use(2),
+            *(partial(1, one) for one in ('{"a":', '"}')),
+            stopped(1),
+            retyped(partial(0, '{"a') | {"index": None}),
+            partial(2, 'b"}'),
+        ),
+    ),
+    "a raw tab in arguments that are a string": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="call_1", name="f", type="function")),
+            *(chat(entry(0, one)) for one in ('"}', "one ", "two ")),
+            b"data: %s\n\n" % json.dumps(chat(entry(0, "x\ty"))).encode().replace(b"\\t", b"\t"),
+        ),
+    ),
+    "text between pieces in an object and the call in a list": (
+        "openai-chat",
+        sse(
+            *(chat({"tool_calls": entry(0, one)["tool_calls"][0]}) for one in ("{", '"')),
+            chat({"reasoning": "Hm."}),
+            chat(whole_call(0)),
+        ),
+    ),
+    "an end that says a call whole of which an item had a piece, and half another": (
+        "openai-responses",
+        sse(
+            item_done(3, "fc_3", "Flor"),
+            argument_delta(4, "fc_4", "ence"),
+            item_done(4, "fc_4", "ence") | {"item": item_done(4, "fc_4", "ence")["item"] | {"call_id": "c2"}},
+            completed(item_done(0, "fc_0", '{"a":"Florence"}')),
+        ),
+    ),
+    "an error, and an end that says a call without arguments": (
+        "openai-responses",
+        sse(b"error: something\n\n", completed(item_done(0, "fc_1", ""))),
+    ),
+    "half a call that only the end says": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), completed(item_done(0, "fc_1", '{"a"'))),
+    ),
+    "a whole delta behind an item that closes with no whole arguments": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), item_done(0, "fc_1", "}"), argument_delta(0, "fc_1", '{"a":1}')),
+    ),
+    "an item that says one thing in a delta and another when it closes, and a whole one": (
+        "openai-responses",
+        sse(
+            item_added(1, "fc_2"),
+            argument_delta(1, "fc_2", "des"),
+            item_done(1, "fc_2", '{"des'),
+            item_added(2, "fc_3"),
+            argument_delta(2, "fc_3", '{"des":1}'),
+        ),
+    ),
+    "an end that says another call at the place of one that came in two items": (
+        "openai-responses",
+        sse(
+            item_done(1, "fc_2", '{"des'),
+            item_added(2, "fc_3"),
+            item_done(2, "fc_3", '{"des":1}'),
+            completed(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}')),
+        ),
+    ),
+    "half arguments, and {} of the call without an index": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a": "b"')),
+            chat(entry(0, "", id="c1", name="f")),
+            chat(entry(None, "{}", id="c1", name="f")),
+        ),
+    ),
+    "an array that begins twice": (
+        "gemini",
+        b'[{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":"{}"}}]}}]}\n' * 2 + b"]",
+    ),
+    "a call and a block of another kind under one index": (
+        "anthropic",
+        sse(tool_use(1), tool_use(1, type="tool_"), partial(1, '{"a":2}')),
+    ),
+    "an item that closes with null and other arguments, under another index": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), argument_delta(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", 'null{"a":2}')),
+    ),
+    "arguments without an index behind whole ones": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1}'),
+            {key: one for key, one in argument_delta(0, "fc_1", '<f>{"a":1}').items() if key != "output_index"},
+        ),
+    ),
+    "arguments of no block under the index that a block is moved to": (
+        "bedrock",
+        converse(start(-1, F), delta(-1, {"input": "{"}), delta(-1, {"input": "}"}), delta(0, {"input": "{}"})),
+    ),
+    "text in half a call behind the message's stop": (
+        "bedrock",
+        converse(
+            start(0, F),
+            delta(0, {"input": '{"a'}),
+            TOOL_USE,
+            ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "Hi"}}),
+        ),
+    ),
+    "a doubled call whose last event says other arguments": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", '{"a":1}'),
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", "") | ARGUMENTS_DONE | {"arguments": '{"a":{}}'},
+        ),
+    ),
     "messages of a name that is no event's": (
         "openai-chat",
         of_lines(

@@ -40,7 +40,9 @@ _WRITTEN_WITHIN: Final = re.compile(
     rb'(?:\\(?:\\(?:\\["\\]|[/bfnrtu])|[bfnrt])[^"\\\x00-\x1f]*+)*+"'
 )
 """Such a string as it would be written anew."""
-_ENCODED: Final = re.compile(rb'"(?!["\x80-\xbf])[^"\\{}\[\]\r\n]*+(?:\\\\(?:\\["\\]|[/bfnrt])[^"\\{}\[\]\r\n]*+)*+"')
+_ENCODED: Final = re.compile(
+    rb'"(?!["\x80-\xbf])[^"\\{}\[\]\x00-\x1f]*+(?:\\\\(?:\\["\\]|[/bfnrt])[^"\\{}\[\]\x00-\x1f]*+)*+"'
+)
 """Such a string amid a string that holds arguments: in it every quote is escaped once more, so that none ends it."""
 _ANY: Final = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+"')
 """Any string: for who goes by what each says, and takes it whatever that is."""

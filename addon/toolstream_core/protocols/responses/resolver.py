@@ -51,6 +51,12 @@ class ResponsesCalls(Calls):
         self._by_item: dict[str, OpenCall] = {}
         self._open_calls = OpenCalls()
         self._in_event = CallsOfEvent()
+        self._end_completes = False
+        """Whether the terminal event said a call whole that was half until then."""
+
+    @override
+    def half_calls(self) -> list[OpenCall]:
+        return [] if self._end_completes else super().half_calls()  # Without that event a whole call would be lost.
 
     @override
     def conclude(self, content: EventContent) -> None:
@@ -96,7 +102,10 @@ class ResponsesCalls(Calls):
             fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and corrects(call, fragment):
             call.arguments = ArgumentText()
+        before = call.arguments
         super()._fill(call, fragment)
+        if fragment.phase is Phase.WHOLE and call.arguments is not before:
+            self._end_completes |= not (before.empty or before.whole) and call.arguments.whole
         if fragment.phase is Phase.OPEN and fragment.arguments and call.kind is not Kind.CUSTOM:
             call.start_input = call.arguments.text()
 

@@ -57,11 +57,15 @@ class ArgumentRepair(ArgumentState):
             self._decide(piece, *self._suspect, judge)
         elif growing and not (self._text.scanner.ended or piece.startswith(self._head)):
             plain = self._escapes is None and not self._halves.kept and piece[-1] < HALF_BEGINS
-            return Emitted(piece if plain else self._finished(piece, judge))
+            emitted = Emitted(piece if plain else self._finished(piece, judge))
+            emitted.stray = piece[-1] == "}" and self._is_apart(piece)
+            return emitted
         emitted = Emitted("")
         behind = self._behind
         emitted.text = self._finished(self._next(piece, emitted, judge, may_wait=may_wait), judge)
-        emitted.stray = behind is not None and behind.spoilt
+        half = self._behind is None and self._cumulative is None
+        apart = half and piece[-1] == "}" and self._is_apart(piece)
+        emitted.stray = apart or (behind is not None and behind.spoilt)
         return emitted
 
     def on_skipped(self, text: str, last: str) -> str:
@@ -123,6 +127,10 @@ class ArgumentRepair(ArgumentState):
         text = self._ended_inside(piece, judge) if self._text.scanner.ended else piece
         emitted.text = self._finished(text, judge)
         return emitted
+
+    def _is_apart(self, piece: str) -> bool:
+        """Whether a fragment is a whole object, and not the next part of what came."""
+        return not self._text.viable and is_object(piece)
 
     def _given_back(self, piece: str, judge: Judge) -> Emitted:
         """What only garbage follows was no placeholder."""

@@ -18,7 +18,10 @@ class Emitted:
         """As decided so far."""
         self.text = text
         self.stray = False
-        """Whether it follows whole arguments, and is neither the same again nor garbage that goes."""
+        """Whether it follows whole arguments, and is neither the same again nor garbage that goes.
+
+        Also where it is whole itself, follows half arguments, and is no part of them.
+        """
 
 
 class Judge(Protocol):

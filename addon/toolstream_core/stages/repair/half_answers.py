@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.defects.finish import CUT_OFF_CALL
@@ -31,6 +31,8 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     """
 
     holding = False
+    end_is_read_last: ClassVar[bool] = True
+    """Whether clients stop reading at the answer's last event."""
 
     @override
     def __init__(self, context: Context) -> None:
@@ -69,7 +71,7 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
             return [*self.release(), event.frame]
         going, kept = self._parted(event)
         self._held += kept
-        self._ended = self._ended or event.content.end
+        self._ended = self._ended or (event.content.end and self.end_is_read_last)
         self.holding = True
         self.because(CUT_OFF_CALL)
         return going

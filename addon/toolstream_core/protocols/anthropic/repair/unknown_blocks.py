@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.strays import MAX_STRAYS
 from toolstream_core.defects.identity import UNKNOWN_BLOCK
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.anthropic.repair.block_sequence import BlockRepairer
-from toolstream_core.protocols.anthropic.repair.events import Payload, index_of
+from toolstream_core.protocols.anthropic.repair.events import Payload, arguments_of, index_of
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.stages.stage import Holds
 from toolstream_core.wire import json_access
@@ -53,8 +54,8 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
 
     @override
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        """A delta of the call's own index decides on those that wait."""
-        held = self._strays[0].call if self._strays else None
+        """A delta of the call's own index decides on those that wait, unless it says nothing."""
+        held = self._strays[0].call if self._strays and arguments_of(payload) not in (ABSENT, None, "") else None
         if held is not None and call is held and self.message.block_of(index_of(payload), call) is not None:
             self._send_strays()
         super()._delta(event, payload, call)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.protocols.bedrock.repair.half_answers import ConverseHalfAnswerRepairer
 from toolstream_core.protocols.bedrock.repair.repairer import ConverseRepairer
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
-from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
 
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Repairer
 
 REPAIRS: Final[tuple[type[Repairer], ...]] = (EarlyFinishRepairer, ConverseRepairer)
-AT_END: Final[type[Repairer]] = HalfAnswerRepairer
+AT_END: Final[type[Repairer]] = ConverseHalfAnswerRepairer

@@ -68,8 +68,7 @@ class BlockRepairer(ClientBlocks):
         elif block is None:
             self._refuse_strays()
             self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.body.get(INDEX)} was started", one.call)
-            self._astray = True
-            self.pass_on(one.event.frame, event, event.body)
+            self._nobodys(one.event.frame, event)
         elif event.index not in {None, block.index}:
             repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", one.call)
             if repair and one.call.guessed and block.open:
@@ -77,12 +76,17 @@ class BlockRepairer(ClientBlocks):
             elif repair and block.adopted:
                 self._fill(one.event.frame, event, block)
             else:
-                self._astray = True
-                self.pass_on(one.event.frame, event, event.body)
+                self._nobodys(one.event.frame, event)
         else:
             if self._strays:
                 self._refuse_strays()
             self._fill(one.event.frame, event, block)
+
+    def _nobodys(self, frame: Frame, event: ConverseEvent) -> None:
+        """Arguments of a block that was never started: they are not said under the index of a moved block."""
+        self._astray = True
+        moved = event.index not in self._by_index and self._indexes.made_up_for(event.index) is not None
+        self.pass_on(frame, event, self._indexes.of_other(event) if moved else event.body)
 
     def _other_delta(self, one: Waited, event: ConverseEvent) -> None:
         """A delta of text, reasoning or anything else that is not a call."""
@@ -144,8 +148,10 @@ class BlockRepairer(ClientBlocks):
     def _refuse_strays(self) -> None:
         """The call gets arguments under its own index: those under another one are nobody's, and go as they came."""
         strays, self._strays = self._strays, []
-        self._astray = self._astray or bool(strays)
-        self._out += [one.event.frame for one in strays]
+        for one in strays:
+            event = event_of(one.event.frame)
+            if event is not None:
+                self._nobodys(one.event.frame, event)
 
     def _stop(self, one: Waited, event: ConverseEvent) -> None:
         """The stop of a block."""

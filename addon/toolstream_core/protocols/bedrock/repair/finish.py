@@ -72,8 +72,7 @@ class FinishRepair:
         """The body has ended: what it lacks is put."""
         if clean:
             self._finish("the stream ended without a messageStop")
-        if self._stop is None:
-            self._repairer.close_whole(failed=True)
+        self._repairer.close_whole(failed=True)
 
     def _finish(self, message: str) -> None:
         """Put a stop reason where none came and calls are whole."""

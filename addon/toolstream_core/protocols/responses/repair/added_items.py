@@ -85,7 +85,7 @@ class AddedItems:
         if isinstance(own, str):
             self.copies.add(own)
         repair = state.report(row, message, item.call)
-        return repair and not (item.in_pieces and state.has_stray_arguments)
+        return repair and not (item.in_pieces and not item.arguments.joinable)
 
     def take_of_copy(self, payload: dict[str, Json], kind: str, item: ClientItem) -> dict[str, Json] | None:
         """Another event of an item that only repeats a call, or carries a piece of it."""
@@ -93,7 +93,7 @@ class AddedItems:
         if kind == CLOSED:
             item.arguments.compare_piece(json_access.get(payload, "item", "arguments"))
         repairs = state.on(DOUBLED_CALL) or state.on(ITEM_PER_FRAGMENT)
-        if not repairs or (item.in_pieces and state.has_stray_arguments):
+        if not repairs or (item.in_pieces and not item.arguments.joinable):
             return payload
         if kind == CLOSED and item.in_pieces and not item.closed and state.on(ITEM_PER_FRAGMENT) and item.whole:
             item.put_end()

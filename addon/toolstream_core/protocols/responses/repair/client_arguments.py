@@ -83,9 +83,15 @@ class ClientArguments:
         return self._with_gap is self._call.arguments
 
     @property
+    def joinable(self) -> bool:
+        """Whether the deltas are the begin of arguments, and nothing of them came elsewhere: parts may follow."""
+        first = next((text.lstrip() for text in self._given if text.strip()), "{")
+        return first.startswith(("{", '"')) and not (self._has_gap or self._state.has_stray_arguments)
+
+    @property
     def meant(self) -> str:
-        """The arguments as they were meant."""
-        may_be_empty = self._state.context.may_be_empty(self._call.name)
+        """The arguments as they were meant; behind an error nothing at all is not `{}`."""
+        may_be_empty = not self._state.failed and self._state.context.may_be_empty(self._call.name)
         text = self._call.arguments.reading(may_be_empty=may_be_empty)[0]
         return self._repaired(text)
 
@@ -197,7 +203,7 @@ class ClientArguments:
         if arguments is None:
             return None
         repaired = self._repaired(text)
-        if not is_object(repaired) and is_object(before := self.meant):
+        if not is_object(text) and is_object(before := self.meant) and not same_arguments(repaired, before):
             message = "the event says no whole arguments, those before it do"
             return before if self.judge(SHORT_CLOSING, message) else repaired
         return repaired

@@ -67,7 +67,7 @@ class ClientItem(Identity):
         """Whether nothing is missing of it but the event that closes it."""
         if self._last.get("status") == "incomplete" or self._contradicted:
             return False
-        if self.in_pieces and self._state.has_stray_arguments:
+        if self.in_pieces and not self.arguments.joinable:
             return False
         over = (self.done or self.closed or self.call.closed) and not self.in_pieces
         return self.arguments.whole if over else self.arguments.whole_by_itself

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.protocols.responses.repair.client_item import ClientItem
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,3 +51,10 @@ class ClientItems:
     def with_id(self, call_id: str) -> Sequence[ClientItem]:
         """Those with a `call_id`, in order."""
         return self._by_id.get(call_id, ())
+
+    def outdated(self, item: ClientItem) -> bool:
+        """Whether an item was closed with other arguments than those that are known by now, and whole."""
+        if not item.closed or item.in_pieces or not item.call.arguments.whole:
+            return False
+        closed_with = json_access.get(self._state.places.closed.get(item.place), "arguments")
+        return not same_arguments(item.arguments.meant, closed_with if isinstance(closed_with, str) else "")

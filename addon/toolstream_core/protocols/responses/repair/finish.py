@@ -104,7 +104,7 @@ class FinishRepair:
         self._give_back_kept()
         if state.mode is Mode.ENDED or state.failed or not clean or not self._items or state.places.others_open:
             return False
-        if not all(item.added and item.whole for item in self._items):
+        if not all(item.added and item.whole and not self._items.outdated(item) for item in self._items):
             return False
         if not state.report(MISSING_FINISH, f"the stream ended without {state.form.completed}"):
             return False

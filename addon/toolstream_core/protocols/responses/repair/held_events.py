@@ -83,6 +83,9 @@ class HeldEvents:
     def _send(self, frame: Frame, payload: dict[str, Json], item: ClientItem, emitted: Emitted | None) -> None:
         if emitted is not None:
             item.arguments.give(emitted.text)
+            came = frame.json
+            if emitted.stray and isinstance(came, dict) and "output_index" not in came:
+                payload = came  # It does not fit the item that it is guessed to be of.
             payload = payload if emitted.text == payload["delta"] else {**payload, "delta": emitted.text}
         self._output.send(frame, payload)
 
@@ -100,7 +103,7 @@ class HeldEvents:
         if self.closing is None or (closes and next_call is self.closing.item.call):
             return
         closing, self.closing = self.closing, None
-        if adds and next_call is closing.item.call:
+        if adds and next_call is closing.item.call and closing.item.arguments.joinable:
             closing.item.closed, closing.item.in_pieces = False, True
         else:
             self._output.send_numbered(closing.frame, closing.payload)

@@ -68,8 +68,9 @@ class ItemEvents:
             own = json_access.text(own)
         if fragment.phase is Phase.OPEN:
             return self._add(frame, payload, self._items.of(call), own)
-        if own in self.added.copies and self._items.find(call) is not None:
-            return self.added.take_of_copy(payload, kind, self._items.of(call))
+        known = self._items.find(call) if own in self.added.copies else None
+        if known is not None and not (kind in {DONE, CLOSED} and self._items.outdated(known)):
+            return self.added.take_of_copy(payload, kind, known)
         return self._of_item(frame, payload, kind, self._items.of(call))
 
     def _add(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
@@ -99,7 +100,7 @@ class ItemEvents:
         if kind in {DONE, CLOSED} and self._kept.last is not None:
             self._kept.give_back_at_place_of(item)
         changed = item.locate(payload, kind)
-        if kind == DELTA and item.arguments.completed and (item.done or item.closed):
+        if kind == DELTA and item.arguments.completed and item.call.over and (item.done or item.closed):
             message = "a delta follows the event that says the arguments whole"
             return None if self._state.report(REPLAYED_ARGUMENTS, message, item.call) else payload
         if kind == DELTA:
