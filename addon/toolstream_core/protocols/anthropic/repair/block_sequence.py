@@ -102,12 +102,13 @@ class BlockRepairer(NamedEventRepairer):
     def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         """A delta of an open block."""
         arguments, delta = block.arguments, payload.get("delta")
-        if isinstance(delta, dict) and arguments.mistypes(delta):
-            self._settled()
-            self.flush(block)
-        before, changed = self._placeholder, block.delta(payload)
+        changed = block.delta(payload)
         if not isinstance(delta, dict) or "partial_json" not in delta:
             arguments.settle()
+        elif arguments.mistyped:
+            self._settled()
+            self.flush(block)
+        before = self._placeholder
         if before is not None:
             if before.block is block and arguments.placeholder and len(before.deltas) < MAX_UNDECIDED:
                 before.deltas.append(Undecided(event.frame, payload, arguments.emitted))
@@ -180,7 +181,7 @@ class BlockRepairer(NamedEventRepairer):
             block.stop(Stop.OWN)
             if not ((made or self.report(REPEATED_STOP, self.number, "the block stops twice", block.call)) and bare):
                 self._pass(event.frame, payload, block.moved_to_place(payload))
-        elif self._waiting and block.is_call and not block.arguments.whole:
+        elif self._waiting.events and block.is_call and not block.arguments.whole:
             block.stop(Stop.KEPT)
         else:
             self._finish_block(block, Stop.OWN)

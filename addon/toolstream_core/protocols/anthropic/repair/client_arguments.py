@@ -36,8 +36,10 @@ class ClientArguments:
     """What the client is to be given for the last delta; may still change while that waits."""
     _type: Seen[Json] = ABSENT
     """The type of the delta that first brought arguments."""
+    mistyped = False
+    """Whether the last delta is of another type than those before it: what is kept of them goes before it."""
     _mixed = False
-    """Whether others are of another type: clients read only one of the two, so these go on as they came."""
+    """Whether any was: clients read only one of the two, so such deltas go on as they came."""
     _anew = False
     """Whether the block was started once more behind arguments, which do not count any longer."""
     _changed = False
@@ -125,8 +127,13 @@ class ClientArguments:
     def in_delta(self, delta: Payload) -> Payload:
         """A delta with `partial_json` as the client is to get it; the same object where nothing in it changes."""
         given = delta["partial_json"]
-        self.emitted = None
-        if self._is_of_another_type(delta):
+        self.emitted, self.mistyped = None, False
+        if given not in (None, ""):
+            kind = delta.get("type")
+            self._type = kind if self._type is ABSENT else self._type
+            self.mistyped = kind != self._type
+        if self.mistyped:
+            self._mixed = True
             return delta
         text = given if isinstance(given, str) else self._as_text(given)
         if text is None:
@@ -143,19 +150,6 @@ class ClientArguments:
             return None
         repair = self._judge(OBJECT_ARGUMENTS, f"partial_json is no text, but {type(given).__name__}")
         return encoded(given).decode() if repair and isinstance(given, dict) else None
-
-    def mistypes(self, delta: Payload) -> bool:
-        """Whether a delta says arguments in another type than those before it: what is kept of them goes before it."""
-        given, before = delta.get("partial_json"), self._type
-        return given not in (None, "") and before is not ABSENT and delta.get("type") != before
-
-    def _is_of_another_type(self, delta: Payload) -> bool:
-        """As `mistypes`, and note the types that came."""
-        other = self.mistypes(delta)
-        if self._type is ABSENT and delta["partial_json"] not in (None, ""):
-            self._type = delta.get("type")
-        self._mixed = self._mixed or other
-        return other
 
     def take(self, text: str) -> str:
         """What the client is to be given for the next fragment, unless that still waits."""

@@ -51,6 +51,8 @@ class ClientBlock:
         self.moved = False
         """Whether its events carry another index than its place."""
         self.mode = BlockMode.OPEN
+        self.open = True
+        """Whether the client has been given no stop of it."""
         self.texts: list[InnerText] = []
         """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
@@ -58,11 +60,6 @@ class ClientBlock:
         """The id that the provider gave it."""
         self.name = nonblank(content.get("name"))
         self.arguments = ClientArguments(repairer.context, repairer.on, self.judge, call, client_runs=self.is_call)
-
-    @property
-    def open(self) -> bool:
-        """Whether the client has been given no stop of it."""
-        return self.mode is BlockMode.OPEN or self.mode is BlockMode.STOP_OWED
 
     @property
     def stopped_early(self) -> bool:
@@ -77,6 +74,7 @@ class ClientBlock:
     def stop(self, stop: Stop) -> None:
         """It is stopped, or its stop is kept back."""
         self.mode = LEADS_TO[self.mode, stop]
+        self.open = self.mode is BlockMode.STOP_OWED
 
     @property
     def begun(self) -> bool:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNDECIDED
-from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, is_text, type_of
+from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, type_of
 from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
@@ -48,8 +49,9 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     @override
     def holding(self) -> bool:
         """Also while a block is open or indexes are moved, which concerns events of every kind."""
-        waits = bool(self._waiting) or bool(self._strays) or self._tail is not None
-        return waits or self._moved or bool(self.message.last and self.message.last.open)
+        last = self.message.last
+        waits = bool(self._waiting.events or self._strays) or self._tail is not None
+        return waits or self._moved or (last is not None and last.open)
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
@@ -86,7 +88,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     @property
     def _waits(self) -> bool:
         """Whether any event waits."""
-        return bool(self._waiting) or bool(self._strays) or self._placeholder is not None
+        return bool(self._waiting.events or self._strays) or self._placeholder is not None
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -124,7 +126,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     @property
     def _undecided(self) -> bool:
         """Whether blocks wait, and it is still open whether that changes anything of the stream."""
-        if not self._waiting or len(self._before) > MAX_WAITING:
+        if not self._waiting.events or len(self._before) > MAX_WAITING:
             return False
         return not (self._after or self._out) or not self.reporter.has_reason
 
@@ -159,7 +161,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         kind = type_of(event)
         if kind in _ENDS_DELTA or event.content.error:
             self._settled()
-        self.torn = self.torn or is_unread(event, known=kind in NAMED)
+        if kind not in NAMED or payload is ABSENT:
+            self.torn = self.torn or is_unread(event)
         if event.content.error:
             self._finish.failed = True
             self.close_whole(failed=True)
@@ -175,8 +178,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
 
     def _of_block(self, event: Event, payload: Payload, call: OpenCall | None, *, stops: bool) -> None:
         """A delta or stop of a block that waits, or of one that the client has."""
-        of, texts = None if stops else call, is_text(payload)
-        queue = self._queue_of(index_of(payload), of, texts=texts) if self._waiting.events else None
+        queue = self._queue_of(payload, None if stops else call) if self._waiting.events else None
         if queue is None and call is not None and self._doubled is not None and self._doubled.start.call is call:
             self._bring_back(self._doubled)
         if queue is None and stops:
@@ -235,12 +237,13 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         block = self._block(payload, call)
         if before is not None and before.open:
             self.report(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
-            if before.arguments.come and not self._waiting and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
+            closes = self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)
+            if closes and before.arguments.come and not self._waiting.events:
                 self.close(before)
             elif self.on(OVERLAPPING_BLOCKS):
                 self._wait(event, payload, block)
                 return
-        if self._waiting or self._may_repeat(block):
+        if self._waiting.events or self._may_repeat(block):
             self._wait(event, payload, block)
         else:
             self._begin(block, event, payload)

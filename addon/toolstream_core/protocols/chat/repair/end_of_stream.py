@@ -41,8 +41,8 @@ class EndOfStream:
     def look(self, event: Event) -> None:
         """Note an event that nobody can read."""
         frame = event.frame
-        has_choices = bool(json_access.items(json_access.get(frame.json, "choices")))
-        self.torn = self.torn or is_unread(event, known=has_choices)
+        if not json_access.items(json_access.get(frame.json, "choices")):
+            self.torn = self.torn or is_unread(event)
         self.ends_open = frame.oversize
 
     def at_done(self, number: int) -> list[Frame]:

@@ -181,7 +181,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
             output.judge_number(payload, kind)
         if self._held_events.any:
             self._events.settle(resolved, kind)
-        self.torn = self.torn or is_unread(event, known=kind.startswith("response."))
+        self.torn = self.torn or (not kind.startswith("response.") and is_unread(event))
         if event.content.error:
             self._state.failed = True
             self._state.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
