@@ -117,7 +117,7 @@ class ClientItem(Identity):
             mine = own == self.id or not self._state.ids.is_own_item_id(self.id)
             if not mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
                 changed = {**changed, "item_id": self.id}
-            return self.keep_identity_beside(changed)
+            return self.keep_identity_beside(changed) if self._state.form.names_calls else changed
         return changed
 
     def finish_arguments(self, payload: dict[str, Json]) -> dict[str, Json]:

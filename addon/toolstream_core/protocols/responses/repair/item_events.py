@@ -60,7 +60,8 @@ class ItemEvents:
                 self._state.places.other(payload, closed=kind == CLOSED)
             return payload
         fragment, call = resolved[0]
-        if self._repeats.drops(fragment, call):
+        may_repeat = fragment.phase is Phase.OPEN or id(call) in self._state.repeated
+        if may_repeat and self._repeats.drops(fragment, call):
             return None
         in_item = kind in {ADDED, CLOSED}
         own: Json = json_access.get(payload, "item", "id") if in_item else payload.get("item_id")

@@ -38,33 +38,23 @@ class Repeats:
         """For one stream."""
         self._state = state
         self._items = items
-        self._queue: deque[Waiting] = deque()
+        self.queue: deque[Waiting] = deque()
+        """The events that wait, in order."""
         self._flushing = False
 
-    @property
-    def any_waiting(self) -> bool:
-        """Whether events wait."""
-        return bool(self._queue)
-
-    @property
-    def waiting(self) -> list[Event]:
-        """The events that wait, in order."""
-        return [event for event, _ in self._queue]
-
     def queues(self, event: Event, resolved: Sequence[ResolvedFragment]) -> bool:
-        """Whether an event waits, behind those that do or as the first of them."""
-        opens = bool(resolved) and resolved[0].fragment.phase is Phase.OPEN
-        if not self._queue and not (opens and self._may_repeat(resolved)):
+        """Whether an event waits, behind those that do or as the first of them, which opens an item."""
+        if not self.queue and not self._may_repeat(resolved):
             return False
-        self._queue.append((event, resolved))
+        self.queue.append((event, resolved))
         content = event.content
-        self._flushing = bool(content.finishes or content.error) or len(self._queue) > MAX_WAITING
+        self._flushing = bool(content.finishes or content.error) or len(self.queue) > MAX_WAITING
         return True
 
     def ready(self, *, ended: bool = False) -> Iterator[Waiting]:
         """The events that need not wait any longer, in order; all of them where the body has `ended`."""
-        while self._queue and (ended or self._flushing or self._decided(self._queue[0][1])):
-            yield self._queue.popleft()
+        while self.queue and (ended or self._flushing or self._decided(self.queue[0][1])):
+            yield self.queue.popleft()
 
     def drops(self, fragment: Fragment, call: OpenCall) -> bool:
         """Whether an event is of a call that repeats an earlier one, and is dropped."""
