@@ -164,7 +164,8 @@ class ChatCalls(Calls):
     def _by_index(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
         here = state.by_index.get(index)
         if here is None:
-            return index_changed(state, fragment) or index_came(state, fragment, index)
+            named = fragment.name and nonblank(fragment.name)
+            return None if named else index_changed(state, fragment) or index_came(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
         if not key:

@@ -110,11 +110,11 @@ class BlockRepairer(NamedEventRepairer):
             self.flush(block)
         before = self._placeholder
         if before is not None:
-            if before.block is block and arguments.placeholder and len(before.deltas) < MAX_UNDECIDED:
+            if before.block is block and arguments.repair.placeholder and len(before.deltas) < MAX_UNDECIDED:
                 before.deltas.append(Undecided(event.frame, payload, arguments.emitted))
                 return
             self._settle_placeholder()
-        if arguments.waiting:
+        if arguments.repair.waiting:
             self._placeholder = Placeholder(block, [Undecided(event.frame, payload, arguments.emitted)])
             return
         self._pass(event.frame, payload, changed)

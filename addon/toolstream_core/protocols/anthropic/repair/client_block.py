@@ -53,6 +53,8 @@ class ClientBlock:
         self.mode = BlockMode.OPEN
         self.open = True
         """Whether the client has been given no stop of it."""
+        self.stop_owed = False
+        """Whether its stop is kept back until its arguments are whole."""
         self.texts: list[InnerText] = []
         """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
@@ -66,15 +68,10 @@ class ClientBlock:
         """Whether the client has been given a stop before the block's own came."""
         return self.mode is BlockMode.STOPPED_EARLY
 
-    @property
-    def stop_owed(self) -> bool:
-        """Whether its stop is kept back until its arguments are whole."""
-        return self.mode is BlockMode.STOP_OWED
-
     def stop(self, stop: Stop) -> None:
         """It is stopped, or its stop is kept back."""
         self.mode = LEADS_TO[self.mode, stop]
-        self.open = self.mode is BlockMode.STOP_OWED
+        self.open = self.stop_owed = self.mode is BlockMode.STOP_OWED
 
     @property
     def begun(self) -> bool:

@@ -107,7 +107,9 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
             self._one(event, call)
         if self._waiting.events > MAX_WAITING:
             self.let_go()
-        held = self._placeholder is not None or bool(self._strays) or self._keeps_text
+        last = self.message.last
+        keeps_text = last is not None and bool(last.texts) and len(self._before) < MAX_UNDECIDED
+        held = self._placeholder is not None or bool(self._strays) or keeps_text
         self.went(frame, self._out, waits=held or (self._waiting.events > 0 and self._undecided))
         self._unsent, self._taken = [], None
         return self._out
@@ -118,15 +120,9 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         return [*(self._placeholder.frames if self._placeholder else ()), *self._stray_frames]
 
     @property
-    def _keeps_text(self) -> bool:
-        """Whether text that came inside the last block is kept, and may still go on as it came."""
-        last = self.message.last
-        return last is not None and bool(last.texts) and len(self._before) < MAX_UNDECIDED
-
-    @property
     def _undecided(self) -> bool:
-        """Whether blocks wait, and it is still open whether that changes anything of the stream."""
-        if not self._waiting.events or len(self._before) > MAX_WAITING:
+        """Whether it is still open if the blocks that wait change anything of the stream."""
+        if len(self._before) > MAX_WAITING:
             return False
         return not (self._after or self._out) or not self.reporter.has_reason
 

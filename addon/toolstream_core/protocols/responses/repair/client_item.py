@@ -75,12 +75,12 @@ class ClientItem(Identity):
     @property
     def inside_value(self) -> bool:
         """Whether plain text within its arguments goes on unchanged."""
-        return self.is_open and not (self.done or self.in_pieces) and self.arguments.inside_value
+        return self.is_open and not (self.done or self.in_pieces) and self.arguments.repair.inside_value
 
     @property
     def accepts_any(self) -> bool:
         """Whether its deltas may pass unseen, and be taken later."""
-        return self.is_open and not (self.done or self.in_pieces) and self.arguments.decided
+        return self.is_open and not (self.done or self.in_pieces) and self.arguments.repair.decided
 
     def add(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that adds it, as the client is to get it."""

@@ -58,7 +58,7 @@ class HeldEvents:
         emitted = item.arguments.take(payload.get("delta"), may_wait=True)
         if self.delta is not None:
             self.send_delta()
-        if item.arguments.waiting:
+        if item.arguments.repair.waiting:
             self.delta = _Delta(frame, payload, item, emitted)
             self.any = True
         else:

@@ -77,7 +77,7 @@ class Output:
         self.frames.append(self._writer.make(payload, self.number, str(payload["type"])))
 
     def send(self, frame: Frame, payload: dict[str, Json], *, numbered: bool = False) -> None:
-        """Send an event that came as `frame` and is to say `payload`; `numbered`: with its last number."""
+        """Send an event that came as `frame` and is to say `payload`; `numbered`: as that made it."""
         if not numbered and "sequence_number" in payload:
             payload = self.numbered(payload)
         if payload is frame.json:
