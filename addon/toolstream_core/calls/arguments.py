@@ -84,7 +84,7 @@ class ArgumentText:
         """Whether what came is a whole object, whatever else may still come."""
         if self.whole_again is not None:
             return True
-        return self.scanner.ended and not self.spilled and self.scanner.whole and self._holds_object()
+        return self.scanner.ended and not self.spilled and self.scanner.whole and (self._object or self._holds_object())
 
     @property
     def inside_value(self) -> bool:

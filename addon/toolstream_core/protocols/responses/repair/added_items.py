@@ -47,9 +47,11 @@ class AddedItems:
             self._kept.keep(item, frame, LATE_NAME)
             return None
         self._kept.give_back_before(item)
-        self._state.replaced.append(item.kept)
+        if item.kept.frames:
+            self._state.replaced.append(item.kept)
         self._state.places.call_added()
-        item.judge_name()
+        if item.unnamed:
+            item.judge_name()
         item.moved = self._place(item, payload)
         changed = item.add(payload)
         return {**changed, "output_index": item.place} if item.moved else changed

@@ -145,7 +145,8 @@ class ClientItem(Identity):
         self._close_as(content)
         if self.call.arguments.empty and not self._state.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
-        self.judge_name()
+        if self.unnamed:
+            self.judge_name()
         return payload if content == item else {**payload, "item": content}
 
     def _close_as(self, content: dict[str, Json]) -> None:
@@ -173,7 +174,7 @@ class ClientItem(Identity):
         if not self.is_open:
             return
         if whole:
-            self.arguments.prefill("")
+            self.arguments.prefilled = ""
         self.send_delta(self.arguments.rest(whole))
 
     def send_prefill(self, delta: str = "") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.responses.repair.client_item import ClientItem
+from toolstream_core.protocols.responses.repair.item_start import Start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +31,10 @@ class ClientItems:
     def __len__(self) -> int:
         """How many there are."""
         return len(self._by_call)
+
+    def unclosed(self) -> list[ClientItem]:
+        """Those that the client was given, and of which deltas may follow."""
+        return [item for item in self._by_call.values() if item.start is Start.ADDED and not item.closed]
 
     def find(self, call: OpenCall) -> ClientItem | None:
         """The item of a call; `None` before its first event was dealt with."""

@@ -224,7 +224,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
         """Audit what was sent for an event, and for the kept ones that it replaced; `None` for one that is kept."""
         replaced, output = self._state.replaced, self._output
         if len(replaced) > self._audited:
-            self._audit_kept([kept for kept in replaced[self._audited :] if kept])
+            self._audit_kept([kept for kept in replaced[self._audited :] if kept.frames])
             self._audited = len(replaced)
         output.sends += bool(output.frames)
         self.went(frame, output.frames, waits=self._held_events.any)

@@ -113,5 +113,5 @@ class Repeats:
         """Earlier calls with this one's id, and its name as far as it has one."""
         if not nonblank(call.id) or call.kind is not Kind.FUNCTION:
             return []
-        earlier = (item.call for item in self._items.with_id(call.id)[-MAX_COMPARED:])
+        earlier = [item.call for item in self._items.with_id(call.id)[-MAX_COMPARED:]]
         return [one for one in earlier if one is not call and call.name in {"", one.name}]
