@@ -96,8 +96,12 @@ class Dispatcher:
             self._output.send([frame])
             return
         try:
-            event = Event(frame, self._read)
-            out = self._stages.take(event)
+            event, stages = Event(frame, self._read), self._stages
+            for observer in stages.observers:
+                observer(event)
+            if stages.judge is not None:
+                stages.judge.take(event)
+            out = [frame] if stages.stages is None else stages.stages.take(event)
             if event.content.end:
                 self.state = State.OVER
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes

@@ -45,18 +45,19 @@ class BlockRepairer(NamedEventRepairer):
 
     def _begin(self, block: ClientBlock, event: Event, payload: Payload) -> None:
         """Give the client a block."""
-        self._place(block, payload.get("index"))
-        self.message.add(block, index_of(payload))
+        index = index_of(payload)
+        self._place(block, payload.get("index"), again=index in self.message.by_index)
+        self.message.add(block, index)
         self._pass(event.frame, payload, block.header(payload, self.message.ids))
         self.message.add_id(block)
 
-    def _place(self, block: ClientBlock, index: Json) -> None:
-        """Find out whether a block's index is its place."""
+    def _place(self, block: ClientBlock, index: Json, *, again: bool) -> None:
+        """Find out whether a block's index is its place; `again`: it was an earlier block's."""
         expected, self._started = self._started, self._started + 1
         counted = type(index) in {int, float} and index == expected
         repair = self._moved or block.place != expected
         row, message = OFFSET_INDEX, f"the index is {index} where {expected} comes next"
-        if index_of({"index": index}) in self.message.by_index:
+        if again:
             row, message = REUSED_INDEX, f"index {index} is that of an earlier block"
         if not counted:
             repair = self.report(row, self.number, message, block.call) or repair
@@ -229,15 +230,14 @@ class BlockRepairer(NamedEventRepairer):
 
     def _text_after(self, block: ClientBlock) -> None:
         """Send text that came inside a call as a block of its own; APIs refuse one of nothing but white space."""
-        text = "".join(one.payload["delta"]["text"] for one in block.texts)
+        text = "".join([one.payload["delta"]["text"] for one in block.texts])
         block.texts = []
         if not text.strip():
             return
-        content = {"type": "text", "text": ""}
         place = {"index": self.message.count}
         self.message.count += 1
         self._moved = True
-        self.put({"type": "content_block_start", **place, "content_block": content})
+        self.put({"type": "content_block_start", **place, "content_block": {"type": "text", "text": ""}})
         self.put({"type": "content_block_delta", **place, "delta": {"type": "text_delta", "text": text}})
         self.put({"type": "content_block_stop", **place})
 

@@ -108,7 +108,7 @@ class ClientBlock:
         """The start event as the client is to get it."""
         content = dict(self.content)
         if self.is_call:
-            self._made_up_id = identify(content, ids, self.judge)
+            self._made_up_id = identify(content, self.given_id, self.name, ids, self.judge)
             self._move_input(content)
         if content == self.content and not self.moved:
             return payload

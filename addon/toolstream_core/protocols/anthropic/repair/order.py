@@ -83,7 +83,7 @@ class OrderRepairer(UnknownBlockRepairer):
         call = block.call
         if call is None or not block.is_call or not (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
             return False
-        return any(one.name == block.name for one in self.message.by_id.get(block.given_id, ()))
+        return block.name in [one.name for one in self.message.by_id.get(block.given_id, ())]
 
     @override
     def _go_on(self) -> None:

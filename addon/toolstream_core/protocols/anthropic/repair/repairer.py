@@ -220,11 +220,12 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         return {**payload, "message": {**payload["message"], "usage": {"input_tokens": 0, "output_tokens": 0}}}
 
     def _start(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        before, same = self.message.last, self.message.by_index.get(index_of(payload))
+        index = index_of(payload)
+        before, same = self.message.last, self.message.by_index.get(index)
         if call is not None and same is not None and same.call is call and same.begun:
             self._start_again(event, payload, same)
             return
-        queue = self._waiting.of(index_of(payload))
+        queue = self._waiting.of(index) if self._waiting.events else None
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
             if self.report(REPEATED_START, self.number, "the block starts again", call) and is_begun(call):
                 return

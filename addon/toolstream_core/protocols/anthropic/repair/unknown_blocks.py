@@ -61,13 +61,15 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
 
     @override
     def _stop(self, event: Event, payload: Payload) -> None:
-        self._send_strays()
+        if self._strays:
+            self._send_strays()
         super()._stop(event, payload)
 
     @override
     def _settled(self) -> None:
         super()._settled()
-        self._send_strays()
+        if self._strays:
+            self._send_strays()
 
     def _send_strays(self) -> None:
         """Send what waits: as the call's; or as it came, where more of the call showed that it is not the call's.
