@@ -55,7 +55,7 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         """A delta of the call's own index decides on those that wait."""
         held = self._strays[0].call if self._strays else None
-        if held is not None and call is held and self.message.block_of(index_of(payload), call) is not None:
+        if held is not None and call is held and index_of(payload) in self.message.by_index:
             self._send_strays()
         super()._delta(event, payload, call)
 
@@ -78,7 +78,7 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         """
         strays, self._strays = self._strays, []
         number = self.number
-        typed = all(json_access.get(one.payload, "delta", "type") == "input_json_delta" for one in strays)
+        typed = not [one for one in strays if one.payload["delta"].get("type") != "input_json_delta"]
         for event, payload, call, _ in strays:
             self.number = event.frame.number
             self.because(UNKNOWN_BLOCK)
