@@ -44,8 +44,7 @@ class StreamedCall(ABC):
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but its end."""
-        may_be_empty = self._context.may_be_empty(self.call.name)
-        return self._arguments.whole or self.call.whole(may_be_empty=may_be_empty)
+        return self._arguments.whole or self.call.whole(may_be_empty=self._context.may_be_empty(self.call.name))
 
     @property
     def finished(self) -> bool:

@@ -109,8 +109,7 @@ class BlockRepairer(NamedEventRepairer):
         elif arguments.mistyped:
             self._settled()
             self.flush(block)
-        before = self._placeholder
-        if before is not None:
+        if (before := self._placeholder) is not None:
             if before.block is block and arguments.repair.placeholder and len(before.deltas) < MAX_UNDECIDED:
                 before.deltas.append(Undecided(event.frame, payload, arguments.emitted))
                 return
@@ -188,7 +187,8 @@ class BlockRepairer(NamedEventRepairer):
             self._finish_block(block, Stop.OWN)
             self._pass(event.frame, payload, block.moved_to_place(payload))
             self._text_after(block)
-            self._go_on()
+            if self._waiting.events:
+                self._go_on()
 
     def close(self, block: ClientBlock) -> None:
         """Stop a block whose stop has not come."""

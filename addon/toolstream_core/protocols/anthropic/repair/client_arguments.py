@@ -66,8 +66,7 @@ class ClientArguments:
         """Whether nothing is missing of them; also where the block is not a call."""
         if self._call is None or self._anew:
             return self._call is None or self.repair.whole
-        may_be_empty = self._context.may_be_empty(self._call.name)
-        return self.repair.whole or self._call.whole(may_be_empty=may_be_empty)
+        return self.repair.whole or self._call.whole(may_be_empty=self._context.may_be_empty(self._call.name))
 
     @property
     def came_whole(self) -> bool:

@@ -81,9 +81,10 @@ class OrderRepairer(UnknownBlockRepairer):
     def _may_repeat(self, block: ClientBlock) -> bool:
         """Whether a call with the id of an earlier one may be that call again."""
         call = block.call
-        if call is None or not block.is_call or not (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
+        same_id = self.message.by_id.get(block.given_id, ())
+        if call is None or not (block.is_call and block.name in [one.name for one in same_id]):
             return False
-        return block.name in [one.name for one in self.message.by_id.get(block.given_id, ())]
+        return self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)
 
     @override
     def _go_on(self) -> None:

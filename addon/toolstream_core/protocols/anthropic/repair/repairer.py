@@ -155,7 +155,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
         kind = type_of(event)
-        if kind in _ENDS_DELTA or event.content.error:
+        undecided = self._placeholder is not None or bool(self._strays)
+        if undecided and (kind in _ENDS_DELTA or event.content.error):
             self._settled()
         if kind not in NAMED or payload is ABSENT:
             self.torn = self.torn or is_unread(event)

@@ -38,7 +38,7 @@ class AddedItems:
 
     def take(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
         """The event as the client is to get it, given the id of its item, `own`; `None` where it gets none yet."""
-        if item.added:
+        if item.start is Start.ADDED:
             return None if self._drops_again(item, own, payload) else payload
         if self._custom.keeps_start(item, frame):
             return None

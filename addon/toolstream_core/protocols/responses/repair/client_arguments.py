@@ -66,8 +66,9 @@ class ClientArguments:
     @property
     def whole(self) -> bool:
         """Whether nothing is missing."""
-        may_be_empty = self._state.context.may_be_empty(self._call.name)
-        return self.repair.whole or self._call.whole(may_be_empty=may_be_empty)
+        if self.repair.whole:
+            return True
+        return self._call.whole(may_be_empty=self._state.context.may_be_empty(self._call.name))
 
     @property
     def whole_by_itself(self) -> bool:

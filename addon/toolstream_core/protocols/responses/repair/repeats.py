@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import nonblank
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.responses.repair.item_start import Start
@@ -87,7 +86,8 @@ class Repeats:
         return item is not None and item.start is not Start.NEW
 
     def _repeats_earlier(self, call: OpenCall) -> bool:
-        return any(self._same(call, other) for other in self._earlier(call))
+        earlier = self._earlier(call)
+        return bool(earlier) and any(self._same(call, other) for other in earlier)
 
     def _same(self, call: OpenCall, other: OpenCall) -> bool:
         """Whether two calls have the same arguments, and both are whole: two halves cannot be compared."""
@@ -111,7 +111,7 @@ class Repeats:
 
     def _earlier(self, call: OpenCall) -> list[OpenCall]:
         """Earlier calls with this one's id, and its name as far as it has one."""
-        if not nonblank(call.id) or call.kind is not Kind.FUNCTION:
+        if not call.id or call.kind is not Kind.FUNCTION:
             return []
         earlier = [item.call for item in self._items.with_id(call.id)[-MAX_COMPARED:]]
         return [one for one in earlier if one is not call and call.name in {"", one.name}]
