@@ -115,7 +115,7 @@ class ChatCalls(Calls):
         # If one call is incomplete, the finish reason may be early: calls without arguments are complete only if the
         # rest of that one still comes, which `resolved` finds out.
         calls = self._not_over.get(choice, {})
-        if [call for call in calls.values() if call.half]:
+        if any(call.half for call in calls.values()):
             self._waiting[choice] = list(calls.values())
         else:
             super()._end(choice)
