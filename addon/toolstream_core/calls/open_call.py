@@ -77,7 +77,7 @@ class OpenCall:
     def half(self) -> bool:
         """Whether arguments have begun and are not whole."""
         arguments = self.arguments
-        return not (arguments.empty or arguments.ended or arguments.is_json or self.whole())
+        return not (arguments.empty or arguments.scanner.ended or arguments.is_json or self.whole())
 
     def meant(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
         """Its arguments, and whether they are whole; parameters as for `whole`."""

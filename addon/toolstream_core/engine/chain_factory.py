@@ -51,7 +51,10 @@ class ChainFactory:
     """Decide which events a fault acts on; one of each fault that was aimed at the answer."""
 
     def stages(self) -> StageSet:
-        """All that have to do with the events. Whatever judges and does not repair goes to the judge's chain."""
+        """All that have to do with the events. Whatever judges and does not repair goes to the judge's chain.
+
+        Only what looks for leaked calls, which changes nothing, stands before stages that judge for themselves.
+        """
         faults = self._faults()
         repairers = self.dialect.repairs
         judges, stages = self._repairs(repairers)
@@ -60,7 +63,12 @@ class ChainFactory:
         if self.settings.repairs & LEAK_CODES:
             stages.insert(0, LeakedCallRepairer(self._context(self.settings.repairs, changed=self.reader.changed)))
             told = 1
-        judges.insert(0, LeakedCallRepairer(self._context(found=self.reader.found)))
+        leaks = LeakedCallRepairer(self._context(found=self.reader.found))
+        if judges or not stages:
+            judges.insert(0, leaks)
+        else:
+            stages.insert(0, leaks)
+            told += 1
         alike = len(stages) in {0, told}
         return StageSet(
             [self.reader],

@@ -63,13 +63,29 @@ class Dispatcher:
         if isinstance(framer, WholeFramer):
             self._output.pass_whole()
 
-    def pass_frames(self, frames: Sequence[Frame]) -> None:
-        """Take the next frames, and let go on what becomes of them."""
-        taken = self._output.taken
+    def pass_frames(self, frames: Sequence[Frame], *, again: bool = False) -> None:
+        """Take the next frames, and let go on what becomes of them; `again`: they came before, and were only kept."""
+        taken = None if again else self._output.taken
         for frame in frames:
             if taken:
                 del taken[: len(frame.raw)]
-            self._pass_one(frame)
+            try:
+                if self.state is State.PASSING:
+                    self._output.send([frame])
+                elif self.state is State.RECOGNISING:
+                    self._recognise(frame)
+                elif frame.oversize and isinstance(frame, DamagedFrame):
+                    self.end(clean=False)
+                    self.failure = self.failure or frame.damage
+                    self._output.send([frame])
+                elif self.fast is not None and (sent := self.fast.take(frame)) is not None:
+                    self._output.send([sent])
+                elif self._stages.faults is not None:
+                    self._break(self._stages.faults, frame)
+                else:
+                    self.tell(frame)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                self.fail(error, [frame])
 
     def tell(self, frame: Frame) -> None:
         """Let everybody see the event of a frame, and let go on what becomes of it.
@@ -80,8 +96,12 @@ class Dispatcher:
             self._output.send([frame])
             return
         try:
-            event = Event(frame, self._read)
-            out = self._stages.take(event)
+            event, stages = Event(frame, self._read), self._stages
+            for observer in stages.observers:
+                observer(event)
+            if stages.judge is not None:
+                stages.judge.take(event)
+            out = [frame] if stages.stages is None else stages.stages.take(event)
             if event.content.end:
                 self.state = State.OVER
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
@@ -126,25 +146,6 @@ class Dispatcher:
         self.stop(why)
         if self._output.collects:
             self._output.send([*self._stages.release(), *self._recogniser.unsent(), *frames])
-
-    def _pass_one(self, frame: Frame) -> None:
-        try:
-            if self.state is State.PASSING:
-                self._output.send([frame])
-            elif self.state is State.RECOGNISING:
-                self._recognise(frame)
-            elif frame.oversize and isinstance(frame, DamagedFrame):
-                self.end(clean=False)
-                self.failure = self.failure or frame.damage
-                self._output.send([frame])
-            elif self.fast is not None and (sent := self.fast.take(frame)) is not None:
-                self._output.send([sent])
-            elif self._stages.faults is not None:
-                self._break(self._stages.faults, frame)
-            else:
-                self.tell(frame)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-            self.fail(error, [frame])
 
     def _break(self, faults: Breaking, frame: Frame) -> None:
         """Let everybody see what a frame was made of by faults."""
@@ -193,7 +194,7 @@ class Dispatcher:
         unsent = self._recogniser.unsent()
         for frame in self._recogniser.frames():
             self._output.discard(on=not (frame is last or frame in unsent))
-            self._pass_one(frame)
+            self.pass_frames([frame], again=True)
         self._output.discard(on=last is None)
 
 

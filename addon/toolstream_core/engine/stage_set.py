@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.engine.chain import Breaking, Chain, Resolver
     from toolstream_core.engine.observer import Observer
-    from toolstream_core.model import Change, Event
+    from toolstream_core.model import Change
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Frame, Framer
 
@@ -60,14 +60,6 @@ class StageSet:
         """The bug of ours that ended the work of a chain, where there was one."""
         chains = (self.faults, self.judge, self.stages)
         return next((chain.error for chain in chains if chain is not None and chain.error is not None), None)
-
-    def take(self, event: Event) -> Sequence[Frame]:
-        """Show an event to all but the faults; what goes on for it."""
-        for observer in self.observers:
-            observer(event)
-        if self.judge is not None:
-            self.judge.take(event)
-        return [event.frame] if self.stages is None else self.stages.take(event)
 
     def release(self) -> list[Frame]:
         """What is held back, as it came."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from toolstream_core.stages.answer_ids import AnswerIds
@@ -59,11 +60,16 @@ class Context:
 
     def may_be_empty(self, name: str) -> bool:
         """Whether the tool may be called without arguments, or is not known."""
-        return not json_access.items(json_access.get(self.schemas.get(name), "required"))
+        return name not in self._demanding
 
-    def takes_none(self, name: str) -> bool:
-        """Whether the tool is known to have no parameters at all."""
-        if name not in self.schemas:
-            return False
-        schema = self.schemas[name]
-        return not (isinstance(schema, dict) and schema.get("properties"))
+    @cached_property
+    def _demanding(self) -> frozenset[str]:
+        """The tools that have required parameters."""
+        required = {name: json_access.get(schema, "required") for name, schema in self.schemas.items()}
+        return frozenset([name for name, one in required.items() if json_access.items(one)])
+
+    @cached_property
+    def parameterless(self) -> frozenset[str]:
+        """The tools that are known to have no parameters at all."""
+        known = self.schemas.items()
+        return frozenset([name for name, one in known if not (isinstance(one, dict) and one.get("properties"))])

@@ -25,7 +25,10 @@ class Frame:
     __slots__ = ("data", "json", "last_id", "name", "number", "oversize", "parsed", "raw", "trailing")
 
     json: Json | Absent
-    """The data as JSON, or `ABSENT` where it is none; parsed when it is first asked for."""
+    """The data as JSON, or `ABSENT` where it is none; parsed when it is first asked for.
+
+    Bytes that are no UTF-8 are replaced as WHATWG demands.
+    """
 
     def __init__(
         self,
@@ -57,8 +60,11 @@ class Frame:
             """Fill the slot `json`: Python asks here only for what is not set."""
             if name != "json":
                 raise AttributeError(name=name, obj=self)
-            self.json = parse(self.data)
             self.parsed = True
+            try:
+                self.json = numbers.loads(self.data.decode("utf-8", "replace")) if self.data else ABSENT
+            except (ValueError, RecursionError):
+                self.json = ABSENT
             return self.json
 
 
@@ -77,13 +83,8 @@ class DamagedFrame(Frame):
 
 
 def parse(data: bytes | None) -> Json | Absent:
-    """JSON of foreign bytes, or `ABSENT`. Bytes that are no UTF-8 are replaced as WHATWG demands."""
-    if not data:
-        return ABSENT
-    try:
-        return numbers.loads(data.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return ABSENT
+    """JSON of foreign bytes, read as a frame's data is."""
+    return Frame(b"", 0, data).json
 
 
 class Framer(Protocol):

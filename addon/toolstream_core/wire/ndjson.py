@@ -27,6 +27,15 @@ class LineFramer(TextCutter):
         self._blank = True
 
     @override
+    def feed(self, chunk: bytes) -> list[Frame]:
+        one_line = chunk.find(b"\n") == len(chunk) - 1 and not (self._held or self._over or chunk.isspace())
+        if not (chunk and one_line) or len(chunk) > self._max:
+            return super().feed(chunk)
+        frame = self._read(chunk, trailing=False)
+        self._number += 1
+        return [frame]
+
+    @override
     def usual(self, chunk: bytes) -> int:
         """See `TextCutter.usual`: lines that are an object, ended by LF."""
         if self._held or self._over or chunk[:1] != b"{" or chunk[-2:] != b"}\n" or b"\r" in chunk:

@@ -144,9 +144,14 @@ def behind(raw: bytes, at: int, rest: tuple[Value, ...]) -> tuple[int, int | Non
 
 
 def _string_where_expected(raw: bytes, like: Template) -> str | None:
-    """The string that stands where the fragment stood, if all around it is the same."""
-    begin = _begin(raw, like)
-    token = STRING.match(raw, begin) if begin else None
+    """The string that stands where the fragment stood, if all around it is the same; it begins so already."""
+    begin = len(like.before)
+    if like.neck is not None:
+        number = INTEGER.match(raw, begin)
+        if number is None or not raw.startswith(like.neck, number.end()):
+            return None
+        begin = number.end() + len(like.neck)
+    token = STRING.match(raw, begin)
     if token is None:
         return None
     end = token.end()
@@ -155,18 +160,6 @@ def _string_where_expected(raw: bytes, like: Template) -> str | None:
     if at and (rest == like.tail or (like.loose and rest.replace(b" ", b"") == like.tail)):
         return _value(raw[begin:end])
     return None
-
-
-def _begin(raw: bytes, like: Template) -> int:
-    """Where the string has to begin, or 0 where what stands before it differs."""
-    if not raw.startswith(like.before):
-        return 0
-    if like.neck is None:
-        return len(like.before)
-    number = INTEGER.match(raw, len(like.before))
-    if number is None or not raw.startswith(like.neck, number.end()):
-        return 0
-    return number.end() + len(like.neck)
 
 
 def _value(token: bytes) -> str | None:

@@ -117,14 +117,12 @@ def id_changed(newest: OpenCall, fragment: Fragment) -> bool:
 def index_changed(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
     """An id seen under another index, without a name, while its call is unfinished: only the index moved."""
     owner = state.by_id.get(nonblank(fragment.id)) if fragment.id else None
-    if owner is None or nonblank(fragment.name) or owner.arguments.whole:
-        return None
-    return owner
+    return None if owner is None or owner.arguments.whole else owner
 
 
 def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
-    """The call that opened without an index, where a continuation has one."""
-    if fragment.phase is not Phase.MORE or nonblank(fragment.name) or nonblank(fragment.id):
+    """The call that opened without an index, where a continuation, which has no name, has one."""
+    if fragment.phase is not Phase.MORE or nonblank(fragment.id):
         return None
     here = state.all[index] if 0 <= index < len(state.all) else None
     call = here if here is not None and not isinstance(here.index, int) else state.last

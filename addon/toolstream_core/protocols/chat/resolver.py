@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
-from toolstream_core.model import ABSENT, Call, Fragment, Phase
+from toolstream_core.model import Call, Fragment, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
@@ -104,8 +104,10 @@ class ChatCalls(Calls):
             call = self._begin(state, fragment)
         if state.last is not call:
             state.turn_to(call)
-        if fragment.id is not ABSENT or fragment.phase is Phase.WHOLE:
-            self._remember(state, fragment, call)
+        if fragment.id and not self.overflowed and (key := nonblank(fragment.id)):
+            state.by_id[key] = call
+        if fragment.phase is Phase.WHOLE:
+            state.message_calls.add(id(call))
         return call
 
     @override
@@ -137,12 +139,6 @@ class ChatCalls(Calls):
             call.shared = state.found_at(fragment.index, call)
         return call
 
-    def _remember(self, state: ChoiceCalls, fragment: Fragment, call: OpenCall) -> None:
-        if fragment.id and not self.overflowed and (key := nonblank(fragment.id)):
-            state.by_id[key] = call
-        if fragment.phase is Phase.WHOLE:
-            state.message_calls.add(id(call))
-
     @override
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         # Some servers stream the arguments of a call piece by piece in entries of `message` (Writer).
@@ -164,7 +160,8 @@ class ChatCalls(Calls):
     def _by_index(self, state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
         here = state.by_index.get(index)
         if here is None:
-            return index_changed(state, fragment) or index_came(state, fragment, index)
+            named = fragment.name and nonblank(fragment.name)
+            return None if named else index_changed(state, fragment) or index_came(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
         if not key:
@@ -204,7 +201,7 @@ class OllamaCalls(ChatCalls):
 
     @override
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
-        call = super().take(fragment, event)
+        call = Calls.take(self, fragment, event)
         if call is not None:
             call.over = True
         return call

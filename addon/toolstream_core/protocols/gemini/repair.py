@@ -164,7 +164,7 @@ class GeminiRepairer(Repairer, Holds):
         for piece in found:
             key = id(piece.call)
             if nonblank(piece.fragment.name):
-                if _may_be_blank(piece) and not self._context.takes_none(piece.call.name):
+                if _may_be_blank(piece) and piece.call.name not in self._context.parameterless:
                     here[key] = _as_edited(piece, edits)
                 continue
             opener = here.pop(key, None)

@@ -40,10 +40,10 @@ def _content_of(payload: Json, phase: Phase) -> EventContent:
         return NOTHING
     done = payload.get("done") is True
     reason = payload.get("done_reason")
-    text = json_access.get(payload, "message", "content")
-    model = payload.get("model")
+    message, model = payload.get("message"), payload.get("model")
+    text = message.get("content") if isinstance(message, dict) else None
     return EventContent(
-        tuple([_fragment(entry, phase) for entry in json_access.items_at(payload, "message", "tool_calls")]),
+        tuple([_fragment(entry, phase) for entry in json_access.items_at(message, "tool_calls")]),
         (Finish(0, reason if isinstance(reason, str) and reason else "done"),) if done else (),
         text if isinstance(text, str) else "",
         model if isinstance(model, str) else None,

@@ -26,17 +26,14 @@ if TYPE_CHECKING:
 class OllamaRepairer(Repairer, Holds):
     """Judges and repairs one Ollama stream."""
 
+    holding = False
+
     @override
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._judge = WholeCallJudge(context, self.reporter, earlier_ids)
         self._last: tuple[Frame, list[Frame]] | None = None
         """The last line, which lacks its line feed, and what it becomes where the body ends cleanly."""
-
-    @property
-    @override
-    def holding(self) -> bool:
-        return self._last is not None
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -48,14 +45,15 @@ class OllamaRepairer(Repairer, Holds):
         out = self._with_calls_repaired(event, entries(frame.json, resolved))
         before = () if self._last is None else self.release()
         if frame.trailing and frame.data is not None:
-            self._last = (frame, out)
+            self._last, self.holding = (frame, out), True
             return before
         self._changed(frame, out)
         return [*before, *out]
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
         """As `Stage.end`: the last line gets its line feed; half a line stays half, and at a break any."""
-        last, self._last = self._last, None
+        last = self._last
+        self._last, self.holding = None, False
         if last is None:
             return ()
         frame, out = last
@@ -69,7 +67,8 @@ class OllamaRepairer(Repairer, Holds):
 
     @override
     def release(self) -> Iterable[Frame]:
-        last, self._last = self._last, None
+        last = self._last
+        self._last, self.holding = None, False
         return [] if last is None else [last[0]]
 
     def _changed(self, frame: Frame, out: list[Frame]) -> None:

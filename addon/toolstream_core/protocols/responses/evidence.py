@@ -63,7 +63,7 @@ def opens_late(call: OpenCall, fragment: Fragment) -> bool:
 
 def corrects(call: OpenCall, fragment: Fragment) -> bool:
     """Whether the whole arguments differ from those of the deltas: some deltas were lost, and the whole ones count."""
-    if call.kind is not Kind.FUNCTION or of_other_item(call, fragment) or not says_other_object(call, fragment):
+    if call.kind is not Kind.FUNCTION or not says_other_object(call, fragment) or of_other_item(call, fragment):
         return False
     return isinstance(fragment.arguments, str) and not same_arguments(fragment.arguments, "{}")
 
@@ -103,7 +103,7 @@ def is_another(owner: OpenCall, fragment: Fragment) -> bool:
 def says_other_object(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment has a whole JSON object that is not the call's."""
     text = fragment.arguments
-    return isinstance(text, str) and is_object(unwrapped(text)) and contradicts(call, fragment)
+    return isinstance(text, str) and contradicts(call, fragment) and is_object(unwrapped(text))
 
 
 def closes_another(owner: OpenCall, fragment: Fragment) -> bool:

@@ -113,8 +113,10 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     kind = item.get("type")
     if not isinstance(kind, str) or not kind.endswith("_call"):
         return None
-    as_text = json_access.argument_piece if phase is Phase.OPEN else json_access.argument_text
-    arguments, well_formed = as_text(_arguments_of(item))
+    arguments, well_formed = item["arguments"] if "arguments" in item else _other_arguments(item), True
+    if type(arguments) is not str:
+        as_text = json_access.argument_piece if phase is Phase.OPEN else json_access.argument_text
+        arguments, well_formed = as_text(arguments)
     call_id, item_id = item.get("call_id", ABSENT), item.get("id", ABSENT)
     name = item["name"] if "name" in item else _name_of(kind)
     return Fragment(
@@ -126,14 +128,14 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         ABSENT if phase is Phase.OPEN and arguments == "" else arguments,
         kind,
         phase,
-        _kind_of(kind, item),
+        Kind.FUNCTION if kind == "function_call" else _other_kind(kind, item),
         well_formed,
         phase is not Phase.OPEN and item.get("status") == "incomplete",
     )
 
 
-def _arguments_of(item: dict[str, Json]) -> Json:
-    for key in ("arguments", "input", "action", "operation", "code"):
+def _other_arguments(item: dict[str, Json]) -> Json:
+    for key in ("input", "action", "operation", "code"):
         if key in item:
             return item[key]
     return ABSENT
@@ -143,10 +145,8 @@ def _name_of(kind: str) -> Json:
     return ABSENT if kind == "function_call" else kind.removesuffix("_call")
 
 
-def _kind_of(kind: str, item: dict[str, Json]) -> Kind:
-    """Who runs a call; for `tool_search_call` and `shell_call` the item's fields tell."""
-    if kind == "function_call":
-        return Kind.FUNCTION
+def _other_kind(kind: str, item: dict[str, Json]) -> Kind:
+    """Who runs a call that is no function's; for `tool_search_call` and `shell_call` the item's fields tell."""
     if kind == "tool_search_call":
         return Kind.CUSTOM if item.get("execution") == "client" else Kind.SERVER
     where = json_access.get(item, "environment", "type")
@@ -162,8 +162,9 @@ def answer(payload: Json) -> EventContent:
         fragment = _item(item, place, Phase.WHOLE)
         if fragment:
             fragments.append(fragment)
-        parts = [json_access.get(part, "text") for part in json_access.items_at(item, "content")]
-        texts += [text for text in parts if isinstance(text, str)]
+        if isinstance(item, dict) and "content" in item:
+            parts = [json_access.get(part, "text") for part in json_access.items(item["content"])]
+            texts += [text for text in parts if isinstance(text, str)]
     status, reason = json_access.get(payload, "status"), json_access.get(payload, "incomplete_details", "reason")
     return whole_content(payload, fragments, texts, f"{status}: {reason}" if isinstance(reason, str) else status)
 

@@ -28,7 +28,7 @@ from toolstream_core.protocols.responses.open_items import CallsOfEvent, OpenCal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import EventContent
+    from toolstream_core.model import EventContent, Seen
 
 # None of the three is stable everywhere: item ids change with every event behind GitHub Copilot (vercel/ai#18548),
 # output_index is missing or always 0 behind converters, call_id differs between `output_item.done` and
@@ -48,7 +48,8 @@ class ResponsesCalls(Calls):
         super().__init__(tools)
         self._by_call: dict[str, list[OpenCall]] = {}
         self._indexed: set[tuple[str, int]] = set()
-        self._by_item: dict[str, OpenCall] = {}
+        self._by_item: dict[Seen[str], OpenCall] = {}
+        """By item id, those that say nothing left out."""
         self._open_calls = OpenCalls()
         self._in_event = CallsOfEvent()
         self._end_completes = False
@@ -122,7 +123,7 @@ class ResponsesCalls(Calls):
 
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
         key = "" if fragment.id is ABSENT else nonblank(fragment.id)
-        by_item = self._by_item.get(nonblank(fragment.item_id))
+        by_item = self._by_item.get(fragment.item_id)
         if by_item is not None and key and by_item.id == key and fragment.phase is not Phase.OPEN:
             return None if closes_another(by_item, fragment) else by_item
         if fragment.phase is Phase.OPEN and by_item is not None and not (by_item.id or by_item.name):
@@ -176,7 +177,7 @@ class ResponsesCalls(Calls):
         return two[0]
 
     def _in_terminal_event(self, fragment: Fragment, event: int) -> OpenCall | None:
-        by_item = self._by_item.get(nonblank(fragment.item_id))
+        by_item = self._by_item.get(fragment.item_id)
         if by_item is not None and not is_other_call(by_item, fragment):
             return by_item
         unmatched = islice(self._in_event.others("", self._opened, event), MAX_ALIKE)

@@ -43,7 +43,7 @@ def _replayed(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edite
 
 
 def _placeholder(injector: CallInjector, event: WireEvent, call: OpenCall) -> Edited:
-    if not event.text or injector.context.takes_none(call.name) or not injector.first_time(call):
+    if not event.text or call.name in injector.context.parameterless or not injector.first_time(call):
         return None
     return [event.with_text("{}"), event]
 

@@ -98,13 +98,13 @@ class ArgumentRepair(ArgumentState):
     def rest(self) -> str:
         """What was kept back goes on as it came, at every end."""
         rest = ""
-        if self.owes and "{" in self._presumed:
+        if "{" in self._presumed and self.owes:
             rest, self.replaced = self._presumed, False
         if self._quoted is not None:
             rest, self._quoted, self._free = self._quoted.let_go(), None, True
         if self._behind is not None:
             rest += self._behind.rest()
-        return rest + self._halves.let_go()
+        return rest + self._halves.let_go() if self._halves.kept else rest
 
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:
         if self.replaced and "{" in self._presumed and not begins_object(piece):

@@ -33,5 +33,5 @@ def judge_name(name: str, offered: Mapping[str, Json], judge: Judge) -> str:
     if not name:
         judge(MISSING_NAME, "the call has no name")
         return name
-    plain = plain_name(name, offered)
+    plain = name if name in offered else plain_name(name, offered)
     return plain if plain != name and judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}") else name

@@ -44,8 +44,7 @@ class StreamedCall(ABC):
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but its end."""
-        may_be_empty = self._context.may_be_empty(self.call.name)
-        return self._arguments.whole or self.call.whole(may_be_empty=may_be_empty)
+        return self._arguments.whole or self.call.whole(may_be_empty=self._context.may_be_empty(self.call.name))
 
     @property
     def finished(self) -> bool:
@@ -75,7 +74,7 @@ class StreamedCall(ABC):
 
     def take(self, text: str) -> str:
         """What the client is to be given for the next delta, unless that still waits."""
-        may_wait = not self._context.takes_none(self.call.name)
+        may_wait = self.call.name not in self._context.parameterless
         emitted = self.emitted = self._arguments.take(text, self.judge, may_wait=may_wait)
         self.given = self.given or bool(emitted.text.strip(WHITE))
         self._changed = self._changed or emitted.text != text
@@ -99,5 +98,5 @@ def is_runnable(call: OpenCall, context: Context, *, changed: bool) -> bool:
         return call.closed or call.whole()
     text = call.arguments.reading()[0]
     if says_nothing(text) and not call.over:
-        return context.takes_none(call.name)
+        return call.name in context.parameterless
     return is_object(text)

@@ -13,16 +13,14 @@ _OF_CALLS: Final = (b'"arguments"', b'"partial_json"', b'"tool_calls"', b'"toolU
 """Keys under which protocols say calls, or what is next of them."""
 
 
-def is_unread(event: Event, *, known: bool) -> bool:
-    """Whether a call may lack what an event says: it is too large, not JSON, or of no kind that is `known` here.
+def is_unread(event: Event) -> bool:
+    """Whether a call may lack what an event says that is too large, not JSON, or of no kind that is known here.
 
     Comments sent as data, `[DONE]`, and events of unknown kinds that have no key of calls are not unread.
     """
     frame = event.frame
     if frame.oversize:
         return True
-    if known and frame.json is not ABSENT:
-        return False
     data = (frame.data or b"").strip()
     if not data or data.startswith(b":") or data == b"[DONE]":
         return False

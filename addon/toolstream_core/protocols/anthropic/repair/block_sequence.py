@@ -45,18 +45,19 @@ class BlockRepairer(NamedEventRepairer):
 
     def _begin(self, block: ClientBlock, event: Event, payload: Payload) -> None:
         """Give the client a block."""
-        self._place(block, payload.get("index"))
-        self.message.add(block, index_of(payload))
+        index = index_of(payload)
+        self._place(block, payload.get("index"), again=index in self.message.by_index)
+        self.message.add(block, index)
         self._pass(event.frame, payload, block.header(payload, self.message.ids))
         self.message.add_id(block)
 
-    def _place(self, block: ClientBlock, index: Json) -> None:
-        """Find out whether a block's index is its place."""
+    def _place(self, block: ClientBlock, index: Json, *, again: bool) -> None:
+        """Find out whether a block's index is its place; `again`: it was an earlier block's."""
         expected, self._started = self._started, self._started + 1
         counted = type(index) in {int, float} and index == expected
         repair = self._moved or block.place != expected
         row, message = OFFSET_INDEX, f"the index is {index} where {expected} comes next"
-        if index_of({"index": index}) in self.message.by_index:
+        if again:
             row, message = REUSED_INDEX, f"index {index} is that of an earlier block"
         if not counted:
             repair = self.report(row, self.number, message, block.call) or repair
@@ -102,18 +103,18 @@ class BlockRepairer(NamedEventRepairer):
     def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         """A delta of an open block."""
         arguments, delta = block.arguments, payload.get("delta")
-        if isinstance(delta, dict) and arguments.mistypes(delta):
-            self._settled()
-            self.flush(block)
-        before, changed = self._placeholder, block.delta(payload)
+        changed = block.delta(payload)
         if not isinstance(delta, dict) or "partial_json" not in delta:
             arguments.settle()
-        if before is not None:
-            if before.block is block and arguments.placeholder and len(before.deltas) < MAX_UNDECIDED:
+        elif arguments.mistyped:
+            self._settled()
+            self.flush(block)
+        if (before := self._placeholder) is not None:
+            if before.block is block and arguments.repair.placeholder and len(before.deltas) < MAX_UNDECIDED:
                 before.deltas.append(Undecided(event.frame, payload, arguments.emitted))
                 return
             self._settle_placeholder()
-        if arguments.waiting:
+        if arguments.repair.waiting:
             self._placeholder = Placeholder(block, [Undecided(event.frame, payload, arguments.emitted)])
             return
         self._pass(event.frame, payload, changed)
@@ -180,13 +181,14 @@ class BlockRepairer(NamedEventRepairer):
             block.stop(Stop.OWN)
             if not ((made or self.report(REPEATED_STOP, self.number, "the block stops twice", block.call)) and bare):
                 self._pass(event.frame, payload, block.moved_to_place(payload))
-        elif self._waiting and block.is_call and not block.arguments.whole:
+        elif self._waiting.events and block.is_call and not block.arguments.whole:
             block.stop(Stop.KEPT)
         else:
             self._finish_block(block, Stop.OWN)
             self._pass(event.frame, payload, block.moved_to_place(payload))
             self._text_after(block)
-            self._go_on()
+            if self._waiting.events:
+                self._go_on()
 
     def close(self, block: ClientBlock) -> None:
         """Stop a block whose stop has not come."""
@@ -228,15 +230,14 @@ class BlockRepairer(NamedEventRepairer):
 
     def _text_after(self, block: ClientBlock) -> None:
         """Send text that came inside a call as a block of its own; APIs refuse one of nothing but white space."""
-        text = "".join(one.payload["delta"]["text"] for one in block.texts)
+        text = "".join([one.payload["delta"]["text"] for one in block.texts])
         block.texts = []
         if not text.strip():
             return
-        content = {"type": "text", "text": ""}
         place = {"index": self.message.count}
         self.message.count += 1
         self._moved = True
-        self.put({"type": "content_block_start", **place, "content_block": content})
+        self.put({"type": "content_block_start", **place, "content_block": {"type": "text", "text": ""}})
         self.put({"type": "content_block_delta", **place, "delta": {"type": "text_delta", "text": text}})
         self.put({"type": "content_block_stop", **place})
 

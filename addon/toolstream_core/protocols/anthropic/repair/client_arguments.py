@@ -36,8 +36,10 @@ class ClientArguments:
     """What the client is to be given for the last delta; may still change while that waits."""
     _type: Seen[Json] = ABSENT
     """The type of the delta that first brought arguments."""
+    mistyped = False
+    """Whether the last delta is of another type than those before it: what is kept of them goes before it."""
     _mixed = False
-    """Whether others are of another type: clients read only one of the two, so these go on as they came."""
+    """Whether any was: clients read only one of the two, so such deltas go on as they came."""
     _anew = False
     """Whether the block was started once more behind arguments, which do not count any longer."""
     _changed = False
@@ -52,33 +54,32 @@ class ClientArguments:
         self._judge = judge
         self._call = call
         self._client_runs = client_runs
-        self._repair = ArgumentRepair(on)
+        self.repair = ArgumentRepair(on)
 
     def begin_anew(self) -> None:
         """The block's start is sent once more: clients forget the arguments that they had."""
         self._anew, self.given, self.prefilled = True, False, None
-        self._repair = ArgumentRepair(self._on)
+        self.repair = ArgumentRepair(self._on)
 
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of them; also where the block is not a call."""
         if self._call is None or self._anew:
-            return self._call is None or self._repair.whole
-        may_be_empty = self._context.may_be_empty(self._call.name)
-        return self._repair.whole or self._call.whole(may_be_empty=may_be_empty)
+            return self._call is None or self.repair.whole
+        return self.repair.whole or self._call.whole(may_be_empty=self._context.may_be_empty(self._call.name))
 
     @property
     def came_whole(self) -> bool:
         """Whether the block's own deltas brought all of them."""
-        return self._repair.whole
+        return self.repair.whole
 
     @property
     def runnable(self) -> bool:
         """Whether they are whole, and an object; costs as much as they are long."""
         call = self._call
-        if call is None or self.late or self._mixed or not self.whole or self._repair.spoilt:
+        if call is None or self.late or self._mixed or not self.whole or self.repair.spoilt:
             return False
-        return is_runnable(call, self._context, changed=self._changed and self._repair.whole)
+        return is_runnable(call, self._context, changed=self._changed and self.repair.whole)
 
     @property
     def come(self) -> bool:
@@ -86,28 +87,18 @@ class ClientArguments:
         return self._call is None or (not self._call.arguments.empty and self.whole)
 
     @property
-    def waiting(self) -> bool:
-        """Whether a first `{}` may turn out to be a placeholder for what follows."""
-        return self._repair.waiting
-
-    @property
-    def placeholder(self) -> bool:
-        """Whether it is a first `{}` that waits so."""
-        return self._repair.placeholder
-
-    @property
     def accepts_any(self) -> bool:
         """Whether fragments may be skipped, and taken later."""
-        return self._client_runs and self._repair.decided and not self._mixed
+        return self._client_runs and self.repair.decided and not self._mixed
 
     @property
     def inside_value(self) -> bool:
         """Whether plain text in the middle of a value needs no change."""
-        return self._client_runs and self._repair.inside_value and not self._mixed
+        return self._client_runs and self.repair.inside_value and not self._mixed
 
     def settle(self) -> None:
         """Nothing follows that could change what waits."""
-        self._repair.settle(self._judge)
+        self.repair.settle(self._judge)
 
     def mean(self, means: str, name: str) -> bool:
         """Whether they are whole and mean this; not if any of them came late or in a type that not every client reads.
@@ -125,8 +116,13 @@ class ClientArguments:
     def in_delta(self, delta: Payload) -> Payload:
         """A delta with `partial_json` as the client is to get it; the same object where nothing in it changes."""
         given = delta["partial_json"]
-        self.emitted = None
-        if self._is_of_another_type(delta):
+        self.emitted, self.mistyped = None, False
+        if given not in (None, ""):
+            kind = delta.get("type")
+            self._type = kind if self._type is ABSENT else self._type
+            self.mistyped = kind != self._type
+        if self.mistyped:
+            self._mixed = True
             return delta
         text = given if isinstance(given, str) else self._as_text(given)
         if text is None:
@@ -144,30 +140,17 @@ class ClientArguments:
         repair = self._judge(OBJECT_ARGUMENTS, f"partial_json is no text, but {type(given).__name__}")
         return encoded(given).decode() if repair and isinstance(given, dict) else None
 
-    def mistypes(self, delta: Payload) -> bool:
-        """Whether a delta says arguments in another type than those before it: what is kept of them goes before it."""
-        given, before = delta.get("partial_json"), self._type
-        return given not in (None, "") and before is not ABSENT and delta.get("type") != before
-
-    def _is_of_another_type(self, delta: Payload) -> bool:
-        """As `mistypes`, and note the types that came."""
-        other = self.mistypes(delta)
-        if self._type is ABSENT and delta["partial_json"] not in (None, ""):
-            self._type = delta.get("type")
-        self._mixed = self._mixed or other
-        return other
-
     def take(self, text: str) -> str:
         """What the client is to be given for the next fragment, unless that still waits."""
-        may_wait = self._call is not None and not self._context.takes_none(self._call.name)
-        self.emitted = self._repair.take(text, self._judge, may_wait=may_wait)
+        may_wait = self._call is not None and self._call.name not in self._context.parameterless
+        self.emitted = self.repair.take(text, self._judge, may_wait=may_wait)
         self.given = self.given or bool(self.emitted.text.strip(WHITE))
         self._changed = self._changed or self.emitted.text != text
         return self.emitted.text
 
     def on_skipped(self, text: str, last: str) -> None:
         """Take fragments that were skipped; as `ArgumentRepair.on_skipped`."""
-        passed = self._repair.on_skipped(text, last)
+        passed = self.repair.on_skipped(text, last)
         self.given = self.given or bool(passed)
 
     def new_delta(self, text: str) -> Payload:
@@ -179,7 +162,7 @@ class ClientArguments:
         """What is still to be given before the block's stop."""
         if not self._client_runs or self._call is None:
             return []
-        rest = self._repair.rest()
+        rest = self.repair.rest()
         if rest:
             return [rest]
         if self.given:
@@ -193,7 +176,7 @@ class ClientArguments:
 
     def kept(self) -> list[str]:
         """What was kept back where no stop of the block comes."""
-        rest = self._repair.rest() if self._client_runs else ""
+        rest = self.repair.rest() if self._client_runs else ""
         if not (self.given or rest) and self.prefilled is not None:
             self.given = True
             return [self.prefilled]

@@ -51,6 +51,10 @@ class ClientBlock:
         self.moved = False
         """Whether its events carry another index than its place."""
         self.mode = BlockMode.OPEN
+        self.open = True
+        """Whether the client has been given no stop of it."""
+        self.stop_owed = False
+        """Whether its stop is kept back until its arguments are whole."""
         self.texts: list[InnerText] = []
         """Deltas of text that came inside it although it is a call."""
         self.is_call = call is not None and call.kind is Kind.FUNCTION
@@ -60,23 +64,14 @@ class ClientBlock:
         self.arguments = ClientArguments(repairer.context, repairer.on, self.judge, call, client_runs=self.is_call)
 
     @property
-    def open(self) -> bool:
-        """Whether the client has been given no stop of it."""
-        return self.mode is BlockMode.OPEN or self.mode is BlockMode.STOP_OWED
-
-    @property
     def stopped_early(self) -> bool:
         """Whether the client has been given a stop before the block's own came."""
         return self.mode is BlockMode.STOPPED_EARLY
 
-    @property
-    def stop_owed(self) -> bool:
-        """Whether its stop is kept back until its arguments are whole."""
-        return self.mode is BlockMode.STOP_OWED
-
     def stop(self, stop: Stop) -> None:
         """It is stopped, or its stop is kept back."""
         self.mode = LEADS_TO[self.mode, stop]
+        self.open = self.stop_owed = self.mode is BlockMode.STOP_OWED
 
     @property
     def begun(self) -> bool:
@@ -113,7 +108,7 @@ class ClientBlock:
         """The start event as the client is to get it."""
         content = dict(self.content)
         if self.is_call:
-            self._made_up_id = identify(content, ids, self.judge)
+            self._made_up_id = identify(content, self.given_id, self.name, ids, self.judge)
             self._move_input(content)
         if content == self.content and not self.moved:
             return payload

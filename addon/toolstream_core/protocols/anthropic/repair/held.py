@@ -78,11 +78,7 @@ class Waiting:
         self._calls: dict[int, Queue] = {}
         """By the call that they are."""
         self.events = 0
-        """How many events wait."""
-
-    def __bool__(self) -> bool:
-        """Whether a block waits."""
-        return bool(self._queues)
+        """How many events wait; with each block at least its start."""
 
     @property
     def first(self) -> Queue:

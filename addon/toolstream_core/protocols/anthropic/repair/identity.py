@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import nonblank
 from toolstream_core.defects.identity import DUPLICATE_ID, MISSING_ID
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.stages.repair.identity import STRICT_ID, judge_id, judge_name
@@ -32,9 +31,8 @@ class KnownIds:
         return earlier_ids(self.context.exchange.request)
 
 
-def identify(content: Payload, ids: KnownIds, judge: Judge) -> str:
-    """Repair the id and the name in `content`; gives the id that was made up, or `""`."""
-    given, name = nonblank(content.get("id")), nonblank(content.get("name"))
+def identify(content: Payload, given: str, name: str, ids: KnownIds, judge: Judge) -> str:
+    """Repair the id `given` and the `name` in `content`; gives the id that was made up, or `""`."""
     made_up = ""
     if not given:
         repair = judge(MISSING_ID, "the block starts without an id") and name != ""

@@ -36,13 +36,14 @@ class OrderRepairer(UnknownBlockRepairer):
         self._unsent: list[Frame] = []
         """What stopped waiting at the event that is still being repaired."""
 
-    def _queue_of(self, index: int | None, call: OpenCall | None, *, texts: bool = False) -> Queue | None:
+    def _queue_of(self, payload: Payload, call: OpenCall | None) -> Queue | None:
         """The waiting block to which an event belongs; arguments belong to the block of the call they resolved to.
 
         Text of no block comes behind that of the blocks that wait.
         """
+        index = index_of(payload)
         queue = self._waiting.of(index)
-        if call is None and queue is None and texts and index not in self.message.by_index:
+        if call is None and queue is None and is_text(payload) and index not in self.message.by_index:
             return self._waiting.newest
         if call is None or (queue is not None and queue.start.call is not None):
             return queue
@@ -80,14 +81,15 @@ class OrderRepairer(UnknownBlockRepairer):
     def _may_repeat(self, block: ClientBlock) -> bool:
         """Whether a call with the id of an earlier one may be that call again."""
         call = block.call
-        if call is None or not block.is_call or not (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)):
+        same_id = self.message.by_id.get(block.given_id, ())
+        if call is None or not (block.is_call and block.name in [one.name for one in same_id]):
             return False
-        return any(one.name == block.name for one in self.message.by_id.get(block.given_id, ()))
+        return self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID)
 
     @override
     def _go_on(self) -> None:
         """Up to a block that is not stopped, or may repeat an earlier call and has not come whole."""
-        while self._waiting and not (self.message.open and self.on(OVERLAPPING_BLOCKS)):
+        while self._waiting.events and not (self.message.open and self.on(OVERLAPPING_BLOCKS)):
             queue = self._waiting.first
             if not queue.stopped and self._may_repeat(self._block(queue.start.payload, queue.start.call)):
                 return
@@ -156,9 +158,9 @@ class OrderRepairer(UnknownBlockRepairer):
         for block in list(self.message.open.values()):
             if block.stop_owed:
                 self._stop_now(block, Stop.OWN)
-            elif self._waiting and not (block is self.message.last and self._closes(block)):
+            elif self._waiting.events and not (block is self.message.last and self._closes(block)):
                 self.flush_texts(block)
-        while self._waiting:
+        while self._waiting.events:
             last = self.message.last
             if last is not None and self._closes(last):
                 self.close(last)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNDECIDED
-from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, is_text, type_of
+from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, type_of
 from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
@@ -48,8 +49,9 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     @override
     def holding(self) -> bool:
         """Also while a block is open or indexes are moved, which concerns events of every kind."""
-        waits = bool(self._waiting) or bool(self._strays) or self._tail is not None
-        return waits or self._moved or bool(self.message.last and self.message.last.open)
+        last = self.message.last
+        waits = bool(self._waiting.events or self._strays) or self._tail is not None
+        return waits or self._moved or (last is not None and last.open)
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
@@ -86,7 +88,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     @property
     def _waits(self) -> bool:
         """Whether any event waits."""
-        return bool(self._waiting) or bool(self._strays) or self._placeholder is not None
+        return bool(self._waiting.events or self._strays) or self._placeholder is not None
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -105,7 +107,9 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
             self._one(event, call)
         if self._waiting.events > MAX_WAITING:
             self.let_go()
-        held = self._placeholder is not None or bool(self._strays) or self._keeps_text
+        last = self.message.last
+        keeps_text = last is not None and bool(last.texts) and len(self._before) < MAX_UNDECIDED
+        held = self._placeholder is not None or bool(self._strays) or keeps_text
         self.went(frame, self._out, waits=held or (self._waiting.events > 0 and self._undecided))
         self._unsent, self._taken = [], None
         return self._out
@@ -116,15 +120,9 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         return [*(self._placeholder.frames if self._placeholder else ()), *self._stray_frames]
 
     @property
-    def _keeps_text(self) -> bool:
-        """Whether text that came inside the last block is kept, and may still go on as it came."""
-        last = self.message.last
-        return last is not None and bool(last.texts) and len(self._before) < MAX_UNDECIDED
-
-    @property
     def _undecided(self) -> bool:
-        """Whether blocks wait, and it is still open whether that changes anything of the stream."""
-        if not self._waiting or len(self._before) > MAX_WAITING:
+        """Whether it is still open if the blocks that wait change anything of the stream."""
+        if len(self._before) > MAX_WAITING:
             return False
         return not (self._after or self._out) or not self.reporter.has_reason
 
@@ -157,9 +155,11 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
         kind = type_of(event)
-        if kind in _ENDS_DELTA or event.content.error:
+        undecided = self._placeholder is not None or bool(self._strays)
+        if undecided and (kind in _ENDS_DELTA or event.content.error):
             self._settled()
-        self.torn = self.torn or is_unread(event, known=kind in NAMED)
+        if kind not in NAMED or payload is ABSENT:
+            self.torn = self.torn or is_unread(event)
         if event.content.error:
             self._finish.failed = True
             self.close_whole(failed=True)
@@ -175,8 +175,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
 
     def _of_block(self, event: Event, payload: Payload, call: OpenCall | None, *, stops: bool) -> None:
         """A delta or stop of a block that waits, or of one that the client has."""
-        of, texts = None if stops else call, is_text(payload)
-        queue = self._queue_of(index_of(payload), of, texts=texts) if self._waiting.events else None
+        queue = self._queue_of(payload, None if stops else call) if self._waiting.events else None
         if queue is None and call is not None and self._doubled is not None and self._doubled.start.call is call:
             self._bring_back(self._doubled)
         if queue is None and stops:
@@ -222,11 +221,12 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         return {**payload, "message": {**payload["message"], "usage": {"input_tokens": 0, "output_tokens": 0}}}
 
     def _start(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        before, same = self.message.last, self.message.by_index.get(index_of(payload))
+        index = index_of(payload)
+        before, same = self.message.last, self.message.by_index.get(index)
         if call is not None and same is not None and same.call is call and same.begun:
             self._start_again(event, payload, same)
             return
-        queue = self._waiting.of(index_of(payload))
+        queue = self._waiting.of(index) if self._waiting.events else None
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
             if self.report(REPEATED_START, self.number, "the block starts again", call) and is_begun(call):
                 return
@@ -235,12 +235,13 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         block = self._block(payload, call)
         if before is not None and before.open:
             self.report(OVERLAPPING_BLOCKS, self.number, "a block starts before the one before it has stopped", call)
-            if before.arguments.come and not self._waiting and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
+            closes = self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)
+            if closes and before.arguments.come and not self._waiting.events:
                 self.close(before)
             elif self.on(OVERLAPPING_BLOCKS):
                 self._wait(event, payload, block)
                 return
-        if self._waiting or self._may_repeat(block):
+        if self._waiting.events or self._may_repeat(block):
             self._wait(event, payload, block)
         else:
             self._begin(block, event, payload)

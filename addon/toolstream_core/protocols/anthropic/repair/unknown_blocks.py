@@ -56,19 +56,21 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         """A delta of the call's own index decides on those that wait, unless it says nothing."""
         held = self._strays[0].call if self._strays and arguments_of(payload) not in (ABSENT, None, "") else None
-        if held is not None and call is held and self.message.block_of(index_of(payload), call) is not None:
+        if held is not None and call is held and index_of(payload) in self.message.by_index:
             self._send_strays()
         super()._delta(event, payload, call)
 
     @override
     def _stop(self, event: Event, payload: Payload) -> None:
-        self._send_strays()
+        if self._strays:
+            self._send_strays()
         super()._stop(event, payload)
 
     @override
     def _settled(self) -> None:
         super()._settled()
-        self._send_strays()
+        if self._strays:
+            self._send_strays()
 
     def _send_strays(self) -> None:
         """Send what waits: as the call's; or as it came, where more of the call showed that it is not the call's.
@@ -77,7 +79,7 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         """
         strays, self._strays = self._strays, []
         number = self.number
-        typed = all(json_access.get(one.payload, "delta", "type") == "input_json_delta" for one in strays)
+        typed = not [one for one in strays if one.payload["delta"].get("type") != "input_json_delta"]
         for event, payload, call, _ in strays:
             self.number = event.frame.number
             self.because(UNKNOWN_BLOCK)

@@ -98,7 +98,7 @@ class ConverseRepairer(BlockRepairer, Holds):
         """An error, or what nobody could read: nothing waits any longer, and nothing is concluded from what came."""
         frame, error = event.frame, event.content.error if event.frame.data is not None else None
         self._let_go(more=True)
-        self._finish.failed |= bool(error) or frame.trailing or is_unread(event, known=False)
+        self._finish.failed |= bool(error) or frame.trailing or is_unread(event)
         if error:
             self.close_whole(failed=True)
             self.report(IN_BAND_ERROR, self.message.number, f"the provider reports an error: {error}")

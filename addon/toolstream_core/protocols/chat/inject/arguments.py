@@ -68,7 +68,7 @@ def _replayed(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
 
 def _placeholder(piece: Piece, injector: EntryInjector) -> Iterable[Json] | None:
     """`{}` stands in the header, and the arguments follow."""
-    if not piece.opening or injector.context.takes_none(piece.call.name):
+    if not piece.opening or piece.call.name in injector.context.parameterless:
         return None
     arguments = piece.arguments
     if arguments.strip() == "{}":

@@ -110,7 +110,7 @@ class ClientCall:
         """Whether its tool is known to have no parameters; looked up once for a name."""
         if self._takes_none[0] != self.call.name:
             offered = bool(self.context.schemas)
-            self._takes_none = (self.call.name, offered and self.context.takes_none(self.tool))
+            self._takes_none = (self.call.name, offered and self.tool in self.context.parameterless)
         return self._takes_none[1]
 
     @property
@@ -159,7 +159,7 @@ class ClientCall:
         text, whole = self.call.arguments.reading(may_be_empty=False)
         if not (self.call.name and whole and text.lstrip(WHITE).startswith("{")) or self._spoilt:
             return False
-        return text.strip(WHITE) != "{}" or self.context.takes_none(self.tool)
+        return text.strip(WHITE) != "{}" or self.tool in self.context.parameterless
 
     @property
     def sound(self) -> bool:

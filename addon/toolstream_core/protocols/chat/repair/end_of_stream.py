@@ -41,8 +41,8 @@ class EndOfStream:
     def look(self, event: Event) -> None:
         """Note an event that nobody can read."""
         frame = event.frame
-        has_choices = bool(json_access.items(json_access.get(frame.json, "choices")))
-        self.torn = self.torn or is_unread(event, known=has_choices)
+        if not json_access.items(json_access.get(frame.json, "choices")):
+            self.torn = self.torn or is_unread(event)
         self.ends_open = frame.oversize
 
     def at_done(self, number: int) -> list[Frame]:
@@ -128,7 +128,7 @@ class EndOfStream:
     def _is_over(self, client_call: ClientCall) -> bool:
         """Whether the call is whole where `[DONE]` comes: without arguments only if its tool is known to take none."""
         if client_call.call.arguments.empty or client_call.says_null:
-            return client_call.nothing or self._stream.context.takes_none(client_call.tool)
+            return client_call.nothing or client_call.tool in self._stream.context.parameterless
         return bool(client_call.call.name) and client_call.sound
 
     def _lacks(self, client_call: ClientCall) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, override
 from toolstream_core.defects.finish import IN_BAND_ERROR, REPEATED_START
 from toolstream_core.defects.framing import DATA_AFTER_END, RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.cohere.repair.calls import Unsure
 from toolstream_core.protocols.cohere.repair.client_call import ClientCall
 from toolstream_core.protocols.cohere.repair.finish import FinishRepair
@@ -151,7 +152,8 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self.number = event.frame.number
         if kind != CALL_DELTA:
             self._settled()
-        self.torn = self.torn or is_unread(event, known=kind.endswith(("-start", "-delta", "-end")))
+        if payload is ABSENT or not kind.endswith(("-start", "-delta", "-end")):
+            self.torn = self.torn or is_unread(event)
         if event.content.error:
             self._failed(event)
         if not isinstance(payload, dict):

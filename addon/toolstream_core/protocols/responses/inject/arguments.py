@@ -35,7 +35,7 @@ def _short_closing(injector: ItemInjector, payload: Payload, kind: str, call: Op
 
 
 def _placeholder(injector: ItemInjector, payload: Payload, kind: str, call: OpenCall) -> Iterable[Payload] | None:
-    if kind != DELTA or injector.context.takes_none(call.name) or not injector.first_time(call):
+    if kind != DELTA or call.name in injector.context.parameterless or not injector.first_time(call):
         return None
     return [{**payload, "delta": "{}"}, payload]
 

@@ -38,7 +38,7 @@ class AddedItems:
 
     def take(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
         """The event as the client is to get it, given the id of its item, `own`; `None` where it gets none yet."""
-        if item.added:
+        if item.start is Start.ADDED:
             return None if self._drops_again(item, own, payload) else payload
         if self._custom.keeps_start(item, frame):
             return None
@@ -47,9 +47,11 @@ class AddedItems:
             self._kept.keep(item, frame, LATE_NAME)
             return None
         self._kept.give_back_before(item)
-        self._state.replaced.append(item.kept)
+        if item.kept.frames:
+            self._state.replaced.append(item.kept)
         self._state.places.call_added()
-        item.judge_name()
+        if item.unnamed:
+            item.judge_name()
         item.moved = self._place(item, payload)
         changed = item.add(payload)
         return {**changed, "output_index": item.place} if item.moved else changed

@@ -39,7 +39,7 @@ class ClientArguments:
         """The deltas that the client got, up to `MAX_TEXT` characters."""
         self._size = 0
         """Characters of all deltas that the client got."""
-        self._repair = ArgumentRepair(state.on)
+        self.repair = ArgumentRepair(state.on)
         self._dropped = False
         """Whether text that was held back is left out, because an event behind it has the whole arguments."""
         self.prefilled = ""
@@ -66,8 +66,9 @@ class ClientArguments:
     @property
     def whole(self) -> bool:
         """Whether nothing is missing."""
-        may_be_empty = self._state.context.may_be_empty(self._call.name)
-        return self._repair.whole or self._call.whole(may_be_empty=may_be_empty)
+        if self.repair.whole:
+            return True
+        return self._call.whole(may_be_empty=self._state.context.may_be_empty(self._call.name))
 
     @property
     def whole_by_itself(self) -> bool:
@@ -75,7 +76,7 @@ class ClientArguments:
         if self._has_gap:
             return False
         value = parse(self._call.arguments.reading(may_be_empty=False)[0].encode("utf-8", "replace"))
-        return isinstance(value, dict) and (bool(value) or self._state.context.takes_none(self._call.name))
+        return isinstance(value, dict) and (bool(value) or self._call.name in self._state.context.parameterless)
 
     @property
     def _has_gap(self) -> bool:
@@ -95,21 +96,6 @@ class ClientArguments:
         text = self._call.arguments.reading(may_be_empty=may_be_empty)[0]
         return self._repaired(text)
 
-    @property
-    def inside_value(self) -> bool:
-        """Whether plain text goes on unchanged; see `ArgumentRepair.inside_value`."""
-        return self._repair.inside_value
-
-    @property
-    def decided(self) -> bool:
-        """Whether no delta waits any more, whatever comes."""
-        return self._repair.decided
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the delta taken last may still change."""
-        return self._repair.waiting
-
     def take(self, delta: Json, *, may_wait: bool = False) -> Emitted | None:
         """What the client is to get for a delta; `None` for one without text.
 
@@ -118,12 +104,12 @@ class ClientArguments:
         text = delta if isinstance(delta, str) else self.as_text(delta)
         if text is None or not isinstance(delta, str | dict):
             return None
-        may_wait = may_wait and not self._state.context.takes_none(self._call.name)
-        return self._repair.take(text, self.judge, may_wait=may_wait)
+        may_wait = may_wait and self._call.name not in self._state.context.parameterless
+        return self.repair.take(text, self.judge, may_wait=may_wait)
 
     def settle(self) -> None:
         """No delta follows that could change the one that waits."""
-        self._repair.settle(self.judge)
+        self.repair.settle(self.judge)
 
     def prefill(self, arguments: Json) -> None:
         """The item was added with arguments."""
@@ -143,11 +129,11 @@ class ClientArguments:
         if not prefill or (delta and not goes_on(prefill, delta)):
             return ""
         self._state.because(PREFILLED_ARGUMENTS)
-        return self._repair.take(prefill, self.judge, may_wait=False).text
+        return self.repair.take(prefill, self.judge, may_wait=False).text
 
     def rest(self, whole: str | None = None) -> str:
         """What was held back; nothing if `whole`, the arguments in the event at hand, stands for it."""
-        rest = self._repair.rest()
+        rest = self.repair.rest()
         if whole is None or not rest:
             return rest
         given = "".join(self._given)
@@ -162,7 +148,7 @@ class ClientArguments:
 
     def on_skipped(self, text: str, last: str) -> None:
         """Deltas without brackets were sent unseen; see `ArgumentRepair.on_skipped`."""
-        self.give(self._repair.on_skipped(text, last))
+        self.give(self.repair.on_skipped(text, last))
 
     def on_skipped_piece(self, piece: str) -> None:
         """A delta of any text was sent unseen, while none waited."""

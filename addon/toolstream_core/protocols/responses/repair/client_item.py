@@ -75,12 +75,12 @@ class ClientItem(Identity):
     @property
     def inside_value(self) -> bool:
         """Whether plain text within its arguments goes on unchanged."""
-        return self.is_open and not (self.done or self.in_pieces) and self.arguments.inside_value
+        return self.is_open and not (self.done or self.in_pieces) and self.arguments.repair.inside_value
 
     @property
     def accepts_any(self) -> bool:
         """Whether its deltas may pass unseen, and be taken later."""
-        return self.is_open and not (self.done or self.in_pieces) and self.arguments.decided
+        return self.is_open and not (self.done or self.in_pieces) and self.arguments.repair.decided
 
     def add(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that adds it, as the client is to get it."""
@@ -117,7 +117,7 @@ class ClientItem(Identity):
             mine = own == self.id or not self._state.ids.is_own_item_id(self.id)
             if not mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
                 changed = {**changed, "item_id": self.id}
-            return self.keep_identity_beside(changed)
+            return self.keep_identity_beside(changed) if self._state.form.names_calls else changed
         return changed
 
     def finish_arguments(self, payload: dict[str, Json]) -> dict[str, Json]:
@@ -145,7 +145,8 @@ class ClientItem(Identity):
         self._close_as(content)
         if self.call.arguments.empty and not self._state.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
-        self.judge_name()
+        if self.unnamed:
+            self.judge_name()
         return payload if content == item else {**payload, "item": content}
 
     def _close_as(self, content: dict[str, Json]) -> None:
@@ -173,7 +174,7 @@ class ClientItem(Identity):
         if not self.is_open:
             return
         if whole:
-            self.arguments.prefill("")
+            self.arguments.prefilled = ""
         self.send_delta(self.arguments.rest(whole))
 
     def send_prefill(self, delta: str = "") -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.protocols.responses.repair.client_item import ClientItem
+from toolstream_core.protocols.responses.repair.item_start import Start
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class ClientItems:
     def __len__(self) -> int:
         """How many there are."""
         return len(self._by_call)
+
+    def unclosed(self) -> list[ClientItem]:
+        """Those that the client was given, and of which deltas may follow."""
+        return [item for item in self._by_call.values() if item.start is Start.ADDED and not item.closed]
 
     def find(self, call: OpenCall) -> ClientItem | None:
         """The item of a call; `None` before its first event was dealt with."""

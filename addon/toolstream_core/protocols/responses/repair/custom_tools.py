@@ -65,11 +65,11 @@ class CustomTools:
     def _is_converted(self, item: ClientItem) -> bool:
         """Judge a function call; whether it is to be sent as a custom tool's call."""
         message = f"{item.call.name} is a custom tool, and its call comes as a function call"
-        return item.call.name in self and self._state.report(CUSTOM_AS_FUNCTION, message, item.call)
+        return item.call.name in self._names and self._state.report(CUSTOM_AS_FUNCTION, message, item.call)
 
     def keeps_start(self, item: ClientItem, frame: Frame) -> bool:
         """Whether the event that adds an item is kept, because its whole call is to be converted."""
-        if item.kept or not self._is_converted(item) or item.start not in {Start.NEW, Start.DROPPED}:
+        if item.kept.frames or not self._is_converted(item) or item.start not in {Start.NEW, Start.DROPPED}:
             return False
         item.start = Start.CUSTOM
         self._kept.keep(item, frame, CUSTOM_AS_FUNCTION)

@@ -93,7 +93,7 @@ class FinishRepair:
 
     def _send_rests(self, *, last: bool = False) -> None:
         """Send what was held back of open calls; the `last` time also the arguments that they were added with."""
-        for item in self._items:
+        for item in self._items.unclosed():
             if last:
                 item.send_prefill()
             item.send_rest()
@@ -138,7 +138,7 @@ class FinishRepair:
 
     def _give_back_kept(self) -> None:
         for item in self._items:
-            if item.kept and item.waiting:
+            if item.kept.frames and item.waiting:
                 self._kept.give_back(item)
 
     def _close_pieces(self) -> None:
@@ -151,8 +151,8 @@ class FinishRepair:
 
     def _close_open(self) -> None:
         """Close whole calls that no event closed."""
-        for item in self._items:
-            if item.is_open and item.whole and not self._state.failed:
+        for item in self._items.unclosed():
+            if item.whole and not self._state.failed:
                 message = "no output_item.done came for the call"
                 joins = item.in_pieces and self._state.on(ITEM_PER_FRAGMENT)
                 if joins or (not item.in_pieces and self._state.report(UNCLOSED_CALL, message, item.call)):

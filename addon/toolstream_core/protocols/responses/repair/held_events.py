@@ -40,11 +40,8 @@ class HeldEvents:
         self.closing: _Closing | None = None
         self.comments: list[Frame] = []
         """Comments behind them."""
-
-    @property
-    def any(self) -> bool:
+        self.any = False
         """Whether one is held."""
-        return self.delta is not None or self.closing is not None
 
     def keeps(self, comment: Frame) -> bool:
         """Whether a comment waits behind what is held; many of them show that the stream is slow."""
@@ -61,8 +58,9 @@ class HeldEvents:
         emitted = item.arguments.take(payload.get("delta"), may_wait=True)
         if self.delta is not None:
             self.send_delta()
-        if item.arguments.waiting:
+        if item.arguments.repair.waiting:
             self.delta = _Delta(frame, payload, item, emitted)
+            self.any = True
         else:
             self._send(frame, payload, item, emitted)
 
@@ -77,6 +75,7 @@ class HeldEvents:
         if self.delta is None:
             return
         (frame, payload, item, emitted), self.delta = self.delta, None
+        self.any = self.closing is not None
         self._send(frame, payload, item, emitted)
         self._go_on()
 
@@ -92,19 +91,21 @@ class HeldEvents:
     def hold_closing(self, frame: Frame, payload: dict[str, Json], item: ClientItem) -> None:
         """Hold an event that closes an item with a part of its arguments: the call may go on in another item."""
         self.closing = _Closing(frame, self._output.numbered(payload), item)
+        self.any = True
 
     def drop_closing(self) -> None:
         """The event at hand closes the same item again."""
-        self.closing = None
+        self.closing, self.any = None, self.delta is not None
         self._go_on()
 
     def settle_closing(self, next_call: OpenCall | None, *, adds: bool, closes: bool) -> None:
         """Send the closing event, unless the next one closes the same call, or `adds` another item of it."""
         if self.closing is None or (closes and next_call is self.closing.item.call):
             return
-        closing, self.closing = self.closing, None
+        closing = self.closing
+        self.closing, self.any = None, self.delta is not None
         if adds and next_call is closing.item.call and closing.item.arguments.joinable:
             closing.item.closed, closing.item.in_pieces = False, True
         else:
-            self._output.send_numbered(closing.frame, closing.payload)
+            self._output.send(closing.frame, closing.payload, numbered=True)
         self._go_on()

@@ -116,8 +116,6 @@ class Identity:
 
     def keep_identity_beside(self, payload: dict[str, Json]) -> dict[str, Json]:
         """An event of arguments that says the call's id and perhaps its name, with those that the client has."""
-        if not self._state.form.names_calls:
-            return payload
         said: dict[str, Json] = {key: payload[key] for key in ("call_id", "name") if key in payload}
         kept = dict(said)
         lacks = "call_id" not in said and not nonblank(self.call.id)

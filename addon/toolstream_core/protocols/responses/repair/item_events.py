@@ -60,7 +60,8 @@ class ItemEvents:
                 self._state.places.other(payload, closed=kind == CLOSED)
             return payload
         fragment, call = resolved[0]
-        if self._repeats.drops(fragment, call):
+        may_repeat = fragment.phase is Phase.OPEN or id(call) in self._state.repeated
+        if may_repeat and self._repeats.drops(fragment, call):
             return None
         in_item = kind in {ADDED, CLOSED}
         own: Json = json_access.get(payload, "item", "id") if in_item else payload.get("item_id")
@@ -76,7 +77,7 @@ class ItemEvents:
     def _add(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
         """The event that adds an item; arguments that came before it are sent behind it."""
         changed = self.added.take(frame, payload, item, own)
-        if changed is None or not item.kept:
+        if changed is None or not item.kept.frames:
             return changed
         self._state.output.send(frame, changed)
         self._send_kept(item)
@@ -112,7 +113,8 @@ class ItemEvents:
             return item.finish_arguments(changed)
         if item.closed and item.closed_with(changed):
             return None if self._state.report(REPEATED_STOP, "the item is closed again", item.call) else payload
-        self.held.drop_closing()
+        if self.held.closing is not None:
+            self.held.drop_closing()
         closing = item.close(changed)
         return self._closed(frame, closing, item) if _is_piece(closing, item) else closing
 

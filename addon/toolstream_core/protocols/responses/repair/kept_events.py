@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.identity import MISSING_START
 
@@ -25,6 +25,9 @@ class Progress(NamedTuple):
     """How often something was sent."""
 
 
+_START: Final = Progress(0, 0, 0)
+
+
 class KeptEvents:
     """The kept events of one call, in order."""
 
@@ -36,11 +39,7 @@ class KeptEvents:
         """Bytes of all events that were ever kept."""
         self.row: Row = MISSING_START
         """The defect that they are kept for."""
-        self._since = Progress(0, 0, 0)
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self.frames)
+        self._since = _START
 
     def __iter__(self) -> Iterator[Frame]:
         """Each of them."""

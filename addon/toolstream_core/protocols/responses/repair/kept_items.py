@@ -53,8 +53,9 @@ class KeptItems:
 
     def give_back_before(self, item: ClientItem) -> None:
         """Send what is kept at the place of an item that is added now, or without a place: else it would be its own."""
-        self._give_back_at(None, item)
-        self.give_back_at_place_of(item)
+        if self._at:
+            self._give_back_at(None, item)
+            self.give_back_at_place_of(item)
 
     def give_back_at_place_of(self, item: ClientItem) -> None:
         """Send what is kept at the place of an item of which the arguments are said whole: else it would undo them."""
@@ -63,5 +64,5 @@ class KeptItems:
 
     def _give_back_at(self, place: int | None, item: ClientItem) -> None:
         other = self._at.pop(place, item)
-        if other is not item and other.kept and not other.added:
+        if other is not item and other.kept.frames and not other.added:
             self.give_back(other)

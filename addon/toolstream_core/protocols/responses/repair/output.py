@@ -76,14 +76,10 @@ class Output:
             payload |= {} if "response" in payload else self._repeated
         self.frames.append(self._writer.make(payload, self.number, str(payload["type"])))
 
-    def send(self, frame: Frame, payload: dict[str, Json]) -> None:
-        """Send an event that came as `frame` and is to say `payload`."""
-        if "sequence_number" in payload:
+    def send(self, frame: Frame, payload: dict[str, Json], *, numbered: bool = False) -> None:
+        """Send an event that came as `frame` and is to say `payload`; `numbered`: as that made it."""
+        if not numbered and "sequence_number" in payload:
             payload = self.numbered(payload)
-        self.send_numbered(frame, payload)
-
-    def send_numbered(self, frame: Frame, payload: dict[str, Json]) -> None:
-        """Send an event whose `payload` went through `numbered` when the event came."""
         if payload is frame.json:
             self.frames.append(frame)
             return

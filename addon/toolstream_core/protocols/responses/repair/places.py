@@ -59,7 +59,7 @@ class Places:
 
     def out_of_turn(self, place: int) -> bool:
         """Whether a place leaves a gap because items before it were joined."""
-        return place > self.free and self.in_pieces
+        return self.in_pieces and place > self.free
 
     def other(self, payload: dict[str, Json], *, closed: bool) -> None:
         """An item that is not a function call is added or closed."""

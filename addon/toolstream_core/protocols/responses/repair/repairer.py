@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.identity import LATE_NAME, MISSING_NAME
+from toolstream_core.model import Phase
 from toolstream_core.protocols.responses.repair.client_items import ClientItems
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.event_types import (
@@ -74,17 +75,17 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
     @property
     @override
     def holding(self) -> bool:
-        held = self._held_events.any
-        return held or self._output.renumbers or self._cut is not None or self._repeats.any_waiting
+        waits = self._held_events.any or bool(self._repeats.queue)
+        return waits or self._output.renumbers or self._cut is not None
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         if event.frame.trailing and tail_of(event.frame) is not Tail.NONE:
             self._cut = event.frame
             return []
-        queued = self._repeats.queues(event, resolved)
-        held = self._held_events.any
-        self._unsent = self._held() if held or queued else []
+        opens = bool(resolved) and resolved[0].fragment.phase is Phase.OPEN
+        queued = (opens or bool(self._repeats.queue)) and self._repeats.queues(event, resolved)
+        self._unsent = self._held() if self._held_events.any or queued else []
         if queued:
             sent = [frame for waiting in self._repeats.ready() for frame in self._one(*waiting)]
         else:
@@ -155,7 +156,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
     def _held(self) -> list[Frame]:
         held = self._held_events
         frames = [one.frame for one in (held.closing, held.delta) if one is not None]
-        return [*frames, *held.comments, *(event.frame for event in self._repeats.waiting)]
+        return [*frames, *held.comments, *(event.frame for event, _ in self._repeats.queue)]
 
     def _finish_event(self) -> None:
         self._unsent = None
@@ -181,7 +182,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
             output.judge_number(payload, kind)
         if self._held_events.any:
             self._events.settle(resolved, kind)
-        self.torn = self.torn or is_unread(event, known=kind.startswith("response."))
+        self.torn = self.torn or (not kind.startswith("response.") and is_unread(event))
         if event.content.error:
             self._state.failed = True
             self._state.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
@@ -223,7 +224,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
         """Audit what was sent for an event, and for the kept ones that it replaced; `None` for one that is kept."""
         replaced, output = self._state.replaced, self._output
         if len(replaced) > self._audited:
-            self._audit_kept([kept for kept in replaced[self._audited :] if kept])
+            self._audit_kept([kept for kept in replaced[self._audited :] if kept.frames])
             self._audited = len(replaced)
         output.sends += bool(output.frames)
         self.went(frame, output.frames, waits=self._held_events.any)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls import nonblank
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.responses.repair.item_start import Start
@@ -38,33 +37,23 @@ class Repeats:
         """For one stream."""
         self._state = state
         self._items = items
-        self._queue: deque[Waiting] = deque()
+        self.queue: deque[Waiting] = deque()
+        """The events that wait, in order."""
         self._flushing = False
 
-    @property
-    def any_waiting(self) -> bool:
-        """Whether events wait."""
-        return bool(self._queue)
-
-    @property
-    def waiting(self) -> list[Event]:
-        """The events that wait, in order."""
-        return [event for event, _ in self._queue]
-
     def queues(self, event: Event, resolved: Sequence[ResolvedFragment]) -> bool:
-        """Whether an event waits, behind those that do or as the first of them."""
-        opens = bool(resolved) and resolved[0].fragment.phase is Phase.OPEN
-        if not self._queue and not (opens and self._may_repeat(resolved)):
+        """Whether an event waits, behind those that do or as the first of them, which opens an item."""
+        if not self.queue and not self._may_repeat(resolved):
             return False
-        self._queue.append((event, resolved))
+        self.queue.append((event, resolved))
         content = event.content
-        self._flushing = bool(content.finishes or content.error) or len(self._queue) > MAX_WAITING
+        self._flushing = bool(content.finishes or content.error) or len(self.queue) > MAX_WAITING
         return True
 
     def ready(self, *, ended: bool = False) -> Iterator[Waiting]:
         """The events that need not wait any longer, in order; all of them where the body has `ended`."""
-        while self._queue and (ended or self._flushing or self._decided(self._queue[0][1])):
-            yield self._queue.popleft()
+        while self.queue and (ended or self._flushing or self._decided(self.queue[0][1])):
+            yield self.queue.popleft()
 
     def drops(self, fragment: Fragment, call: OpenCall) -> bool:
         """Whether an event is of a call that repeats an earlier one, and is dropped."""
@@ -97,7 +86,8 @@ class Repeats:
         return item is not None and item.start is not Start.NEW
 
     def _repeats_earlier(self, call: OpenCall) -> bool:
-        return any(self._same(call, other) for other in self._earlier(call))
+        earlier = self._earlier(call)
+        return bool(earlier) and any(self._same(call, other) for other in earlier)
 
     def _same(self, call: OpenCall, other: OpenCall) -> bool:
         """Whether two calls have the same arguments, and both are whole: two halves cannot be compared."""
@@ -121,7 +111,7 @@ class Repeats:
 
     def _earlier(self, call: OpenCall) -> list[OpenCall]:
         """Earlier calls with this one's id, and its name as far as it has one."""
-        if not nonblank(call.id) or call.kind is not Kind.FUNCTION:
+        if not call.id or call.kind is not Kind.FUNCTION:
             return []
-        earlier = (item.call for item in self._items.with_id(call.id)[-MAX_COMPARED:])
+        earlier = [item.call for item in self._items.with_id(call.id)[-MAX_COMPARED:]]
         return [one for one in earlier if one is not call and call.name in {"", one.name}]
