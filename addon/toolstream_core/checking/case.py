@@ -46,6 +46,8 @@ class Case:
     """The calls that the provider makes, `TOOL {JSON}` each; none: the first tool on offer is called."""
     needs: str | None = None
     """The id of the case without which this one says nothing."""
+    untriable: str = ""
+    """Why it cannot be tried with the calls that can be made; `""` where it can."""
 
     @property
     def id(self) -> str:

@@ -13,6 +13,7 @@ from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
 from toolstream_core.synthetic.call_specs import CallSpec
+from toolstream_core.synthetic.distinct import distinct_arguments
 from toolstream_core.synthetic.schema_values import SchemaValues
 from toolstream_core.wire import numbers
 from toolstream_core.wire.form import Form
@@ -104,16 +105,32 @@ class SyntheticProvider:
         first = sorted(tools, key=lambda tool: tool.custom)[:1]
         specs = self._specs or [CallSpec(tool.name) for tool in first]
         offered = {tool.name: tool for tool in tools}
-        calls = [self._made(offered[one.tool], one, at) for at, one in enumerate(specs) if one.tool in offered]
+        wanted = [(offered[one.tool], one, at) for at, one in enumerate(specs) if one.tool in offered]
+        taken = [_value(spec.arguments) for _, spec, _ in wanted if spec.arguments is not ABSENT]
+        calls = [self._made(tool, spec, place, taken) for tool, spec, place in wanted]
         return tuple(calls[:1] if choice.single else calls)
 
-    def _made(self, tool: OfferedTool, spec: CallSpec, place: int) -> HealthyCall:
+    def _made(self, tool: OfferedTool, spec: CallSpec, place: int, taken: list[Json]) -> HealthyCall:
+        """One call. Where its arguments are not given, they are none of those `taken`, and are added to these."""
         given = spec.arguments
-        if tool.custom:
-            text = given if isinstance(given, str) else "text" if given is ABSENT else numbers.dumps(given)
-            return HealthyCall(tool.name, text, custom=True, namespace=tool.namespace)
         if given is ABSENT:
-            seed = f"{self._seed}|{tool.name}|{place}"
-            given = SchemaValues(tool.schema, seed, wide_characters=self._wide_characters).arguments()
+            given = _text(taken) if tool.custom else self._arguments(tool, place, taken)
+            taken.append(given)
         text = given if isinstance(given, str) else numbers.dumps(given)
-        return HealthyCall(tool.name, text, namespace=tool.namespace)
+        return HealthyCall(tool.name, text, custom=tool.custom, namespace=tool.namespace)
+
+    def _arguments(self, tool: OfferedTool, place: int, taken: list[Json]) -> Json:
+        seed, wide = f"{self._seed}|{tool.name}|{place}", self._wide_characters
+        made = distinct_arguments(tool.schema, seed, taken, wide_characters=wide)
+        return SchemaValues(tool.schema, seed, wide_characters=wide).arguments() if made is None else made
+
+
+def _value(given: Json) -> Json:
+    """What given arguments say, where they are the text of it."""
+    parsed = parse(given.encode("utf-8", "surrogatepass")) if isinstance(given, str) else given
+    return given if parsed is ABSENT else parsed
+
+
+def _text(taken: list[Json]) -> str:
+    """An input for a tool that takes any text."""
+    return next(text for at in range(len(taken) + 1) if (text := f"text {at + 1}" if at else "text") not in taken)
