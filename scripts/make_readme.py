@@ -116,6 +116,7 @@ def _check() -> str:
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(ROOT / "tests" / "checking" / "agent.py", folder)
         environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        environment["COLUMNS"] = str(COLUMNS)
         command = [sys.executable, "-m", "toolstream_core.cli.main", "check", *words, *client]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return "\n".join([f"$ toolstream check {' '.join([*words, *client])}", *map(_stable, done.stdout.splitlines())])

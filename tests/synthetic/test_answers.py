@@ -265,3 +265,14 @@ def test_what_is_made_differs_from_every_other_call(specs: str, different: int, 
     path, body = request_of(PROTOCOLS[0])
     calls = ask(SyntheticProvider(parse_calls([specs]), seed), path, body).calls
     assert len({json.dumps(json.loads(call.arguments)) for call in calls}) == different
+
+
+def test_tools_that_are_not_on_offer_are_named() -> None:
+    """And those that are; a request without tools lacks none."""
+    path, body = request_of(PROTOCOLS[0])
+    written = ask(SyntheticProvider(parse_calls(["nope {}; get_weather"])), path, body)
+    assert written.not_offered == "nope is not among the tools on offer: get_weather, now"
+    assert [call.name for call in written.calls] == ["get_weather"]
+    assert ask(SyntheticProvider(parse_calls(["now"])), path, body).not_offered == ""
+    path, body = request_of(PROTOCOLS[0], tools=())
+    assert ask(SyntheticProvider(parse_calls(["nope"])), path, body).not_offered == ""

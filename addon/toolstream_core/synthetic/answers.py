@@ -49,6 +49,8 @@ class Written:
     whole: Json
     """The whole answer; `ABSENT` where a stream was asked for."""
     calls: tuple[HealthyCall, ...]
+    not_offered: str = ""
+    """Which of the tools that were to be called the request does not offer, and what it offers, for people."""
 
 
 class SyntheticProvider:
@@ -82,9 +84,16 @@ class SyntheticProvider:
         text = "" if calls else DONE if reader.offered(request) else PLAIN
         answer = HealthyAnswer(model=wanted.model or MODEL, request=request, calls=calls, text=text, token=token)
         self._sent.extend(answer.call_letters(place, _MARK) for place in range(len(calls)))
+        missing = self._not_offered(reader, request)
         if wanted.form is Form.WHOLE:
-            return Written(protocol, wanted, (), protocol.healthy_whole(answer), calls)
-        return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, calls)
+            return Written(protocol, wanted, (), protocol.healthy_whole(answer), calls, missing)
+        return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, calls, missing)
+
+    def _not_offered(self, reader: Requests, request: Json) -> str:
+        """As `Written` has it. A request without tools, such as one for a title, lacks none."""
+        offered = dict.fromkeys(tool.name for tool in reader.offered(request))
+        missing = dict.fromkeys(spec.tool for spec in self._specs if offered and spec.tool not in offered)
+        return f"{', '.join(missing)} is not among the tools on offer: {', '.join(offered)}" if missing else ""
 
     def _token(self, wanted: Asked, body: bytes) -> str:
         key = f"{self._seed}|{wanted.dialect}|{hashlib.sha256(body).hexdigest()}"
