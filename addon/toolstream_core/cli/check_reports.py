@@ -88,8 +88,8 @@ def _check_writable(option: str, path: Path) -> None:
 
 
 def _width(told: TextIO) -> int | None:
-    """Columns of the terminal, or of `COLUMNS`; `None` where it is no terminal, so that nothing has to fit."""
-    if "COLUMNS" not in os.environ and not told.isatty():
+    """Columns of the terminal; `None` where it is none, so that nothing has to fit."""
+    if not told.isatty():
         return None
     return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
 
