@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "addon"))
 from mitmproxy.http import HTTPFlow  # noqa: E402
 from mitmproxy.io import FlowReader, FlowWriter  # noqa: E402
 
+from toolstream_core.checking import table  # noqa: E402
 from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.faults.clients import CLIENTS  # noqa: E402
@@ -116,9 +117,10 @@ def _check() -> str:
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(ROOT / "tests" / "checking" / "agent.py", folder)
         environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-        command = [sys.executable, "-m", "toolstream_core.cli.main", "check", *words, *client]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    return "\n".join([f"$ toolstream check {' '.join([*words, *client])}", *map(_stable, done.stdout.splitlines())])
+        asked = [sys.executable, "-m", "toolstream_core.cli.main", "check", "--json", "-", *words, *client]
+        done = subprocess.run(asked, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    shown = table.lines(json.loads(done.stdout), COLUMNS)
+    return "\n".join([f"$ toolstream check {' '.join([*words, *client])}", *map(_stable, shown)])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

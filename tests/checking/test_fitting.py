@@ -16,6 +16,8 @@ from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.synthetic.call_specs import parse_calls
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.checking.case import Case
     from toolstream_core.protocols.protocol import WireProtocol
 
@@ -29,8 +31,13 @@ TOOLS = (Tool("get_weather", "", CITY), Tool("now", "", {"type": "object", "prop
 
 def request_of(protocol: WireProtocol, *, streamed: bool = True, **more: Any) -> AskedRequest:
     """A question with both tools."""
+    return question(protocol, TOOLS, streamed=streamed, **more)
+
+
+def question(protocol: WireProtocol, tools: Sequence[Tool], *, streamed: bool = True, **more: Any) -> AskedRequest:
+    """A question with these tools."""
     path = protocol.api.public_url("m", streamed=streamed, array=False).removeprefix(protocol.api.server)
-    body = protocol.api.request(Question("m", "Hello?", TOOLS, streamed=streamed)) | more
+    body = protocol.api.request(Question("m", "Hello?", tools, streamed=streamed)) | more
     transport = Transport.HTTP if protocol.over_http else Transport.SOCKET
     return AskedRequest(protocol.name, path, json.dumps(body).encode(), transport)
 
@@ -89,6 +96,49 @@ def test_two_calls_rest_on_a_healthy_answer_with_two() -> None:
     assert found["empty-id"].needs == found["two-calls"].needs == "openai-chat/healthy"
     assert list(fitted(request_of(PROTOCOLS[0]), "empty-id")) == ["empty-id"]
     assert "two-calls" in every("openai-chat")
+
+
+ONE_TOOL = [
+    {"city": {"type": "string"}, "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}},
+    {"path": {"type": "string"}},
+    {"on": {"type": "boolean"}},
+    {"at": {"type": "object", "properties": {"row": {"type": "integer", "minimum": 1, "maximum": 2}}}},
+    {"unit": {"enum": ["celsius", "fahrenheit"], "default": "celsius"}},
+]
+
+
+@pytest.mark.parametrize("properties", ONE_TOOL, ids=json.dumps)
+@pytest.mark.parametrize("seed", range(3))
+def test_two_calls_of_one_tool_differ(properties: Any, seed: int) -> None:
+    """Or what is planted in them is another defect: the same call said twice."""
+    tool = Tool("work", "", {"type": "object", "properties": properties, "required": [*properties]})
+    request = question(PROTOCOLS[0], [tool])
+    names = ("duplicate-id", "merged-calls", "reused-index")
+    cases = [case for case in cases_of(PROTOCOLS[0]) if case.name in names]
+    found = {case.name: case for case in Fitting(request, seed=seed).fitted(cases, wants=lambda _: False)}
+    assert found.keys() == {*names, "two-calls"}
+    for case in found.values():
+        one, other = parse_calls(case.calls)
+        assert (case.untriable, one.arguments != other.arguments) == ("", True)
+
+
+def test_two_tools_without_arguments_are_two_calls_where_that_suffices() -> None:
+    """What would read as another defect in them is not tried, and says so."""
+    nothing = {"type": "object", "properties": {}}
+    found = fitted(question(PROTOCOLS[0], [Tool("now", "", nothing), Tool("then", "", nothing)]))
+    assert (found["duplicate-id"].calls, found["duplicate-id"].untriable) == (("now {}", "then {}"), "")
+    why = "in the calls that can be made here it is the same as"
+    assert found["merged-calls"].untriable == f"{why} replayed-arguments"
+    assert found["lost-arguments"].untriable == f"{why} empty-arguments"
+    assert "two-calls" not in fitted(question(PROTOCOLS[0], [Tool("now", "", nothing)]))
+
+
+def test_given_calls_that_are_equal_are_not_broken_as_two() -> None:
+    """They are taken as they are; what cannot be told from a call said twice is not tried."""
+    call = 'get_weather {"city":"Oslo","days":1}'
+    found = fitted(request_of(PROTOCOLS[0]), "duplicate-id", "empty-id", calls=(call, call))
+    assert found["duplicate-id"].untriable.endswith("the same as doubled-call")
+    assert found["empty-id"].untriable == ""
 
 
 def test_who_wants_single_calls_gets_none_with_two() -> None:

@@ -37,9 +37,16 @@ def verdict(outcome: str, problem: str | None = None, request: int | None = 1) -
 
 def exchange(number: int, judged: dict[str, Any] | None = None, **more: Any) -> Exchange:
     """One request and its answer; `messages` and `call` are what they say."""
-    body = {"model": "m", "messages": more.pop("messages", [{"role": "user", "content": "x"}])}
+    body: dict[str, Any] = {"model": "m", "messages": more.pop("messages", [{"role": "user", "content": "x"}])}
+    if tools := more.pop("tools", ()):
+        body["tools"] = [{"type": "function", "function": {"name": name}} for name in tools]
     call = more.pop("call", CALL if judged is not None else None)
-    record = {"calls": [call] if call else [], "faults": more.pop("faults", PLANTED if number == 0 else [])}
+    findings = more.pop("findings", [])
+    record = {
+        "calls": [call] if call else [],
+        "findings": findings,
+        "faults": more.pop("faults", PLANTED if number == 0 else []),
+    }
     request = {
         "number": number, "method": more.pop("method", "POST"), "url": "https://h.example/v1/chat/completions",
         "path": "/v1/chat/completions", "headers": [], "body": json.dumps(body),
@@ -127,7 +134,7 @@ def test_half_a_call_may_come_back_late() -> None:
     late = exchange(2, messages=[echo, {"role": "tool", "tool_call_id": "c1", "content": "r"}])
     broken = exchange(0, verdict("retried"), call=HALF)
     result = graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late))
-    assert result[:2] == (Grade.FAILED, Reason.HALF)
+    assert result == (Grade.FAILED, Reason.HALF, "ls never came whole; the call came back in a later request")
     assert graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2)), late)).grade is Grade.OK
 
 
@@ -139,6 +146,7 @@ def test_half_a_call_may_come_back_late() -> None:
         (PLAIN, run_of(exchange(0, method="GET")), "it asked for https://h.example"),
         (PLAIN, run_of(exchange(0, verdict("ok"), faults=[])), "nothing was planted"),
         (healthy("openai-chat"), run_of(exchange(0)), "no request offered a tool"),
+        (healthy("openai-chat"), run_of(exchange(0, tools=["ls", "cat"])), "the tools on offer were ls, cat"),
     ],
 )
 def test_what_could_not_be_tried_says_nothing_of_the_client(case: Case, run: Run, why: str) -> None:
@@ -159,6 +167,21 @@ def test_the_healthy_case() -> None:
     right = (exchange(0, verdict("ok"), faults=[]), exchange(1))
     assert graded(healthy("openai-chat"), run_of(*right)).grade is Grade.OK
     assert graded(healthy("openai-chat"), run_of(*right, exit_code=3))[:2] == (Grade.FAILED, Reason.CRASHED)
+
+
+def test_what_a_half_call_lacks_is_told() -> None:
+    """As the finding at that call says it, which need not be that it was cut off."""
+    echo = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": ""}}]}
+    about = {"code": "TS1", "name": "n", "event": 1, "repair": None}
+    findings = [
+        {**about, "severity": "error", "call": 0, "message": "ls has required parameters and got no arguments"},
+        {**about, "severity": "note", "call": 0, "message": "a note"},
+        {**about, "severity": "error", "call": 1, "message": "another call's"},
+    ]
+    lost = exchange(0, verdict("executed-half-call"), call={**HALF, "arguments": ""}, findings=findings)
+    result = graded(LOSSY, run_of(lost, exchange(1, messages=[echo])))
+    told = "ls has required parameters and got no arguments; the call came back in a later request"
+    assert result == (Grade.FAILED, Reason.HALF, told)
 
 
 def test_the_worst_comes_first() -> None:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from tests.checking.reports import report
+import itertools
+
+import pytest
+
+from tests.checking.reports import CLIENT, report
+from toolstream_core.checking.case import Case, Kind
+from toolstream_core.checking.document import case_object, client_object
 from toolstream_core.checking.grading import Grade, Reason, Result
+from toolstream_core.checking.plan import Plan
+from toolstream_core.checking.run import Run
 from toolstream_core.checking.table import comparison, lines
 
 
@@ -21,6 +29,46 @@ def test_the_worst_comes_first() -> None:
     assert rows[-1] == "  skipped         1 case: openai-chat/healthy is not right"
     assert rows[-2].split()[:2] == ["failed", "optional"]
     assert all("\n" not in row and "\0" not in row for row in rows)
+
+
+def failed(reason: Reason, output: str) -> str:
+    """The line of a case that failed."""
+    case = Case(protocol="openai-chat", kind=Kind.FAULT, name="late-id", title="t", spec="late-id")
+    run = Run(exit_code=1, output=output)
+    told = case_object(case, Result(Grade.FAILED, reason, "it did not run the call"), "again", runs=[run], run=run)
+    client = client_object(CLIENT, Plan(), protocol="openai-chat", cases=[told])
+    return list(lines({"clients": [client]}))[1]
+
+
+def test_a_crash_shows_what_was_printed_last() -> None:
+    """The last line that says anything."""
+    row = "  failed          required  openai-chat/fault/late-id"
+    ran, helps = "it did not run the call", "→ --set toolstream_repair=late-id"
+    crashed = failed(Reason.CRASHED, "Traceback:\nIndexError: list\n\n")
+    assert crashed == f"{row}  crashed: {ran}: IndexError: list  {helps}"
+    assert failed(Reason.GAVE_UP, "bye\n") == f"{row}  gave up: {ran}  {helps}"
+
+
+LONG = "call 0 get_weather: came back without its arguments " + "and the reason goes on " * 12
+
+
+def test_without_a_width_nothing_is_cut() -> None:
+    """A case is one line, however long."""
+    rows = list(lines(report(b_half=Result(Grade.FAILED, Reason.LOST_ARGUMENTS, LONG))))
+    assert any(row.endswith(f"lost arguments: {LONG.strip()}") for row in rows)
+    assert not any("…" in row for row in rows)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_lines_fit_a_width_and_lose_nothing(width: int) -> None:
+    """What is too long goes on below its case, further in."""
+    reason, skipped = Result(Grade.FAILED, Reason.LOST_ARGUMENTS, LONG), Result(Grade.SKIPPED, None, LONG)
+    rows = list(lines(report(b_half=reason, f_skipped=skipped), width))
+    rows += comparison(report(), report(("safe",), b_half=Result(Grade.FAILED, Reason.TWICE, "m")), width)
+    assert [row for row in rows if len(row) > width] == []
+    at = next(at for at, row in enumerate(rows) if row.endswith("openai-chat/fault/b-half"))
+    below = list(itertools.takewhile(lambda row: row.startswith("      "), rows[at + 1 :]))
+    assert " ".join(" ".join(below).split()) == f"lost arguments: {LONG.strip()}"
 
 
 def test_why_a_healthy_answer_was_not_understood_is_shown() -> None:

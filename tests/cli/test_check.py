@@ -263,7 +263,11 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
         (["--flow", "flows", "--call", "ls", "--", "x"], "calls are made only where"),
         (["--client", "a", "--", "x"], "--client names one of the clients of --matrix"),
         (["--upstream", "--", "x", "{base_url}"], "with --upstream the client asks its provider"),
-        (["--json", "no-such-folder/r.json", "--", "x"], "there is no folder"),
+        (["--json", "no-such-folder/r.json", "--", "x"], "--json: there is no folder"),
+        (["--json", ".", "--", "x"], "is a folder; give a file"),
+        (["--html", ".", "--", "x"], "--html: "),
+        (["--junit", "/proc/r.xml", "--", "x"], "--junit: /proc/r.xml cannot be written: "),
+        (["--matrix", "no-such.toml"], "--matrix: no-such.toml cannot be read: No such file or directory"),
         (["--compare", "no-such.json", "--", "x"], "--compare: no-such.json cannot be read"),
     ],
 )

@@ -10,9 +10,11 @@ import pytest
 from tests.clients.streams import entry
 from toolstream_core.clients import advice
 from toolstream_core.clients.advice import Advice, Answer, advise
+from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Key, Name
 from toolstream_core.clients.received import Received, rewritten
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.settings import Words, settings
 
 TOOLS = [
@@ -85,13 +87,30 @@ def test_the_smallest_option_that_helps_comes_first(model: Any, given: Answer, a
     assert options(model, given)[0] == advised
 
 
+def test_arguments_under_another_key_that_are_passed_over_are_mended_by_their_own_repair() -> None:
+    """A client that knows one key is explained as such, and other clients' sets are not tried."""
+    misnamed = answer(HEADER, {"tool_calls": [{"index": 0, "function": {"parameters": {"x": 1}}}]})
+    found = Explainer().explain_answer(misnamed, [EchoedCall("call_a", "f", "")])
+    assert found is not None
+    assert (found.names, found.others) == (["odd-arguments-passed-over"], ())
+    assert options(found.model, misnamed) == ["--set toolstream_repair=misnamed-arguments"]
+
+
 def test_what_helps_every_client_that_it_may_be_comes_first() -> None:
     """Of two that read a stream alike, the repair helps one, the shape both."""
     takes_present, takes_all = STANDARD.having([Key.PRESENT_ID]), STANDARD.having([Key.ENTRY])
     assert advise(takes_present, EMPTY_IDS)[0] == Advice(repair="empty-id")
-    assert advise(takes_present, EMPTY_IDS, [takes_all])[0] == Advice(shape="whole-calls")
+    assert advise(takes_present, EMPTY_IDS, [takes_all]) == [Advice(shape="whole-calls"), Advice(repair="empty-id")]
     never = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
     assert advise(takes_present, EMPTY_IDS, [never])[0] == Advice(repair="empty-id")
+
+
+def test_a_clients_set_is_not_advised_where_the_repair_of_what_was_found_helps() -> None:
+    """Even where the set would help the other clients too that it may be."""
+    header = {"tool_calls": [entry(type="function", name="f", arguments="")]}
+    late = answer(header, more('{"x":', id="call_a"), more("1}"))
+    changed, every = STANDARD.having([Key.CHANGED_ID]), STANDARD.having([Key.INDEX_AND_ID, Id.OWN])
+    assert advise(changed, late, [every])[:1] == [Advice(repair="late-id")]
 
 
 def test_calls_of_the_final_message_are_streamed_for_a_client_that_reads_deltas_alone() -> None:

@@ -213,6 +213,12 @@ CASES = [
         chat([entry(0, id="a", name="f", arguments={"x": 1})]),
         [("a", "f", "[object Object]")],
     ),
+    Case(
+        Objects.PASSED_OVER,
+        CHAT,
+        chat([entry(0, id="a", name="f")], [{"index": 0, "function": {"parameters": {"x": 1}}}]),
+        [("a", "f", "")],
+    ),
     Case(Invalid.EMPTY, CHAT, CUT, [("a", "f", "{}")]),
     Case(Invalid.HEAD, CHAT, chat([A], [more(0, f"{X}{{")]), [("a", "f", X)]),
     Case(Invalid.COMPLETED, CHAT, CUT, [("a", "f", '{"x": 1, "y": "Os"}')]),

@@ -246,3 +246,33 @@ def test_the_array_of_gemini_is_the_form_that_was_asked_for() -> None:
     """Who asks in another framing is told by the form."""
     path, body = request_of(named("gemini"))
     assert ask(SyntheticProvider(), path.partition("?")[0], body).wanted.form is Form.ARRAY
+
+
+TWICE = (
+    ("get_weather; get_weather", 2),
+    ('get_weather {"city":"Lisbon"}; get_weather', 2),
+    ('get_weather; get_weather {"city":"Lisbon"}; get_weather', 3),
+    ('get_weather "{\\"city\\":\\"Lisbon\\"}"; get_weather', 2),
+    ('get_weather {"city":"Lisbon"}; get_weather {"city":"Lisbon"}', 1),
+    ("now; now", 1),
+)
+
+
+@pytest.mark.parametrize(("specs", "different"), TWICE)
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_made_differs_from_every_other_call(specs: str, different: int, seed: int) -> None:
+    """Given arguments are taken as they are, and those of a tool that takes none cannot differ."""
+    path, body = request_of(PROTOCOLS[0])
+    calls = ask(SyntheticProvider(parse_calls([specs]), seed), path, body).calls
+    assert len({json.dumps(json.loads(call.arguments)) for call in calls}) == different
+
+
+def test_tools_that_are_not_on_offer_are_named() -> None:
+    """And those that are; a request without tools lacks none."""
+    path, body = request_of(PROTOCOLS[0])
+    written = ask(SyntheticProvider(parse_calls(["nope {}; get_weather"])), path, body)
+    assert written.not_offered == "nope is not among the tools on offer: get_weather, now"
+    assert [call.name for call in written.calls] == ["get_weather"]
+    assert ask(SyntheticProvider(parse_calls(["now"])), path, body).not_offered == ""
+    path, body = request_of(PROTOCOLS[0], tools=())
+    assert ask(SyntheticProvider(parse_calls(["nope"])), path, body).not_offered == ""

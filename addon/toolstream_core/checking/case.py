@@ -58,6 +58,8 @@ class Case:
     """Where it can be planted."""
     needs: str | None = None
     """The id of the case without which this one says nothing."""
+    untriable: str = ""
+    """Why it cannot be tried with the calls that can be made; `""` where it can."""
 
     @property
     def id(self) -> str:

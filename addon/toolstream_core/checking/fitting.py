@@ -19,13 +19,14 @@ from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.answers import SyntheticProvider
 from toolstream_core.synthetic.call_specs import CallSpec, parse_calls, spec_text
-from toolstream_core.synthetic.schema_values import SchemaValues
+from toolstream_core.synthetic.distinct import distinct_arguments
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from toolstream_core.model import Json
     from toolstream_core.protocols.requests.tools import OfferedTool
 
 _BY_CONNECTION: Final = "http-error"
@@ -47,6 +48,8 @@ class _Planted(NamedTuple):
     """Whether anything was changed."""
     calls: int
     """Calls that a client has to run in what came of it."""
+    found: tuple[str, ...]
+    """What is read of it as wrong, by name."""
 
 
 class Fitting:
@@ -93,16 +96,23 @@ class Fitting:
     def _fitted(self, case: Case) -> Case | None:
         if case.kind is Kind.TRANSIT:
             return self._transit(case)
+        read_as: tuple[str, ...] = ()
         for calls in self._candidates if self.streams else ():
             planted = self._planted(calls, case.spec)
             if not planted.acted:
+                continue
+            if case.kind is Kind.FAULT and case.name not in planted.found:
+                read_as = read_as or planted.found
                 continue
             lossy = case.lossy or not planted.calls
             spec = self._aimed(case.spec, once=lossy)
             if lossy and not self._planted(calls, spec).acted:
                 spec = self._aimed(case.spec, once=False)
             return replace(case, spec=spec, calls=calls, lossy=lossy)
-        return None
+        if not read_as:
+            return None
+        why = f"in the calls that can be made here it is the same as {', '.join(read_as)}"
+        return replace(case, untriable=why)
 
     def _transit(self, case: Case) -> Case | None:
         if not self.streams and _BY_CONNECTION not in case.groups:
@@ -121,7 +131,7 @@ class Fitting:
         if events is None:
             events = self._healthy[calls] = self._answer(calls)
         if not events:
-            return _Planted(acted=False, calls=0)
+            return _Planted(acted=False, calls=0, found=())
         over_socket = self._request.transport is Transport.SOCKET
         kind = CONTENT_TYPES[Form.LINES] if over_socket else self._protocol.content_type
         exchange = Exchange(path=self._request.path, content_type=kind, request=self._json)
@@ -132,7 +142,8 @@ class Fitting:
         acted = record is not None and any(fault.changes for fault in record.faults)
         after = read_body(sent, exchange) if acted else None
         whole = [call for call in after.calls if call.complete and runs_on_client(call)] if after is not None else []
-        return _Planted(acted, len(whole))
+        found = tuple(dict.fromkeys(one.name for one in after.findings)) if after is not None else ()
+        return _Planted(acted, len(whole), found)
 
     def _answer(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
         """The events of the healthy answer; none where it makes no call."""
@@ -161,18 +172,26 @@ class Fitting:
         ]
         if not tools:
             return
-        first = tools[0]
-        yield [self._call(first)]
-        if not choice.single:
-            yield [self._call(first), self._call(tools[1] if len(tools) > 1 else first, place=1)]
+        first = self._call(tools[0])
+        yield [first]
+        if not choice.single and (second := self._second(first, tools)) is not None:
+            yield [first, second]
         empty = [tool for tool in tools if not _required(tool)]
         yield from ([CallSpec(tool.name, {})] for tool in empty[:1])
-        if empty and not choice.single:
-            yield [self._call(first), CallSpec(empty[0].name, {})]
+        if empty and not choice.single and (without := CallSpec(empty[0].name, {})) != first:
+            yield [first, without]
 
-    def _call(self, tool: OfferedTool, place: int = 0) -> CallSpec:
-        """A call whose arguments have wide characters, and end with a text if they can."""
-        made = SchemaValues(tool.schema, f"{self._seed}|{tool.name}|{place}", wide_characters=True).arguments()
+    def _second(self, first: CallSpec, tools: Sequence[OfferedTool]) -> CallSpec | None:
+        """Another call: with other arguments, if there is any such, else of another tool; of another tool, if any."""
+        others = [*tools[1:], tools[0]]
+        made = (self._call(tool, place=1, taken=[first.arguments]) for tool in others)
+        distinct = next((one for one in made if one.arguments != first.arguments), None)
+        return distinct or next((self._call(tool, place=1) for tool in tools[1:]), None)
+
+    def _call(self, tool: OfferedTool, *, place: int = 0, taken: Sequence[Json] = ()) -> CallSpec:
+        """A call whose arguments have wide characters, end with a text and are none of those `taken`, if they can."""
+        seed = f"{self._seed}|{tool.name}|{place}"
+        made = distinct_arguments(tool.schema, seed, taken, wide_characters=True) or {}
         last = sorted(made, key=lambda name: isinstance(made[name], str))
         return CallSpec(tool.name, {name: made[name] for name in last})
 

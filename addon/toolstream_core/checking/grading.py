@@ -6,13 +6,14 @@ import enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.checking.case import Case, Kind
+from toolstream_core.model import Severity
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.checking.run import Run
-    from toolstream_core.testing.exchanges import Exchange
+    from toolstream_core.testing.exchanges import Exchange, SentCall
     from toolstream_core.testing.found import FoundProblem
 
 
@@ -109,7 +110,9 @@ def _untried(case: Case, run: Run, asked: Sequence[Exchange]) -> str | None:
         return f"no request to an LLM came before the command {run.ending}{others}"
     if case.kind is Kind.HEALTHY:
         if not any(one.calls for one in asked):
-            return "no answer made a call: no request offered a tool that may be called"
+            offered = dict.fromkeys(name for one in asked for name in one.request.tools)
+            shown = f"the tools on offer were {', '.join(offered)}" if offered else "no request offered a tool"
+            return f"no answer made a call that was to be made: {shown}"
         return None
     if not any(_is_planted(one) for one in asked):
         return NOTHING_PLANTED
@@ -142,7 +145,7 @@ def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
     """The worst of what the client did with calls that it ran otherwise than it should have."""
     half = _half_call(asked)
     if half is not None:
-        return Result(Grade.FAILED, Reason.HALF, f"{half} never came whole, and came back in a later request")
+        return Result(Grade.FAILED, Reason.HALF, f"{half}; the call came back in a later request")
     permitted = _NOT_RUN | ({Outcome.LOST_CALL} if case.lossy else frozenset())
     found = [
         (REASONS[Outcome(problem.verdict)] or Reason.HALF, _text(one, problem))
@@ -158,18 +161,24 @@ def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
 
 
 def _half_call(asked: Sequence[Exchange]) -> str | None:
-    """The name of a call that never came whole under its id, and that any later request has.
+    """What a call lacks that never came whole under its id, and that any later request has.
 
     The verdict on an answer goes by the next request alone.
     """
     whole = {call.id for one in asked for call in one.calls if call.complete}
     for at, one in enumerate(asked):
-        half = {call.id: call.name for call in one.calls if call.id and call.id not in whole}
+        half = {call.id: call for call in one.calls if call.id and call.id not in whole}
         for later in asked[at + 1 :]:
             back = {call.id for call in later.request.calls} | {result.id for result in later.request.results}
             if found := [half[identity] for identity in half if identity in back]:
-                return found[0]
+                return _lack(one, found[0])
     return None
+
+
+def _lack(exchange: Exchange, call: SentCall) -> str:
+    """Why a call is not whole, in the words of what was found there."""
+    errors = [one for one in exchange.findings if one.call == call.position and one.severity == Severity.ERROR]
+    return errors[-1].message if errors else f"{call.name} never came whole"
 
 
 def _text(exchange: Exchange, problem: FoundProblem) -> str:

@@ -22,10 +22,12 @@ class MatrixError(ValueError):
 def clients_of(path: Path, usual: Client) -> list[Client]:
     """The clients in a file, in their order; `usual` has protocol, prompt and timeout of those that name none.
 
-    Raises `MatrixError`, `OSError`.
+    Raises `MatrixError`.
     """
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MatrixError(f"--matrix: {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise MatrixError(f"{path} is not valid TOML: {error}") from error
     tables = read.get("clients")

@@ -172,7 +172,9 @@ class ClientCheck:
         return result
 
     def _missing(self, case: Case) -> str | None:
-        """Why a case says nothing: what it rests on was not right."""
+        """Why a case says nothing: it cannot be tried, or what it rests on was not right."""
+        if case.untriable:
+            return case.untriable
         needed = None if case.needs is None else self._results.get(case.needs)
         if needed is None or needed["grade"] in _PASSED:
             return None

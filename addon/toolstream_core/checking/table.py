@@ -5,23 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.document import result_of
-from toolstream_core.checking.grading import Grade, rank
-from toolstream_core.report.layout import counted
+from toolstream_core.checking.grading import Grade, Reason, rank
+from toolstream_core.checking.helping import advice
+from toolstream_core.report.layout import counted, middle, wrapped
 from toolstream_core.report.paint import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _TOLD: Final = (Grade.FAILED, Grade.HARNESS_FAILURE, Grade.NOT_STRICT, Grade.SKIPPED, Grade.INFO)
-_MESSAGE: Final = 100
+_LAST_WORDS: Final = 200
+"""Columns of what a client printed last, on a terminal."""
+_BELOW: Final = " " * 6
+"""What stands before a reason under its case."""
 _OUTPUT_LINES: Final = 10
 
 
-def lines(report: dict[str, Any]) -> Iterator[str]:
-    """All clients, each with what was not simply right."""
+def lines(report: dict[str, Any], width: int | None = None) -> Iterator[str]:
+    """All clients, each with what was not simply right.
+
+    With a `width`, in columns, what is longer goes on below it, and a case's reason stands under the case; without,
+    each case is one line.
+    """
     for client in report["clients"]:
-        yield f"{client['name']} ({client['protocol'] or 'no protocol'}{behind(client)}): {counts(client)}"
-        yield from _rows(client["cases"])
+        head = f"{client['name']} ({client['protocol'] or 'no protocol'}{behind(client)}): {counts(client)}"
+        yield from _fitted(head, width)
+        yield from _rows(client, width)
         yield from _why_healthy_failed(client["cases"])
 
 
@@ -37,8 +46,8 @@ def worst_first(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(cases, key=lambda case: (not case["required"], rank(result_of(case)), case["id"]))
 
 
-def comparison(raw: dict[str, Any], repaired: dict[str, Any]) -> Iterator[str]:
-    """What a run behind repair saves of one without; cases that both have."""
+def comparison(raw: dict[str, Any], repaired: dict[str, Any], width: int | None = None) -> Iterator[str]:
+    """What a run behind repair saves of one without; cases that both have. `width` as for `lines`."""
     before = {(client["name"], case["id"]): case for client in raw["clients"] for case in client["cases"]}
     pairs = [
         (before[client["name"], case["id"]], case)
@@ -52,24 +61,49 @@ def comparison(raw: dict[str, Any], repaired: dict[str, Any]) -> Iterator[str]:
     yield f"repair saves {len(saved)} of {counted(len(failed), 'case')} that failed without it"
     for one, other in sorted(failed, key=lambda pair: pair[0]["id"]):
         now = other["reason"] or other["grade"]
-        yield f"  {one['id']:<44} {one['reason'] or one['grade']} → {now}"
+        yield from _fitted(f"{one['id']:<44} {one['reason'] or one['grade']} → {now}", width, "  ")
     if worse:
-        yield f"worse behind repair: {', '.join(case['id'] for case in worse)}"
+        yield from _fitted(f"worse behind repair: {', '.join(case['id'] for case in worse)}", width)
 
 
-def _rows(cases: list[dict[str, Any]]) -> Iterator[str]:
-    told = [case for case in worst_first(cases) if case["grade"] in _TOLD]
-    width = max((len(case["id"]) for case in told), default=0)
+def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
+    told = [case for case in worst_first(client["cases"]) if case["grade"] in _TOLD]
+    longest = max((len(case["id"]) for case in told), default=0)
     skipped: dict[str, int] = {}
     for case in told:
         if case["grade"] == Grade.SKIPPED:
             skipped[case["message"]] = skipped.get(case["message"], 0) + 1
             continue
         demand = "required" if case["required"] else "optional"
-        why = printable(": ".join(filter(None, [case["reason"], _shortened(case["message"] or "")])))
-        yield f"  {case['grade']:<15} {demand}  {case['id']:<{width}}  {why}{advice(case)}".rstrip()
+        row = f"  {case['grade']:<15} {demand}  {case['id']:<{longest}}"
+        helps = advice(case, client)
+        last = f"→ {helps}" if helps else ""
+        why = _why(case, width)
+        whole = "  ".join(filter(None, [row, why, last])).rstrip()
+        if width is None or len(whole) <= width:
+            yield whole
+        else:
+            yield row.rstrip()
+            yield from wrapped(_BELOW, "", why, last, width)
     for message, count in skipped.items():
-        yield f"  skipped         {counted(count, 'case')}: {printable(message)}"
+        yield from _fitted(f"skipped         {counted(count, 'case')}: {printable(message)}", width, "  ")
+
+
+def _why(case: dict[str, Any], width: int | None) -> str:
+    """The reason and the message; of a client that crashed also what it printed last."""
+    parts = [case["reason"], case["message"]]
+    if case["reason"] == Reason.CRASHED:
+        said = next((line.strip() for line in reversed(case["output"].splitlines()) if line.strip()), "")
+        parts.append(said if width is None else middle(said, _LAST_WORDS))
+    return printable(": ".join(filter(None, parts)))
+
+
+def _fitted(text: str, width: int | None, begin: str = "") -> Iterator[str]:
+    """A line that goes on below where there is no room."""
+    if width is None or len(begin) + len(text) <= width:
+        yield f"{begin}{text}"
+    else:
+        yield from wrapped(begin, "", text, width=width)
 
 
 def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
@@ -80,19 +114,6 @@ def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
     yield "  the client has to get a healthy answer right before anything else can be checked; it printed:"
     yield from (f"    {printable(line)}" for line in first["output"].splitlines()[-_OUTPUT_LINES:])
     yield f"  to run it again: {printable(first['rerun'])}"
-
-
-def advice(case: dict[str, Any]) -> str:
-    """What would have helped in a case that failed, where that is known."""
-    if case["grade"] != Grade.FAILED:
-        return ""
-    verdicts = (turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None)
-    found = next((verdict["advice"][0] for verdict in verdicts if verdict["advice"]), "")
-    return f"  → {found}" if found else ""
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE - 1]}…"
 
 
 def behind(client: dict[str, Any]) -> str:

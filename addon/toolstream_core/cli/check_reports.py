@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
@@ -15,6 +17,9 @@ from toolstream_core.checking.table import comparison, lines
 
 if TYPE_CHECKING:
     import argparse
+
+_LEAST_WIDTH: Final = 60
+"""Columns that are taken for granted."""
 
 
 class ReportError(ValueError):
@@ -35,10 +40,10 @@ class Reports:
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
         """What the arguments ask for. Raises `ReportError` for what could not be written, or read, in the end."""
-        files = [Path(args.json)] if args.json not in {None, "-"} else []
-        for path in (*files, args.junit, args.html):
-            if path is not None and not path.absolute().parent.is_dir():
-                raise ReportError(f"there is no folder {path.absolute().parent}")
+        json_file = None if args.json in {None, "-"} else Path(args.json)
+        for option, path in (("--json", json_file), ("--junit", args.junit), ("--html", args.html)):
+            if path is not None:
+                _check_writable(option, path.absolute())
         return cls(args.json, args.junit, args.html, args.github, _earlier(args.compare))
 
     def write(self, report: dict[str, Any]) -> None:
@@ -56,14 +61,37 @@ class Reports:
 
             write_atomic(self.html, page(report, self.raw).encode("utf-8", "replace"))
         told = sys.stderr if to_stdout else sys.stdout
-        for line in lines(report):
+        width = _width(told)
+        for line in lines(report, width):
             print(line, file=told)
-        for line in comparison(self.raw, report) if self.raw is not None else ():
+        for line in comparison(self.raw, report, width) if self.raw is not None else ():
             print(line, file=told)
         if self.github:
             _write_github(report, told)
         if to_stdout:
             print(text, end="")
+
+
+def _check_writable(option: str, path: Path) -> None:
+    """Raise `ReportError` where a report cannot be written: it is put into its folder, and takes the file's place."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise ReportError(f"{option}: there is no folder {folder}")
+    if path.is_dir():
+        raise ReportError(f"{option}: {path} is a folder; give a file")
+    special = path.exists() and not path.is_file()
+    try:
+        with path.open("ab") if special else tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ReportError(f"{option}: {path} cannot be written: {error.strerror}") from error
+
+
+def _width(told: TextIO) -> int | None:
+    """Columns of the terminal; `None` where it is none, so that nothing has to fit."""
+    if not told.isatty():
+        return None
+    return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
 
 
 def _write_github(report: dict[str, Any], told: Any) -> None:

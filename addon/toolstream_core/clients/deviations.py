@@ -142,6 +142,7 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     Objects.OWN_STRING: Row(
         "makes `[object Object]` of arguments that are an object", ("openai-node", "openai-agents-js")
     ),
+    Objects.PASSED_OVER: Row("passes over arguments that are no string, or stand under another key"),
     Invalid.EMPTY: Row("makes `{}` of arguments that are not valid JSON", ("strands", "AI SDK", "openrouter-ai-sdk")),
     Invalid.HEAD: Row(
         "keeps the valid head of arguments that are not valid JSON", ("AI SDK", "openrouter-ai-sdk", "pi-ai")

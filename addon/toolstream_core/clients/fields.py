@@ -117,7 +117,7 @@ def _text(fragment: Fragment, objects: Objects) -> str:
     text = fragment.arguments if isinstance(fragment.arguments, str) else ""
     if objects is Objects.JSON or fragment.well_formed or fragment.kind is Kind.CUSTOM or not is_object(text):
         return text
-    return OWN_STRING
+    return OWN_STRING if objects is Objects.OWN_STRING else ""
 
 
 def named(group: Group) -> bool:

@@ -112,10 +112,11 @@ class Arguments(enum.StrEnum):
 
 
 class Objects(enum.StrEnum):
-    """What becomes of arguments that come as an object where a string belongs."""
+    """What becomes of arguments that come as an object where a string belongs, or under another key."""
 
     JSON = "object-as-json"
     OWN_STRING = "object-as-own-string"
+    PASSED_OVER = "odd-arguments-passed-over"
 
 
 class Invalid(enum.StrEnum):

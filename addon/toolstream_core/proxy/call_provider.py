@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from mitmproxy import http
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.synthetic.answers import Written
 
+logger = logging.getLogger(__name__)
 _EACH_MS: Final = 20
 """Milliseconds between two events, at speed 1."""
 
@@ -33,6 +35,8 @@ class CallProvider:
         """`provider` says what; this says it in HTTP."""
         self._provider = provider
         self._models = {MODEL}
+        self._told: set[str] = set()
+        """What was said of tools that are not on offer; once for each set of tools."""
 
     @classmethod
     def load(cls, texts: Iterable[str], seed: int) -> CallProvider:
@@ -66,6 +70,9 @@ class CallProvider:
         if written.wanted.model:
             self._models.add(written.wanted.model)
         flow.comment = f"answered with {_counted(len(written.calls))}"
+        if written.not_offered and written.not_offered not in self._told:
+            self._told.add(written.not_offered)
+            logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), written.not_offered)
         if written.events:
             _stream(flow, written)
         else:

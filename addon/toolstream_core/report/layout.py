@@ -113,14 +113,16 @@ class Marked(NamedTuple):
             yield shown + line[done:]
 
 
-def wrapped(begin: str, tag: str, text: str, last: str = "") -> list[str]:
-    """Lines of at most 120 columns: the first one begins with `begin`, the others with the tag in as many columns.
+def wrapped(begin: str, tag: str, text: str, last: str = "", width: int = WIDTH) -> list[str]:
+    """Lines of at most `width` columns: the first one begins with `begin`, the others with the tag in as many columns.
 
     `last` stands behind it all, and is not broken.
     """
-    first, *rest = textwrap.wrap(text, WIDTH - len(begin), break_on_hyphens=False, subsequent_indent="  ") or [""]
+    first, *rest = textwrap.wrap(
+        text, max(width - len(begin), LEAST), break_on_hyphens=False, subsequent_indent="  "
+    ) or [""]
     lines = [begin + first, *(f"{tag:{len(begin)}}{line}" for line in rest)]
-    if last and len(lines[-1]) + 2 + len(last) <= WIDTH:
+    if last and len(lines[-1]) + 2 + len(last) <= width:
         lines[-1] += f"  {last}"
     elif last:
         lines.append(f"{tag:{len(begin)}}  {last}")

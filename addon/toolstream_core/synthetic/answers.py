@@ -13,6 +13,7 @@ from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
 from toolstream_core.synthetic.call_specs import CallSpec
+from toolstream_core.synthetic.distinct import distinct_arguments
 from toolstream_core.synthetic.schema_values import SchemaValues
 from toolstream_core.wire import numbers
 from toolstream_core.wire.form import Form
@@ -48,6 +49,8 @@ class Written:
     whole: Json
     """The whole answer; `ABSENT` where a stream was asked for."""
     calls: tuple[HealthyCall, ...]
+    not_offered: str = ""
+    """Which of the tools that were to be called the request does not offer, and what it offers, for people."""
 
 
 class SyntheticProvider:
@@ -81,9 +84,16 @@ class SyntheticProvider:
         text = "" if calls else DONE if reader.offered(request) else PLAIN
         answer = HealthyAnswer(model=wanted.model or MODEL, request=request, calls=calls, text=text, token=token)
         self._sent.extend(answer.call_letters(place, _MARK) for place in range(len(calls)))
+        missing = self._not_offered(reader, request)
         if wanted.form is Form.WHOLE:
-            return Written(protocol, wanted, (), protocol.healthy_whole(answer), calls)
-        return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, calls)
+            return Written(protocol, wanted, (), protocol.healthy_whole(answer), calls, missing)
+        return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, calls, missing)
+
+    def _not_offered(self, reader: Requests, request: Json) -> str:
+        """As `Written` has it. A request without tools, such as one for a title, lacks none."""
+        offered = dict.fromkeys(tool.name for tool in reader.offered(request))
+        missing = dict.fromkeys(spec.tool for spec in self._specs if offered and spec.tool not in offered)
+        return f"{', '.join(missing)} is not among the tools on offer: {', '.join(offered)}" if missing else ""
 
     def _token(self, wanted: Asked, body: bytes) -> str:
         key = f"{self._seed}|{wanted.dialect}|{hashlib.sha256(body).hexdigest()}"
@@ -104,16 +114,32 @@ class SyntheticProvider:
         first = sorted(tools, key=lambda tool: tool.custom)[:1]
         specs = self._specs or [CallSpec(tool.name) for tool in first]
         offered = {tool.name: tool for tool in tools}
-        calls = [self._made(offered[one.tool], one, at) for at, one in enumerate(specs) if one.tool in offered]
+        wanted = [(offered[one.tool], one, at) for at, one in enumerate(specs) if one.tool in offered]
+        taken = [_value(spec.arguments) for _, spec, _ in wanted if spec.arguments is not ABSENT]
+        calls = [self._made(tool, spec, place, taken) for tool, spec, place in wanted]
         return tuple(calls[:1] if choice.single else calls)
 
-    def _made(self, tool: OfferedTool, spec: CallSpec, place: int) -> HealthyCall:
+    def _made(self, tool: OfferedTool, spec: CallSpec, place: int, taken: list[Json]) -> HealthyCall:
+        """One call. Where its arguments are not given, they are none of those `taken`, and are added to these."""
         given = spec.arguments
-        if tool.custom:
-            text = given if isinstance(given, str) else "text" if given is ABSENT else numbers.dumps(given)
-            return HealthyCall(tool.name, text, custom=True, namespace=tool.namespace)
         if given is ABSENT:
-            seed = f"{self._seed}|{tool.name}|{place}"
-            given = SchemaValues(tool.schema, seed, wide_characters=self._wide_characters).arguments()
+            given = _text(taken) if tool.custom else self._arguments(tool, place, taken)
+            taken.append(given)
         text = given if isinstance(given, str) else numbers.dumps(given)
-        return HealthyCall(tool.name, text, namespace=tool.namespace)
+        return HealthyCall(tool.name, text, custom=tool.custom, namespace=tool.namespace)
+
+    def _arguments(self, tool: OfferedTool, place: int, taken: list[Json]) -> Json:
+        seed, wide = f"{self._seed}|{tool.name}|{place}", self._wide_characters
+        made = distinct_arguments(tool.schema, seed, taken, wide_characters=wide)
+        return SchemaValues(tool.schema, seed, wide_characters=wide).arguments() if made is None else made
+
+
+def _value(given: Json) -> Json:
+    """What given arguments say, where they are the text of it."""
+    parsed = parse(given.encode("utf-8", "surrogatepass")) if isinstance(given, str) else given
+    return given if parsed is ABSENT else parsed
+
+
+def _text(taken: list[Json]) -> str:
+    """An input for a tool that takes any text."""
+    return next(text for at in range(len(taken) + 1) if (text := f"text {at + 1}" if at else "text") not in taken)

@@ -35,6 +35,8 @@ class SchemaValues:
     seed: str
     wide_characters: bool = False
     """Whether texts that may be any are to have a character beyond the first 65,536."""
+    varied: bool = False
+    """Whether any value that the schema allows may come, instead of the one that it suggests."""
 
     def arguments(self) -> dict[str, Json]:
         """An object that fits the schema of a tool's parameters."""
@@ -44,7 +46,7 @@ class SchemaValues:
         return value if isinstance(value, dict) else {}
 
     def _value(self, given: Json, path: str, depth: int) -> Json:
-        schema = self._resolved(given, depth) if depth <= 2 * _MAX_DEPTH else {"type": "null"}
+        schema = self._resolved(given, path, depth) if depth <= 2 * _MAX_DEPTH else {"type": "null"}
         chosen = self._chosen(schema, path)
         if chosen is not ABSENT:
             return chosen
@@ -59,14 +61,18 @@ class SchemaValues:
                 return self._random(path).random() < 0.5  # noqa: PLR2004 - one of two
             case "null":
                 return None
-        return string_value(schema, path, self._random(path), wide_characters=self.wide_characters)
+        drawn = self._random(path)
+        return string_value(schema, path, drawn, wide_characters=self.wide_characters, varied=self.varied)
 
     def _chosen(self, schema: Schema, path: str) -> Json:
         """A value that the schema itself names; `ABSENT` where there is none."""
         if "const" in schema:
             return schema["const"]
+        choices = [one for one in json_access.items(schema.get("enum")) if self.varied or one is not None]
+        if self.varied:
+            return self._random(path).choice(choices) if choices else ABSENT
         usual = schema.get("default")
-        if choices := [one for one in json_access.items(schema.get("enum")) if one is not None]:
+        if choices:
             return usual if usual in choices else self._random(path).choice(choices)
         if examples := json_access.items(schema.get("examples")):
             return examples[0]
@@ -80,8 +86,10 @@ class SchemaValues:
         required = [name for name in json_access.items(schema.get("required")) if isinstance(name, str)]
         optional = [name for name in properties if name not in required]
         least = schema.get("minProperties")
-        more = max(_OPTIONAL, least - len(required) if isinstance(least, int) else 0) if depth < _MAX_DEPTH else 0
-        kept = set(self._random(path).sample(optional, min(more, len(optional))))
+        needed = max(0, least - len(required)) if isinstance(least, int) else 0
+        more = min(max(_OPTIONAL, needed) if depth < _MAX_DEPTH else 0, len(optional))
+        drawn = self._random(path)
+        kept = set(drawn.sample(optional, drawn.randint(min(needed, more), more) if self.varied else more))
         names = [name for name in properties if name in required or name in kept]
         names += [name for name in required if name not in properties]
         return {name: self._value(properties.get(name, {}), f"{path}.{name}", depth + 1) for name in names}
@@ -90,11 +98,15 @@ class SchemaValues:
         least, most = schema.get("minItems", 0), schema.get("maxItems", 2)
         heads = json_access.items(schema.get("prefixItems"))
         usual = max(len(heads), 1 if depth < _MAX_DEPTH else 0)
-        count = max(least, min(usual, most)) if isinstance(least, int) and isinstance(most, int) else usual
+        bounded = isinstance(least, int) and isinstance(most, int)
+        count = max(least, min(usual, most)) if bounded else usual
+        if self.varied and bounded and depth < _MAX_DEPTH:
+            longest = count if schema.get("uniqueItems") is True else most
+            count = self._random(path).randint(least, max(least, min(count + 1, longest)))
         rest = schema.get("items", {})
         return [self._value(heads[at] if at < len(heads) else rest, f"{path}[{at}]", depth + 1) for at in range(count)]
 
-    def _resolved(self, given: Json, depth: int) -> Schema:
+    def _resolved(self, given: Json, path: str, depth: int) -> Schema:
         """The schema with its references followed, and one of its variants taken."""
         schema = given if isinstance(given, dict) else {}
         for _ in range(_MAX_REFERENCES):
@@ -103,15 +115,21 @@ class SchemaValues:
                 schema = {**self._referred(schema["$ref"]), **rest}
             elif variant := next((schema[key] for key in _VARIANTS if json_access.items(schema.get(key))), None):
                 rest = {key: value for key, value in schema.items() if key not in _VARIANTS}
-                schema = _merged(rest, _preferred(json_access.items(variant), shallow=depth >= _MAX_DEPTH))
+                schema = _merged(rest, self._variant(json_access.items(variant), path, depth))
             elif parts := json_access.items(schema.get("allOf")):
                 rest = {key: value for key, value in schema.items() if key != "allOf"}
                 schema = rest
                 for part in parts:
-                    schema = _merged(schema, self._resolved(part, depth))
+                    schema = _merged(schema, self._resolved(part, path, depth))
             else:
                 break
         return schema
+
+    def _variant(self, variants: list[Json], path: str, depth: int) -> Schema:
+        schemas = [one for one in variants if isinstance(one, dict)]
+        if self.varied and schemas and depth < _MAX_DEPTH:
+            return self._random(path).choice(schemas)
+        return _preferred(variants, shallow=depth >= _MAX_DEPTH)
 
     def _referred(self, reference: str) -> Schema:
         steps = [step.replace("~1", "/").replace("~0", "~") for step in reference.removeprefix("#").split("/")[1:]]

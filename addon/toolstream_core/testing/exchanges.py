@@ -83,6 +83,11 @@ class SentRequest(Entry):
         wanted = asked.read(self.path, self.json) if self.method == "POST" else None
         return wanted.dialect if wanted else None
 
+    @cached_property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that it offers."""
+        return tuple(tool.name for tool in asked.reader_of(self.path, self.json).offered(self.json))
+
     @property
     def model(self) -> str | None:
         """The model that it asks for."""

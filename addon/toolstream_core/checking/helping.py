@@ -1,0 +1,34 @@
+"""What helps a client in a case that it failed: what its verdicts advise, else the repair of what was planted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.checking.case import Kind
+from toolstream_core.checking.grading import Grade
+from toolstream_core.defects.row import Safety
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.presets import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SAFE: Final = frozenset(row.name for row in ROWS if row.repair is Safety.SAFE)
+_PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
+
+
+def advice(case: Mapping[str, Any], client: Mapping[str, Any]) -> str:
+    """Options of mitmdump, as `--set name=value`, for a case of the report of `client`; `""` where none is known.
+
+    A client that crashed or gave up sent no request that could be explained. It gets the safe repairs of what was
+    planted, which were not tried, unless it was run behind repair already.
+    """
+    if case["grade"] != Grade.FAILED:
+        return ""
+    verdicts = [turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None]
+    tried = next((verdict["advice"][0] for verdict in verdicts if verdict["advice"]), "")
+    if tried or client["repair"] or any(verdict["sent"] for verdict in verdicts):
+        return str(tried)
+    planted = {Kind.FAULT: [case["name"]], Kind.PRESET: _PARTS.get(case["name"], ())}.get(case["kind"], ())
+    repairs = [name for name in planted if name in _SAFE]
+    return f"--set toolstream_repair={','.join(repairs)}" if repairs else ""

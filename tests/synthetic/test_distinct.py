@@ -1,0 +1,69 @@
+"""Two calls of one answer differ in their arguments, wherever the schema allows it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from toolstream_core.synthetic.distinct import distinct_arguments
+
+NESTED = {"type": "object", "properties": {"deep": {"type": "array", "items": {"type": "boolean"}}}}
+SEVERAL = [
+    {"type": "string"},
+    {"type": "string", "maxLength": 1},
+    {"type": "string", "enum": ["celsius", "fahrenheit"]},
+    {"type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius"},
+    {"type": "string", "default": "Lisbon"},
+    {"type": "string", "examples": ["Lisbon"]},
+    {"type": "string", "format": "date-time"},
+    {"type": "string", "format": "uuid"},
+    {"type": "string", "pattern": "^[A-Z]{3}$"},
+    {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+    {"type": "integer", "minimum": 5, "maximum": 6},
+    {"type": "number", "minimum": 0, "maximum": 0.1},
+    {"type": "boolean"},
+    {"type": ["string", "null"]},
+    {"enum": [None, 7]},
+    {"type": "array", "items": {"type": "null"}, "maxItems": 1},
+    {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True, "minItems": 1},
+    {"anyOf": [{"const": "a"}, {"const": "b"}]},
+    {"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}},
+    {"type": "object", "properties": {"deep": NESTED}, "required": ["deep"]},
+]
+ONE = [
+    {"const": "a"},
+    {"enum": [7]},
+    {"type": "null"},
+    {"type": "string", "maxLength": 0},
+    {"type": "array", "maxItems": 0},
+]
+
+
+def with_value(schema: Any) -> dict[str, Any]:
+    """A tool's schema with one property."""
+    return {"type": "object", "properties": {"path": schema}, "required": ["path"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize("schema", SEVERAL, ids=json.dumps)
+@pytest.mark.parametrize("seed", ["0", "1", "2"])
+def test_arguments_differ_and_fit(schema: Any, seed: str) -> None:
+    """Whatever the seed, also with characters that are long on the wire; the same each time."""
+    whole = with_value(schema)
+    for wide in (False, True):
+        first = distinct_arguments(whole, seed, [], wide_characters=wide)
+        other = distinct_arguments(whole, seed, [first], wide_characters=wide)
+        assert other is not None
+        assert other != first
+        assert other == distinct_arguments(whole, seed, [first], wide_characters=wide)
+        jsonschema.validate(first, whole)
+        jsonschema.validate(other, whole)
+
+
+@pytest.mark.parametrize("schema", [*map(with_value, ONE), {"type": "object", "properties": {}}, {}], ids=json.dumps)
+def test_where_a_schema_allows_one_value_there_is_no_other(schema: Any) -> None:
+    """That is said, instead of making the same again."""
+    first = distinct_arguments(schema, "0", [])
+    assert distinct_arguments(schema, "1", [first]) is None
