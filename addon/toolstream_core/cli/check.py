@@ -115,9 +115,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     interrupted = False
     with contextlib.ExitStack() as stack:
         stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _interrupt))
-        state = stack.enter_context(
-            CheckState() if args.resume is None else CheckState.open(args.resume, about(args, plan, clients))
-        )
+        state = stack.enter_context(_state(args, plan, clients))
         seats = stack.enter_context(Seats(args.jobs))
         try:
             for client in clients:
@@ -139,6 +137,16 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
         print(f"toolstream check: stopped; {_how_to_go_on(args)}", file=sys.stderr)
         return INTERRUPTED
     return FAILED if _has_failed(report) else DONE
+
+
+def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> CheckState:
+    """What was run before. Raises `StateError`, `UsageError`."""
+    if args.resume is None:
+        return CheckState()
+    try:
+        return CheckState.open(args.resume, about(args, plan, clients))
+    except OSError as error:
+        raise UsageError(f"--resume: {args.resume} cannot be written: {error.strerror}") from error
 
 
 def _has_failed(report: dict[str, Any]) -> bool:
