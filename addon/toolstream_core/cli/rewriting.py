@@ -104,7 +104,9 @@ class Rewriting(Sink):
         record = body.record(broken=saved.broken)
         if record is not None:
             self._answers += 1
-            self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
+            self._faults += [
+                f"{word(saved.exchange.source)}: {fault_line(fault, record.dialect)}" for fault in record.faults
+            ]
         row = None if record is None or saved.broken is not None else body.cut_off(record)
         if row is None:
             return NewBody(out)
