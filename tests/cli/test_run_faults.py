@@ -69,3 +69,23 @@ def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.
     assert "read here is what the provider sent; what the client got had 14 events, 1 call, empty-id\n" in told
     assert main(["extract", str(kept), "-o", str(tmp_path / "flows")]) == 0
     assert "; what the client got was broken by fault deepseek: empty-id\n" in capsys.readouterr().out
+
+
+def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its status stands in the head, and the fault with it; nothing else is said to have come from a provider."""
+    kept = tmp_path / "kept"
+    told = ran("--fault", "http-error:status=429", "--capture", kept)
+    assert any(line.startswith("#1 POST ") and " openai-chat HTTP 429  " in line for line in told)
+    assert "#1         fault http-error:status=429: 1 change" in told
+    assert "toolstream run: 1 request, 1 answered with an HTTP error, 1 answer, 0 calls sent" in told
+    assert main(["inspect", str(kept)]) == 0
+    shown = capsys.readouterr().out
+    assert " openai-chat HTTP 429\n" in shown
+    assert "#1         fault http-error:status=429: 1 change\n" in shown
+    assert "read here" not in shown
+
+
+def test_a_fault_that_the_protocol_has_no_place_for() -> None:
+    """One line says where it can be caused."""
+    told = ran("--fault", "missing-event-name")
+    assert "#1         fault missing-event-name: cannot be caused in openai-chat, only in " in "\n".join(told)
