@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
 from toolstream_core.checking.table import comparison, lines
+from toolstream_core.cli.output import missing_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -37,8 +38,8 @@ class Reports:
         """What the arguments ask for. Raises `ReportError` for what could not be written, or read, in the end."""
         files = [Path(args.json)] if args.json not in {None, "-"} else []
         for path in (*files, args.junit, args.html):
-            if path is not None and not path.absolute().parent.is_dir():
-                raise ReportError(f"there is no folder {path.absolute().parent}")
+            if path is not None and (missing := missing_folder(path)) is not None:
+                raise ReportError(missing)
         return cls(args.json, args.junit, args.html, args.github, _earlier(args.compare))
 
     def write(self, report: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.main import version
+from toolstream_core.cli.output import missing_folder
 from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.engine.session import read_body
@@ -46,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
     from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
 
+    if args.output is not None and (missing := missing_folder(args.output)) is not None:
+        return _cannot(missing)
     try:
         with begun(str(args.flow)) as file:
             kind = file.kind
