@@ -45,6 +45,20 @@ def fault_names() -> frozenset[str]:
     return frozenset({*injectable_names(), *PARTS, *shape_names(), *(row.name for row in TRANSIT)})
 
 
+def protocols_of(fault: str) -> tuple[str, ...]:
+    """The protocols in which any part of a fault can be caused; all are loaded for it.
+
+    Faults of time and of the connection can be caused in all.
+    """
+    parts = PARTS.get(fault, (fault,))
+    transit = any(row.name == fault for row in TRANSIT)
+    return tuple(
+        one.name
+        for one in PROTOCOLS
+        if not one.read_only and (transit or any(part in one.injectors or part in one.shapes for part in parts))
+    )
+
+
 class SettingsError(ValueError):
     """Words that mean nothing; the message says which do."""
 

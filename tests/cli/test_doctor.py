@@ -33,6 +33,15 @@ def test_a_secret_fails_the_check_and_is_not_said(folder: Path, capsys: pytest.C
     assert KEY[:8] not in told
 
 
+@pytest.mark.parametrize("name", ["Sec-WebSocket-Key", "sec-websocket-key", "SEC-WEBSOCKET-KEY"])
+def test_the_nonce_of_a_handshake_is_no_secret(tmp_path: Path, name: str) -> None:
+    """https://www.rfc-editor.org/rfc/rfc6455#section-4.1; nobody can revoke it."""
+    flow = flow_of(event("hello"))
+    flow.request.headers[name] = "dGhlIHNhbXBsZSBub25jZQ=="
+    write(tmp_path / "socket.flow", flow)
+    assert main(["doctor", str(tmp_path / "socket.flow")]) == 0
+
+
 def test_what_is_clean_passes(folder: Path) -> None:
     """Nothing found."""
     assert main(["doctor", str(folder / "clean.flow")]) == 0

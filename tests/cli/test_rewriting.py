@@ -102,12 +102,32 @@ def test_flow_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[st
     """A folder goes to a folder, file by file; the flows keep everything else."""
     assert main(["fault", "openclaw", str(ROOT / "flows"), "-o", str(tmp_path / "broken")]) == 0
     assert main(["repair", str(tmp_path / "broken"), "-o", str(tmp_path / "fixed")]) == 0
-    capsys.readouterr()
+    others = len([*(ROOT / "flows").glob("[!.]*")]) - len([*(ROOT / "flows").glob("*.flow")])
+    assert f"left out {others} files without an LLM stream\n" in capsys.readouterr().err
     names = [path.name for path in (ROOT / "flows").glob("*.flow")]
-    assert sorted(path.name for path in (tmp_path / "fixed").glob("*.flow")) == sorted(names)
+    assert sorted(path.name for path in (tmp_path / "fixed").iterdir()) == sorted(names)
     assert main(["inspect", "--format", "json", "--exit-zero", str(tmp_path / "fixed")]) == 0
     left = [one["name"] for s in json.loads(capsys.readouterr().out)["streams"] for one in s["findings"]]
     assert set(left) == {"missing-calls"}
+
+
+TAKEN = {
+    "cut:at=event:5": "0 events changed, 8 taken away",
+    "drop-event:at=event:2": "0 events changed, 1 taken away",
+    "duplicate-event:at=event:2": "0 events changed, 1 put in",
+    "error-event:at=event:2": "0 events changed, 11 taken away, 1 put in",
+    "recut:bytes=3": "0 events changed",
+}
+
+
+@pytest.mark.parametrize("fault", TAKEN)
+def test_what_faults_of_the_connection_take_away_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    """And what they put in."""
+    path = saved(tmp_path, "a.sse")
+    assert main(["fault", fault, str(path), "-o", str(tmp_path / "b.sse")]) == 0
+    assert capsys.readouterr().err.endswith(f"1 stream, {TAKEN[fault]}\n")
 
 
 def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,6 +146,9 @@ def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["fault", "nonsense", "a", "-o", "b"], "toolstream list"),
         (["repair", "missing.sse", "-o", "b"], "missing.sse"),
         (["repair", "same.sse", "-o", "./same.sse"], "another place"),
+        (["repair", "same.sse", "-o", "nowhere/b.sse"], "there is no folder"),
+        (["repair", "text.txt", "-o", "b"], "no LLM stream in text.txt"),
+        (["fault", "empty-id", "texts", "-o", "b"], "no LLM stream in texts"),
     ],
 )
 def test_what_is_asked_wrongly(
@@ -134,7 +157,11 @@ def test_what_is_asked_wrongly(
     """Exit code 2, and a word on what would be right."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "same.sse").write_bytes(HEALTHY.body)
+    (tmp_path / "texts").mkdir()
+    for name in ("text.txt", "texts/a.md"):
+        (tmp_path / name).write_text("nothing of ours")
     assert main(words) == 2
+    assert not (tmp_path / "b").exists()
     assert right in capsys.readouterr().err
 
 

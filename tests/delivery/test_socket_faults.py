@@ -56,9 +56,9 @@ def messages(actions: Iterable[Action]) -> list[dict[str, object]]:
     [
         ("", Cut(BreakKind.CLOSE)),
         ("code=1006,", Cut(BreakKind.CLOSE)),
-        ("code=1000,", Cut(BreakKind.CLOSE, code=1000)),
-        ("code=1001,", Cut(BreakKind.CLOSE, code=1001)),
-        ("code=1011,", Cut(BreakKind.CLOSE, code=1011)),
+        ("code=1000,", Cut(BreakKind.CLOSE, "cut by toolstream_fault with code 1000", 1000)),
+        ("code=1001,", Cut(BreakKind.CLOSE, "cut by toolstream_fault with code 1001", 1001)),
+        ("code=1011,", Cut(BreakKind.CLOSE, "cut by toolstream_fault with code 1011", 1011)),
         ("how=reset,", Cut(BreakKind.RESET)),
     ],
 )

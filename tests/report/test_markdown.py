@@ -16,8 +16,9 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.registry import named
 from toolstream_core.report import prose
-from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, code, escaped
+from toolstream_core.report.markdown import LONGEST, bug_report
 from toolstream_core.report.readings import wrong_readings
+from toolstream_core.report.reported import ReportedAnswer
 from toolstream_core.shrinking.pieces import TimedChunk, split
 
 if TYPE_CHECKING:
@@ -116,18 +117,3 @@ def test_a_huge_stream_still_fits_into_an_issue() -> None:
     assert text.rstrip().endswith("</details>")
     fences = re.findall(r"^`{3,}", text, re.MULTILINE)
     assert len(fences) % 2 == 0
-
-
-@pytest.mark.parametrize("text", ["`a`", "``", "a|b", "\x1b[31m", "`"])
-def test_foreign_code_stays_code(text: str) -> None:
-    """Its own backticks do not end it, and nothing steers a terminal."""
-    shown = code(text)
-    inner = re.fullmatch(r"(`+)( ?)(.*?)\2\1", shown)
-    assert inner
-    assert inner[1] not in re.findall(r"`+", inner[3])
-    assert shown.isprintable()
-
-
-def test_foreign_sentences_link_and_mention_nothing() -> None:
-    """Neither HTML, nor links, nor people, nor issues."""
-    assert escaped("<b>[x](y) @me #1 *a*") == "\\<b\\>\\[x\\](y) @\u200bme \\#1 \\*a\\*"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.told import BODY, HEAD, TAIL, report
-from toolstream_core.model import Call, Finding, Kind, Severity
+from toolstream_core.model import Call, Finding, Injected, Kind, Severity
 from toolstream_core.report.layout import WIDTH, Label
 from toolstream_core.report.paint import colour
-from toolstream_core.report.summary import call_line, finding_line
+from toolstream_core.report.summary import call_line, fault_line, finding_line
 from toolstream_core.report.text import EndLines, Lines
 
 
@@ -115,3 +116,29 @@ def test_errors_and_breaks() -> None:
     assert told[2] == '#1         event 1    error "502: gone"'
     assert told[3] == "#1         error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
     assert told[-1] == "#1         2 events, 0 calls, no finish reason, 1 error, never ended"
+
+
+FATES = {
+    ("empty-id", 1, 2): "2 changes",
+    ("empty-id", 1, 0): "drawn, but this answer has nothing that it could change",
+    ("empty-id", 0, 0): "not drawn: this answer has no call that it is meant for",
+    (
+        "late-id:p=0.5",
+        0,
+        0,
+    ): "not drawn: chance (p) or its number (times) spared it, or it has no call that is meant",
+    ("cut:at=event:9,times=1", 1, 0): "drawn, but this answer has nothing that it could change",
+}
+
+
+@pytest.mark.parametrize("fault", FATES, ids=str)
+def test_what_became_of_a_fault(fault: tuple[str, int, int]) -> None:
+    """In words that explain themselves."""
+    assert fault_line(Injected(*fault), "openai-chat") == f"fault {fault[0]}: {FATES[fault]}"
+
+
+def test_a_fault_that_cannot_be_caused() -> None:
+    """The protocols in which it can are named; of a preset, those in which any part of it can."""
+    assert fault_line(Injected("kimi:p=1", 0, 0), "anthropic") == (
+        "fault kimi:p=1: cannot be caused in anthropic, only in openai-chat, cohere-v2"
+    )

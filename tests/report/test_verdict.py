@@ -51,3 +51,14 @@ def test_lines() -> None:
     marked = verdict_text(again, [CALL], request="r", hide=hide)
     [line] = marked.lines("", "", lambda style, text: f"<{style} {text}>")
     assert line == "<error verdict retried> 3 times: call 0 ls: the ***\\n, request r"
+
+
+def test_what_is_alike_is_said_once() -> None:
+    """Of one call's pieces the first, with how many more there are; what concerns no call, each but once."""
+    piece = Problem(Outcome.SPLIT_CALL, 0, "came back in pieces")
+    more = [Problem(Outcome.PHANTOM_CALL, None, text) for text in ("a was never sent", "b was never sent")]
+    split = Verdict(Outcome.SPLIT_CALL, (LOST, piece, piece, *more, piece, more[1]))
+    assert verdict_text(split, [CALL], request=None).text == (
+        "verdict split-call: call 0 ls: came back without its arguments; call 0 ls: came back in pieces (and 2 more); "
+        "a was never sent; b was never sent (and 1 more)"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 from toolstream_core.testing.passed import passed_of
 
 NOTHING = {
-    **dict.fromkeys(("requests", "others", "refused", "websockets", "answers", "calls"), 0),
+    **dict.fromkeys(("requests", "others", "refused", "websockets", "unopened", "answers", "calls"), 0),
     **{name: {} for name in ("findings", "changes", "verdicts", "advice")},
     "captured": [],
 }
@@ -46,4 +46,12 @@ def test_where_nothing_came() -> None:
     assert [*passed_of(NOTHING).lines()] == [
         "0 requests, 0 answers, 0 calls sent",
         "no request of an LLM came; --base-url is for clients that ignore proxy variables",
+    ]
+
+
+def test_a_socket_that_was_refused() -> None:
+    """A request for it came, so no base URL is missing."""
+    assert [*passed_of({**NOTHING, "unopened": 1}).lines()] == [
+        "0 requests, 0 answers, 0 calls sent",
+        "1 WebSocket to an LLM refused with an HTTP error",
     ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
 from toolstream_core.checking.table import comparison, lines
+from toolstream_core.cli.output import missing_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -74,14 +75,13 @@ class Reports:
 
 def _check_writable(option: str, path: Path) -> None:
     """Raise `ReportError` where a report cannot be written: it is put into its folder, and takes the file's place."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise ReportError(f"{option}: there is no folder {folder}")
+    if (missing := missing_folder(path)) is not None:
+        raise ReportError(f"{option}: {missing}")
     if path.is_dir():
         raise ReportError(f"{option}: {path} is a folder; give a file")
     special = path.exists() and not path.is_file()
     try:
-        with path.open("ab") if special else tempfile.TemporaryFile(dir=folder):
+        with path.open("ab") if special else tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
         raise ReportError(f"{option}: {path} cannot be written: {error.strerror}") from error

@@ -128,7 +128,17 @@ class Extraction:
 
 def _about(group: Sequence[Found]) -> str:
     findings = sum(len(one.fixture.record.findings) for one in group)
-    return f"{counted(len(group), 'answer')}, {counted(findings, 'finding')} ({_sources(group)})"
+    return f"{counted(len(group), 'answer')}, {counted(findings, 'finding')} ({_sources(group)}){_caused(group)}"
+
+
+def _caused(group: Sequence[Found]) -> str:
+    """What stood in the way of the answers, which are kept as the provider sent them."""
+    broken = [one.fixture.caused for one in group if one.fixture.caused.specs]
+    if not broken:
+        return ""
+    specs = ", ".join(dict.fromkeys(spec for one in broken for spec in one.specs))
+    names = ", ".join(dict.fromkeys(name for one in broken for name in one.findings))
+    return f"; what the client got was broken by fault {word(specs)}{f': {word(names)}' if names else ''}"
 
 
 def _sources(group: Sequence[Found]) -> str:

@@ -18,7 +18,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "fault",
         help="break saved streams on purpose",
         description="Break saved streams: write them again as toolstream_fault would pass them on.",
-        epilog="Exit code: 0 done, 2 usage or unreadable input.",
+        epilog="Exit code: 0 done, 2 usage, unreadable input, or no LLM stream in it.",
     )
     told = "NAME[:key=value,...], as in toolstream_fault; several are applied in order"
     parser.add_argument("specs", nargs="+", metavar="SPEC", help=told)

@@ -6,11 +6,12 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.judging import Judging, SavedVerdict
+from toolstream_core.cli.judging import Judging, SavedVerdict, as_sent
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import Severity
+from toolstream_core.model import Note, Severity
 from toolstream_core.redact import redacted
+from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import word
 from toolstream_core.sources.files import STDIN, files
 from toolstream_core.sources.saved import UnreadableError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 CLEAN, FOUND, UNREADABLE = 0, 1, 2
 """Exit codes."""
+_BEHIND = "read here is what the provider sent; what the client got"
 _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
@@ -96,7 +98,7 @@ class Inspection:
             clock.chunks(),
             saved.exchange,
             broken=saved.broken,
-            sinks=[_Sieve(self._keeps), *sinks],
+            sinks=[_Sieve(self._keeps), _Faults(saved), *sinks],
             dialects=self._dialects,
         )
         if record is not None:
@@ -132,6 +134,20 @@ class _Clock:
             yield chunk
 
 
+class _Faults(Sink):
+    """Puts the faults that stood in an answer's way into its record; stands before the sinks that tell it."""
+
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
+
+    def ended(self, record: Record) -> None:
+        saved = self._saved
+        record.faults = [*saved.faults]
+        specs = ", ".join(one.spec for one in saved.faults if one.changes)
+        if specs and saved.sent is not None:
+            record.notes.append(Note(specs, f"{_BEHIND} had {_told(as_sent(saved))}"))
+
+
 class _Sieve(Sink):
     """Takes findings that nobody wants out of a record; stands before the sinks that tell them."""
 
@@ -140,6 +156,14 @@ class _Sieve(Sink):
 
     def ended(self, record: Record) -> None:
         record.findings = [finding for finding in record.findings if self._keeps(finding)]
+
+
+def _told(got: Record | None) -> str:
+    """What the client got, in a few words."""
+    if got is None:
+        return "nothing of an answer"
+    names = ", ".join(dict.fromkeys(finding.name for finding in got.findings)) or "no findings"
+    return f"{counted(got.events, 'event')}, {counted(len(got.calls), 'call')}, {names}"
 
 
 def _name(path: str) -> str:

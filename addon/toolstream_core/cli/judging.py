@@ -18,7 +18,8 @@ from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from toolstream_core.model import Call, Record
     from toolstream_core.report.layout import Marked
@@ -58,6 +59,12 @@ class SavedVerdict:
         """For people."""
         return verdict_text(self.verdict, self.calls, request=self.request, explained=self.explained, hide=self.hide)
 
+    @property
+    def about_client(self) -> str:
+        """The same without the request that followed."""
+        told = verdict_text(self.verdict, self.calls, request=None, explained=self.explained, hide=self.hide)
+        return told.text.removeprefix("verdict ")
+
 
 class Judging:
     """Takes saved requests and answers in their order, and tells the verdicts."""
@@ -83,7 +90,7 @@ class Judging:
         if record is None:
             self._conversations.unanswered(exchange.source)
             return
-        got = _as_sent(saved) or record
+        got = as_sent(saved) or record
         answer = SavedAnswer(
             calls=tuple(got.calls),
             dropped=dropped(got),
@@ -104,6 +111,22 @@ class Judging:
         self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide, explained))
 
 
+def verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
+    """The verdicts on the answers in flow files of one run, by their sources, the last one on each.
+
+    Raises `UnreadableError` and `OSError`.
+    """
+    from toolstream_core.proxy import flowfile
+
+    verdicts: list[SavedVerdict] = []
+    judging = Judging(verdicts.append)
+    for flow in flows:
+        with flow.open("rb") as stream:
+            for saved in flowfile.answers(stream, str(flow)):
+                judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
+    return {one.source: one for one in verdicts}
+
+
 def _received(saved: Saved) -> Answer:
     """What the client got: what was saved as sent, else what the provider said."""
     if saved.sent is None:
@@ -111,7 +134,7 @@ def _received(saved: Saved) -> Answer:
     return Answer(replace(saved.exchange, content_encoding=""), saved.sent, saved.broken)
 
 
-def _as_sent(saved: Saved) -> Record | None:
+def as_sent(saved: Saved) -> Record | None:
     """The answer as the client got it, where that was saved beside what the provider said."""
     if saved.sent is None:
         return None

@@ -71,7 +71,7 @@ class TextPrinter:
         """One that writes, or two that keep their lines until it is known which to write."""
         where = f"{exchange.host}{exchange.path.partition('?')[0]}"
         names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
-        label = Label(f"#{self._counts['stream'] + 1}", names)
+        label = Label(f"#{self._counts['stream'] + 1}", names, status=exchange.status)
         self._tags[exchange.source] = label.tag
 
         def lines(make: type[Lines], write: Write) -> Lines:

@@ -18,7 +18,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "repair",
         help="mend saved streams, or say them in another lawful way",
         description="Write saved streams again as toolstream_repair and toolstream_shape would pass them on.",
-        epilog="Exit code: 0 done, 2 usage or unreadable input.",
+        epilog="Exit code: 0 done, 2 usage, unreadable input, or no LLM stream in it.",
     )
     rewriting.add_paths(parser)
     told = "defects to mend, as in toolstream_repair, with commas between them; may be repeated (default: safe)"

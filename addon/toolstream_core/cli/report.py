@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.main import version
+from toolstream_core.cli.output import missing_folder
 from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.engine.session import read_body
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.cli.judging import SavedVerdict
     from toolstream_core.fixtures.answers import Answered
     from toolstream_core.model import Event, EventContent, Fragment
-    from toolstream_core.report.markdown import ReportedAnswer
+    from toolstream_core.report.reported import ReportedAnswer
 
 DONE, CANNOT = 0, 2
 """Exit codes."""
@@ -45,12 +47,14 @@ def run(args: argparse.Namespace) -> int:
     from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
 
+    if args.output is not None and (missing := missing_folder(args.output)) is not None:
+        return _cannot(missing)
     try:
         with begun(str(args.flow)) as file:
             kind = file.kind
         if kind is not Kind.FLOWS:  # its reproduction is to be served from it
             return _cannot(f"{args.flow} is not a flow file; `toolstream extract {args.flow} -o DIR` makes one of it")
-        answers = reported(args.flow)
+        answers = reported([args.flow])[args.flow]
     except UnreadableError as error:
         return _cannot(f"{args.flow} {error}")
     except FixtureError as error:
@@ -69,11 +73,14 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def reported(flow: Path) -> list[ReportedAnswer]:
-    """The answers of a flow file as reports show them. Raises `UnreadableError` and `FixtureError`."""
+def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
+    """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `FixtureError`."""
+    from toolstream_core.cli.judging import verdicts_in
     from toolstream_core.fixtures.answers import read_answers
 
-    return [_reported(one) for one in read_answers(flow)]
+    answers = {flow: read_answers(flow) for flow in flows}
+    verdicts = verdicts_in(flows)
+    return {flow: [_reported(one, verdicts.get(one.fixture.source)) for one in of] for flow, of in answers.items()}
 
 
 class _Fragments(Sink):
@@ -89,20 +96,31 @@ class _Fragments(Sink):
         self.seen += said.fragments
 
 
-def _reported(one: Answered) -> ReportedAnswer:
-    from toolstream_core.report.markdown import ReportedAnswer
+def _reported(one: Answered, verdict: SavedVerdict | None) -> ReportedAnswer:
+    from toolstream_core.fixtures import read_flow
+    from toolstream_core.fixtures.caused import as_sent, sent_in
+    from toolstream_core.report.reported import ReportedAnswer
 
-    turn = turn_of(one.number, one.fixture)
+    caused, fixture = one.fixture.caused, one.fixture
+    changed = bool(caused.specs) and sent_in(one.flow) is not None
+    if changed:
+        fixture = read_flow(as_sent(one.flow), fixture.source) or fixture
+    turn = turn_of(one.number, fixture)
     fragments = _Fragments()
     read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[fragments])
     return ReportedAnswer(
-        record=one.fixture.record,
+        record=fixture.record,
         frames=[piece.frame for piece in turn.pieces],
         fragments=fragments.seen,
-        path=one.fixture.path,
-        request=one.fixture.request,
-        status=one.fixture.status,
+        path=fixture.path,
+        request=fixture.request,
+        status=fixture.status,
         recorded=datetime.fromtimestamp(one.flow.request.timestamp_start, UTC).date().isoformat(),
+        caused=caused.specs,
+        provider=list(dict.fromkeys(found.name for found in one.fixture.record.findings)) if changed else None,
+        left=caused.findings if caused.specs else None,
+        client="" if verdict is None else verdict.about_client,
+        understood=verdict is None or verdict.verdict.understood,
     )
 
 

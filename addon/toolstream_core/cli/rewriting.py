@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspect import request_file
+from toolstream_core.cli.output import missing_folder
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
+from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.model import Change, Json, Record
+    from toolstream_core.model import Change, Exchange, Json, Record
     from toolstream_core.settings import Settings
     from toolstream_core.sources.saved import Saved
 
@@ -53,16 +56,27 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     """Rewrite IN to OUT and give the exit code."""
     if STDIN not in (args.output, args.source) and _same(args.source, args.output):
         return _cannot(f"{word(args.output)} is IN itself; OUT has to be another place")
+    whole = args.source != STDIN and Path(args.source).is_dir()
+    if not whole and args.output != STDIN and (missing := missing_folder(Path(args.output))) is not None:
+        return _cannot(missing)
     work = Rewriting(settings, diff=args.diff, request=args.request)
+    left_out = 0
     for source, target in pairs(args.source, args.output):
+        before = work.met
         try:
             data = rewritten(source, work.body, _flows, args.request)
         except UnreadableError as error:
             return _cannot(f"{word(source)} {error}")
-        if target == STDIN:
+        if work.met == before:
+            left_out += 1
+        elif target == STDIN:
             sys.stdout.buffer.write(data)
         else:
             write(target, data)
+    if not work.met:
+        return _cannot(f"no LLM stream in {'standard input' if args.source == STDIN else word(args.source)}")
+    if left_out:
+        print(f"left out {counted(left_out, 'file')} without an LLM stream", file=sys.stderr)
     work.sum_up()
     return DONE
 
@@ -74,10 +88,16 @@ class Rewriting(Sink):
     settings: Settings
     diff: bool = False
     request: Json = ABSENT
+    met: int = 0
+    """The answers of LLMs so far, also those that could not be read."""
     _answers: int = 0
     _changed: set[tuple[int, int]] = field(default_factory=set)
     _faults: list[str] = field(default_factory=list)
     _broken: list[str] = field(default_factory=list)
+    _taken: int = 0
+    """Events that faults of time and of the connection took away."""
+    _put: int = 0
+    """Events that they put in."""
     _hide: Callable[[str], str] = str
 
     live = True
@@ -95,16 +115,24 @@ class Rewriting(Sink):
         out = [b"".join(body.feed(chunk)) if chunk else b"" for chunk in chunks]
         out.append(b"".join(body.end(broken=saved.broken)))
         if saved.exchange.content_encoding and body.pipeline.failure is not None:
+            self.met += 1
             _say_kept(saved.exchange.source, body.pipeline.failure)
             return NewBody([*chunks, b""])
         if faults:
+            before = _events(out, saved.exchange)
             schedule = Schedule(replace(saved.exchange, content_encoding=""), faults, socket=saved.socket)
             out = [bytes_of(schedule.feed(piece)) if piece else b"" for piece in out]
             out[-1] += bytes_of(schedule.feed(b""))
+            after = _events(out, saved.exchange)
+            self._taken += (before - after).total()
+            self._put += (after - before).total()
         record = body.record(broken=saved.broken)
         if record is not None:
             self._answers += 1
-            self._faults += [f"{word(saved.exchange.source)}: {fault_line(fault)}" for fault in record.faults]
+            self.met += 1
+            self._faults += [
+                f"{word(saved.exchange.source)}: {fault_line(fault, record.dialect)}" for fault in record.faults
+            ]
         row = None if record is None or saved.broken is not None else body.cut_off(record)
         if row is None:
             return NewBody(out)
@@ -132,7 +160,20 @@ class Rewriting(Sink):
         """Say what was done."""
         for line in (*self._faults, *self._broken):
             print(line, file=sys.stderr)
-        print(f"{counted(self._answers, 'stream')}, {counted(len(self._changed), 'event')} changed", file=sys.stderr)
+        counts = ((self._taken, "taken away"), (self._put, "put in"))
+        moved = "".join(f", {number} {what}" for number, what in counts if number)
+        changed = f"{counted(len(self._changed), 'event')} changed{moved}"
+        print(f"{counted(self._answers, 'stream')}, {changed}", file=sys.stderr)
+
+
+def _events(pieces: Sequence[bytes], exchange: Exchange) -> Counter[bytes]:
+    """The events of a body that carry data, its coding undone."""
+    framing = BodyFraming(exchange.content_type)
+    body = framing.open(b"".join(pieces), ended=True)
+    if framing.framer is None:
+        return Counter()
+    frames = [*framing.framer.feed(body), *framing.framer.feed(b"")]
+    return Counter(frame.raw for frame in frames if frame.data is not None)
 
 
 def _say_kept(source: str, why: str) -> None:

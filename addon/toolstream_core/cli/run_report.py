@@ -20,7 +20,7 @@ def checked(report: Path) -> None:
 
 
 def write_report(report: Path, captured: Sequence[Path]) -> list[str]:
-    """Write it on the flows with findings, or on all where none has any; what there is to say of it.
+    """Write it on the flows with which anything went wrong, or on all; what there is to say of it.
 
     Raises `OSError`.
     """
@@ -32,10 +32,10 @@ def write_report(report: Path, captured: Sequence[Path]) -> list[str]:
     from toolstream_core.sources.saved import UnreadableError
 
     try:
-        answers = {path: reported(path) for path in captured}
+        answers = reported(captured)
     except (FixtureError, UnreadableError) as error:
         return [f"no report: {error}"]
-    shown = [path for path, of in answers.items() if any(answer.record.findings for answer in of)]
+    shown = [path for path, of in answers.items() if any(answer.is_telling for answer in of)]
     shown = shown or [path for path, of in answers.items() if of]
     if not shown:
         return ["no answer of an LLM passed, so there is no report"]

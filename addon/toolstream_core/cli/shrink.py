@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolstream_core.cli.output import missing_folder
 from toolstream_core.cli.reproduction import Reproduction
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.report.paint import word
@@ -118,8 +119,8 @@ def _output(args: argparse.Namespace) -> Path:
     output: Path = args.output or args.flow.with_suffix(".min.flow")
     if output.exists() and not args.force:
         raise _UsageError(f"{output} is there already; name another file with -o, or add --force")
-    if not output.parent.is_dir():
-        raise _UsageError(f"there is no folder {output.parent}")
+    if (missing := missing_folder(output)) is not None:
+        raise _UsageError(missing)
     return output
 
 

@@ -135,6 +135,7 @@ class Session:
         writer = writer_for(framer)
         sinks, streamed = self.sinks(dialect), writer is not None
         reader = self.reader = RecordBuilder(dialect, self.exchange, sinks, self._output, streamed=streamed)
+        reader.faults = self.transit
         if writer is None:
             wanted = self.exchange.path and asked.wants_stream(self.exchange.path, self.exchange.request)
             if wanted and self.exchange.status < _FAILED:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import Severity
 from toolstream_core.report.jsonform import finding_object
-from toolstream_core.report.markdown import code, escaped
+from toolstream_core.report.markdown_text import code, escaped
 from toolstream_core.report.paint import printable
 
 if TYPE_CHECKING:

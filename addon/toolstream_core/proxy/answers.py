@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
+from toolstream_core.proxy import fault_answers
 from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.codings import Codings
 from toolstream_core.proxy.exchange import exchange_of, request_json
@@ -68,7 +69,7 @@ class Answers:
         wanted = self.settings if settings is None else settings
         settings = wanted if delivering and self._codings.reads(flow.response) else NOTHING
         faults = drawn(settings, exchange_of(flow, request), self._begun) if settings.transit else ()
-        picks = [pick for _, pick in faults]
+        picks = [*fault_answers.noted(flow), *(pick for _, pick in faults)]
         ids = answer_ids(flow, self._ids)
         reporters = self._reporters
         watched = (flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)

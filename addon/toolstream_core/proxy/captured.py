@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, override
 
+from toolstream_core.proxy.fault_answers import noted as noted_in
 from toolstream_core.proxy.kept import KeptWatch
 
 if TYPE_CHECKING:
@@ -105,5 +106,5 @@ class CapturedWatch(KeptWatch):
         record = self.record
         broken = self._broken if record is None else record.broken
         noted = record is not None and bool(record.notes)
-        timed = any(pick.touched for pick in self._body.transit)
+        timed = not noted_in(self.flow) and any(pick.touched for pick in self._body.transit)
         self._recording.end(self.flow, record, broken, differs=noted or timed)

@@ -11,6 +11,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
+from toolstream_core.fixtures.caused import caused_in, sent_in
 from toolstream_core.fixtures.sockets import socket_flows
 from toolstream_core.proxy.changes import unlabel
 from toolstream_core.proxy.exchange import exchange_of, request_json, secrets_of
@@ -116,7 +117,6 @@ def _answer(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content
-    sent = json_access.get(one.metadata, "toolstream", "sent", "body")
     pieces = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
     return Saved(
         exchange=exchange,
@@ -124,7 +124,8 @@ def _answer(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -
         times=[when for when, _ in pieces if when is not None],
         broken=one.error.msg if one.error else None,
         secrets=secrets_of(one.request),
-        sent=sent if isinstance(sent, bytes) else None,
+        sent=sent_in(one),
+        faults=caused_in(one).faults,
         began=one.request.timestamp_start,
         ended=one.response.timestamp_end or 0.0,
         response=response_id([body or b""], exchange),

@@ -98,7 +98,7 @@ class Reporters:
         if level != "off" and self._terminal is not None:
             make = Lines if level == "chunks" else EndLines
             request = f"{_method(watch.flow)} {watch.exchange.host}{watch.exchange.path.partition('?')[0]}"
-            label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id)
+            label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id, watch.exchange.status)
             sinks.append(
                 make(self._terminal.line, label, elapsed=elapsed, paint=self._paint, hide=watch.hide, advise=advise)
             )

@@ -19,6 +19,7 @@ from toolstream_core.model import ABSENT, Change, Exchange
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
+from toolstream_core.proxy import fault_answers
 from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket, request_json
 from toolstream_core.proxy.gate import Gate, missing
@@ -100,7 +101,7 @@ class Timing:
             said = json.dumps(protocol.error_body(kind_of(status), status)).encode()
             headers = {"content-type": "application/json", **({"retry-after": str(later)} if later else {})}
             flow.response = http.Response.make(status, said, headers)
-            flow.comment = f"answered by fault {pick.fault.spec}"
+            fault_answers.note(flow, pick.fault.spec)
             return True
         return False
 

@@ -57,6 +57,7 @@ _HEADER_IDENTITIES: Final = re.compile(
     r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace)(?:_(?:id|uuid|email|name"
     r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|^x_real_ip$|^cf_connecting_ip$|^from$"
 )
+# A WebSocket's key is a nonce: https://www.rfc-editor.org/rfc/rfc6455#section-4.1. Headers' case says nothing.
 _HARMLESS_HEADERS: Final = frozenset(
     {"idempotency_key", "x_idempotency_key", "www_authenticate", "sec_token_binding", "sec_websocket_key"}
 )
@@ -94,7 +95,7 @@ def parameter_sensitivity(name: str) -> Sensitivity:
 def header_sensitivity(name: str) -> Sensitivity:
     """Of a header or a trailer."""
     plain = normal(name)
-    if plain in _HARMLESS_HEADERS:
+    if plain in _HARMLESS_HEADERS or normal(name.lower()) in _HARMLESS_HEADERS:
         return Sensitivity.NONE
     if _HEADER_WORDS.search(plain) or _HEADER_IDENTITIES.search(plain):
         return Sensitivity.STRONG

@@ -22,6 +22,8 @@ ID = 28
 """Columns of an id."""
 LEAST = 16
 """Columns that a shortened text gets at least."""
+_FAILED = 400
+"""From this status on an answer is an error, and says so."""
 _NAME = 48
 """Columns of a model, a tool's name or a finish reason."""
 
@@ -35,10 +37,13 @@ class Label(NamedTuple):
     """What was asked, or where the answer was read from: `POST api.deepseek.com/v1/chat/completions`."""
     flow: str = ""
     """mitmproxy's id of the flow."""
+    status: int = 0
+    """The answer's HTTP status; 0 where nobody knows it."""
 
     def head(self, model: str | None, protocol: str, paint: Paint) -> str:
         """The first line of the stream."""
-        names = " ".join(([foreign(model)] if model else []) + [protocol])
+        failed = [f"HTTP {self.status}"] if self.status >= _FAILED else []
+        names = " ".join([*([foreign(model)] if model else []), protocol, *failed])
         flow = f"  {paint('dim', self.flow)}" if self.flow else ""
         room = WIDTH - len(self.tag) - len(names) - 2 - (len(self.flow) + 2 if self.flow else 0)
         request = f"{middle(self.request, max(room, LEAST))} " if self.request else ""

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.table import ROWS
 from toolstream_core.protocols.registry import named
 from toolstream_core.report import prose, reproduce
 from toolstream_core.report.folding import folded, lines
-from toolstream_core.report.paint import printable
+from toolstream_core.report.markdown_text import code, escaped, fenced
+from toolstream_core.report.on_purpose import caused_lines, client_lines, faults_of
 from toolstream_core.report.readings import wrong_readings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Call, Finding, Fragment, Json, Record
+    from toolstream_core.model import Call, Finding
     from toolstream_core.report.readings import ReadCall
-    from toolstream_core.wire.frame import Frame
+    from toolstream_core.report.reported import ReportedAnswer
 
 LONGEST: Final = 65_536
 """Characters of an issue or comment on GitHub."""
@@ -27,8 +26,6 @@ _RESERVE = 2_000
 _MOST_FINDINGS = 20
 _MOST_EVENTS = 12
 _MOST_LINKS = 5
-_MOST_TEXT = 300
-_SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~@]")
 _SEVERITIES: Final = {
     "error": "no correct reader can get the calls right",
     "warning": "outside the protocol's letter, a careful reader has to guess",
@@ -36,26 +33,11 @@ _SEVERITIES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedAnswer:
-    """An answer, redacted, as a report shows it."""
-
-    record: Record
-    frames: Sequence[Frame]
-    fragments: Sequence[Fragment]
-    """All tool-call entries of its events, in order."""
-    path: str
-    """Request path with query."""
-    request: Json
-    status: int
-    recorded: str
-    """The day, in UTC."""
-
-
 def bug_report(answers: Sequence[ReportedAnswer], flow: str, version: str) -> str:
-    """The report on answers with findings, or on all where none has any. `flow` is the name of their file."""
-    shown = [answer for answer in answers if answer.record.findings] or list(answers)
-    head = "\n".join([*_head(shown, version), *_wrong(shown), *_events(shown), *_calls(shown), *_protocol(shown)])
+    """The report on answers with which anything went wrong, or on all. `flow` is the name of their file."""
+    shown = [answer for answer in answers if answer.is_telling] or list(answers)
+    parts = (_head(shown, version), _wrong(shown), _events(shown), _calls(shown), client_lines(shown), _protocol(shown))
+    head = "\n".join(line for part in parts for line in part)
     tail = "\n".join([*_clients(shown), *_reproduction(shown, flow)])
     left = LONGEST - _RESERVE - len(head) - len(tail)
     whole = "\n".join(_whole(shown, left))
@@ -65,13 +47,20 @@ def bug_report(answers: Sequence[ReportedAnswer], flow: str, version: str) -> st
 def _head(answers: Sequence[ReportedAnswer], version: str) -> Iterator[str]:
     first = answers[0]
     names = list(dict.fromkeys(finding.name for answer in answers for finding in answer.record.findings))
-    what = ", ".join(names[:3]) + (" …" if len(names) > 3 else "") if names else "A stream that is misread"  # noqa: PLR2004
+    what = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")  # noqa: PLR2004
+    faults = " and ".join(map(escaped, faults_of(answers)))
+    if faults:
+        what += f"{', caused' if names else 'Caused'} by fault {faults}"
+    elif not names:
+        what = "A stream that is misread"
     yield f"# {what}: {first.record.dialect} from {escaped(first.record.host or 'an unknown host')}\n"
     yield "| | |\n|---|---|"
     yield f"| provider | {code(first.record.host or '(unknown)')} |"
     yield f"| model | {code(first.record.model or '(unknown)')} |"
     yield f"| protocol | {first.record.dialect}, {'streamed' if first.record.streamed else 'not streamed'} |"
     yield f"| answer | HTTP {first.status}, {first.record.events} events, {first.record.bytes} bytes |"
+    if faults:
+        yield f"| broken by | toolstream, on purpose: fault {' and '.join(map(code, faults_of(answers)))} |"
     yield f"| recorded | {first.recorded}; secrets are overwritten with `*` |"
     yield f"| found by | toolstream {version} |\n"
 
@@ -79,8 +68,13 @@ def _head(answers: Sequence[ReportedAnswer], version: str) -> Iterator[str]:
 def _wrong(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield "## What is wrong\n"
     told = [(number, finding) for number, answer in enumerate(answers) for finding in answer.record.findings]
+    caused = [*caused_lines(answers)]
+    yield from caused
     if not told:
-        yield "Nothing in the stream itself, as far as toolstream reads it; a client misreads it.\n"
+        if not caused:
+            known = all(answer.client and answer.understood for answer in answers)
+            reads = "the client understood it" if known else "a client misreads it"
+            yield f"Nothing in the stream itself, as far as toolstream reads it; {reads}.\n"
         return
     for number, finding in told[:_MOST_FINDINGS]:
         where = f"event {finding.event}" + ("" if len(answers) == 1 else f" of answer {number}")
@@ -168,13 +162,15 @@ def _clients(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
 
 def _reproduction(answers: Sequence[ReportedAnswer], flow: str) -> Iterator[str]:
     first = answers[0]
-    found = sorted({finding.name for finding in first.record.findings})
+    shown = {finding.name for finding in first.record.findings}
+    found = sorted(shown if first.left is None else first.left)
+    faults = [reproduce.fault_here(spec) for spec in first.caused]
     yield "## Reproduce\n"
     yield f"With the attached `{flow}` and toolstream from its repository (`pip install .` in a clone of it), without a"
     yield "key or network:\n"
-    yield from fenced(reproduce.server_lines(flow, first.path, first.request).splitlines(), "sh")
+    yield from fenced(reproduce.server_lines(flow, first.path, first.request, faults).splitlines(), "sh")
     yield f"As a test in your repository (`{flow}` beside it):\n"
-    yield from fenced(reproduce.as_test(flow, first.path, first.request, found).splitlines(), "python")
+    yield from fenced(reproduce.as_test(flow, first.path, first.request, found, faults).splitlines(), "python")
 
 
 def _whole(answers: Sequence[ReportedAnswer], room: int) -> Iterator[str]:
@@ -192,27 +188,6 @@ def _whole(answers: Sequence[ReportedAnswer], room: int) -> Iterator[str]:
         yield f"<details>\n<summary>{name} ({answer.record.events} events, {answer.record.bytes} bytes)</summary>\n"
         yield from fenced(taken)
         yield "</details>\n"
-
-
-def fenced(text: Iterable[str], language: str = "text") -> Iterator[str]:
-    """A code block, in a fence that nothing in it can end."""
-    inner = list(text)
-    longest = max((len(run) for line in inner for run in re.findall(r"`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield from (f"{fence}{language}", *inner, f"{fence}\n")
-
-
-def code(text: str) -> str:
-    """Foreign text as code within a line, cut where it is long."""
-    shown = printable(text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…").replace("|", "\\|")
-    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
-    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
-
-
-def escaped(text: str) -> str:
-    """Foreign text in a sentence: it formats, links and mentions nothing."""
-    return _SPECIAL.sub(lambda found: f"\\{found[0]}" if found[0] != "@" else "@\u200b", printable(text))
 
 
 def _rows(answers: Sequence[ReportedAnswer]) -> list[Row]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from toolstream_core.faults import parse_fault
 from toolstream_core.protocols.requests import asked
+from toolstream_core.transit.rows import keys_of
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.model import Json
 
 PORT = 8642
@@ -19,11 +24,21 @@ _SHORT = 200
 _MESSAGES = ("messages", "input", "contents")
 
 
-def server_lines(flow: str, path: str, request: Json) -> str:
-    """Shell lines that serve a flow, and ask for it."""
+def fault_here(spec: str) -> str:
+    """A fault as it acts again on the one answer that is served: without its targets among others, and chance.
+
+    Raises `FaultError`.
+    """
+    fault = parse_fault(spec, {spec.partition(":")[0]}, keys_of)
+    return replace(fault, host=None, path=None, model=None, turn=None, p=1.0, times=None).spec
+
+
+def server_lines(flow: str, path: str, request: Json, faults: Sequence[str] = ()) -> str:
+    """Shell lines that serve a flow, under faults where there are any, and ask for it."""
+    under = "".join(f" --fault {shlex.quote(spec)}" for spec in faults)
     url = shlex.quote(f"http://127.0.0.1:{PORT}{path}")
     return (
-        f"toolstream serve {shlex.quote(flow)} --port {PORT} &\n"
+        f"toolstream serve {shlex.quote(flow)} --port {PORT}{under} &\n"
         f"curl --no-buffer --silent --retry 5 --retry-connrefused {url} \\\n"
         f"  -H 'content-type: application/json' --data-binary @- <<'JSON'\n"
         f"{numbers.dumps(asking(path, request), ascii_only=True)}\n"
@@ -31,14 +46,15 @@ def server_lines(flow: str, path: str, request: Json) -> str:
     )
 
 
-def as_test(flow: str, path: str, request: Json, findings: list[str]) -> str:
+def as_test(flow: str, path: str, request: Json, findings: list[str], faults: Sequence[str] = ()) -> str:
     """A test for `toolstream`'s pytest plugin that runs as it is, and says where a client goes."""
     body = numbers.dumps(asking(path, request), ascii_only=True)
+    under = f", fault={list(faults)!r}" if faults else ""
     return (
         "import urllib.request\n\n"
         "import pytest\n\n"
         f"REQUEST = {body.encode()!r}\n\n\n"
-        f"@pytest.mark.toolstream({flow!r})\n"
+        f"@pytest.mark.toolstream({flow!r}{under})\n"
         "def test_reproduction(toolstream):\n"
         "    # In the place of the next lines, your client: its base URL, key, proxy and certificate are set.\n"
         f"    url = toolstream.proxy_url + {path!r}\n"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind, Severity
 from toolstream_core.report.layout import ID, LEAST, WIDTH, Marked, counted, foreign, middle, shortened
 from toolstream_core.report.paint import plain, printable, word
+from toolstream_core.settings import protocols_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from toolstream_core.report.paint import Paint
 
     type Hide = Callable[[str], str]
+
+_BY_CHANCE: Final = re.compile(r"[:,](?:p|times)=")
 
 
 def overview(record: Record, model: str | None) -> Marked:
@@ -34,7 +38,9 @@ def overview(record: Record, model: str | None) -> Marked:
 def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
     """What became of each fault, and what was done beside the events."""
     for fault in record.faults:
-        yield Marked(fault_line(fault), (("warning", f"fault {word(fault.spec)}"),) if fault.drawn else ())
+        yield Marked(
+            fault_line(fault, record.dialect), (("warning", f"fault {word(fault.spec)}"),) if fault.drawn else ()
+        )
     for note in record.notes:
         yield Marked(f"{note.name}: {printable(hide(note.message))}", (("name", note.name),))
 
@@ -70,13 +76,22 @@ def delivered_lines(calls: Sequence[Call], paint: Paint, hide: Hide, room: int) 
 _GOT: Final = "client got "
 
 
-def fault_line(fault: Injected) -> str:
-    """What became of a fault that was aimed at the stream."""
-    if not fault.drawn:
-        return f"fault {word(fault.spec)}: not drawn"
-    if not fault.changes:
-        return f"fault {word(fault.spec)}: drawn, and found nothing to act on"
-    return f"fault {word(fault.spec)}: {counted(fault.changes, 'change')}"
+def fault_line(fault: Injected, dialect: str) -> str:
+    """What became of a fault that was aimed at a stream of that protocol."""
+    return f"fault {word(fault.spec)}: {_fate(fault, dialect)}"
+
+
+def _fate(fault: Injected, dialect: str) -> str:
+    if fault.changes:
+        return counted(fault.changes, "change")
+    can = protocols_of(fault.spec.partition(":")[0])
+    if dialect not in can:
+        return f"cannot be caused in {dialect}, only in {', '.join(can)}"
+    if fault.drawn:
+        return "drawn, but this answer has nothing that it could change"
+    if _BY_CHANCE.search(fault.spec):
+        return "not drawn: chance (p) or its number (times) spared it, or it has no call that is meant"
+    return "not drawn: this answer has no call that it is meant for"
 
 
 def finding_line(finding: Finding, hide: Hide = str) -> Marked:

@@ -10,7 +10,7 @@ from toolstream_core.report.paint import printable, word
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.model import Call, Json
     from toolstream_core.verdict import Problem, Verdict
@@ -76,11 +76,20 @@ def verdict_text(
     """What the client made of an answer, for people."""
     name = f"verdict {verdict.outcome}"
     times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
-    problems = "; ".join(_problem(one, calls, hide) for one in verdict.problems)
+    problems = "; ".join(_problems(verdict.problems, calls, hide))
     why = f" ({printable(hide(explained.text))})" if explained.text else ""
     where = f", request {request}" if request else ""
     text = f"{name}{times}{': ' if problems else ''}{problems}{why}{where}"
     return Marked(text, (("name" if verdict.understood else "error", name),))
+
+
+def _problems(problems: Sequence[Problem], calls: Sequence[Call], hide: Callable[[str], str]) -> Iterator[str]:
+    """Each once: of several alike that concern one call, the first, and how many more there are."""
+    alike: dict[tuple[Outcome, int | str], list[Problem]] = {}
+    for one in problems:
+        alike.setdefault((one.outcome, one.text if one.call is None else one.call), []).append(one)
+    for first, *more in alike.values():
+        yield _problem(first, calls, hide) + (f" (and {len(more)} more)" if more else "")
 
 
 def _problem(problem: Problem, calls: Sequence[Call], hide: Callable[[str], str]) -> str:

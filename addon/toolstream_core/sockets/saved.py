@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,6 +21,7 @@ FIRST: Final = 8
 """Messages of a client by which a socket is recognised, where its path says nothing."""
 _NEVER_SENT: Final = frozenset({1005, 1006, 1015})
 """Codes that stand for the lack of a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
+_CODE: Final = re.compile(r" with code (\d{1,4})$")
 _MOST: Final = 64
 _LONGEST: Final = 4096
 NORMAL: Final = 1000
@@ -127,9 +129,11 @@ def is_of_upgrade(header: str) -> bool:
 
 
 def close_code(broken: str) -> int | None:
-    """The code of the provider's close frame, as `how_closed` says it; `None` where there was none."""
-    said = broken.removeprefix(how_closed(None, by_client=False) + " with code ")
-    return int(said) if said.isdecimal() and int(said) not in _NEVER_SENT else None
+    """The code of the close frame that the client got, as `how_closed` or a fault says it; `None` without one."""
+    said = _CODE.search(broken)
+    if said is None or broken.startswith(how_closed(None, by_client=True)):
+        return None
+    return int(said[1]) if int(said[1]) not in _NEVER_SENT else None
 
 
 def is_short(message: bytes) -> bool:

@@ -11,7 +11,7 @@ from toolstream_core.protocols.requests.asked import looks_like_llm
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import Exchange, Injected
     from toolstream_core.protocols.socket_wire import SocketLane
 
 
@@ -34,6 +34,8 @@ class Saved:
     """What the request carried and nobody should see."""
     sent: bytes | None = None
     """The body as the client got it, where that is another one."""
+    faults: Sequence[Injected] = ()
+    """The faults that stood in the answer's way to the client."""
     began: float = 0.0
     """When the request came, in seconds since 1970; 0 where nobody noted it."""
     ended: float = 0.0

@@ -24,6 +24,8 @@ class Passed:
     """Requests to LLMs that were answered with an HTTP error."""
     websockets: int
     """Connections to LLMs as WebSockets; each may have had many answers."""
+    unopened: int
+    """WebSockets to LLMs that were refused with an HTTP error."""
     answers: int
     """Of LLMs, also those that were not whole."""
     calls: int
@@ -41,7 +43,9 @@ class Passed:
         yield ", ".join(self._counts())
         if self.websockets:
             yield f"{counted(self.websockets, 'WebSocket')} to an LLM"
-        if not self.requests and not self.websockets:
+        if self.unopened:
+            yield f"{counted(self.unopened, 'WebSocket')} to an LLM refused with an HTTP error"
+        if not self.requests and not self.websockets and not self.unopened:
             yield "no request of an LLM came; --base-url is for clients that ignore proxy variables"
         if self.findings:
             yield f"findings: {_listed(self.findings)}"

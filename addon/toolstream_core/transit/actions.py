@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event
     from toolstream_core.wire.write import Writer
+
+
+CUT: Final = "cut by toolstream_fault"
 
 
 class BreakKind(enum.StrEnum):
@@ -62,7 +65,7 @@ class Cut:
     """Break the connection; nothing more is sent."""
 
     how: BreakKind
-    why: str = "cut by toolstream_fault"
+    why: str = CUT
     """The message of the flow's error."""
     code: int | None = None
     """What a WebSocket is closed with; `None` sends no close frame."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.aws_errors import exception_message
 from toolstream_core.protocols.provider_error import ERRORS
-from toolstream_core.transit.actions import Action, BreakKind, Cut, Finish, Hold, Send, Wait
+from toolstream_core.transit.actions import CUT, Action, BreakKind, Cut, Finish, Hold, Send, Wait
 from toolstream_core.transit.stage import AtPoint, Stage
 from toolstream_core.wire.write import encoded
 
@@ -52,8 +52,10 @@ class CutOff(AtPoint):
     @override
     def reached(self, rest: Send) -> Iterable[Action]:
         del rest
-        values = self.context.values
-        return (Cut(BreakKind(values["how"]), code=None if values["code"] == NO_CLOSE_FRAME else values["code"]),)
+        how, code = BreakKind(self.context.values["how"]), self.context.values["code"]
+        if code == NO_CLOSE_FRAME or self.context.socket is None:
+            return (Cut(how),)
+        return (Cut(how, f"{CUT} with code {code}", code),)
 
 
 class ErrorEvent(AtPoint):

@@ -14,6 +14,7 @@ from toolstream_core.fixtures.chunks import LINE_ENDS
 from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane, Start
+from toolstream_core.proxy import fault_answers
 from toolstream_core.proxy.delivery_loop import WatchedDelivery
 from toolstream_core.proxy.exchange import opens_socket
 from toolstream_core.proxy.request_ids import restore, upstream, with_own_ids
@@ -193,7 +194,7 @@ class Sockets:
         self._answers.asked(flow)
         restore(flow, self._ids)
         if refusal is not None:
-            flow.comment = f"answered by fault {refusal.fault}"
+            fault_answers.note(flow, refusal.fault)
             settings = NOTHING
         provider = self.provider if relay.served and refusal is None else None
         saved = None if provider is None else self._saved(provider, flow, place)

@@ -107,7 +107,9 @@ class Ledger:
             return ()
         entry.sinks += 1
         entry.watch = watch
-        lines = EndLines(self.line, Label(f"#{entry.request['number'] + 1}", watch.exchange.host), hide=watch.hide)
+        exchange = watch.exchange
+        label = Label(f"#{entry.request['number'] + 1}", exchange.host, status=exchange.status)
+        lines = EndLines(self.line, label, hide=watch.hide)
         return (lines, Answer(entry, watch))
 
     def judged(self, told: ToldVerdict) -> None:

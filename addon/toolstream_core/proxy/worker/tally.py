@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
 
-_COUNTED: Final = ("requests", "others", "refused", "websockets", "answers", "calls")
+_COUNTED: Final = ("requests", "others", "refused", "websockets", "unopened", "answers", "calls")
 
 
 class Tally(Sink):
@@ -46,8 +46,9 @@ class Tally(Sink):
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """An answer begins."""
         assert flow.response is not None
-        if RESENT not in flow.metadata and claiming(flow.request.path) is not None:
-            self._counts["refused" if flow.response.status_code >= 400 else "accepted"] += 1  # noqa: PLR2004
+        failed = flow.response.status_code >= 400  # noqa: PLR2004
+        if failed and RESENT not in flow.metadata and claiming(flow.request.path) is not None:
+            self._counts["unopened" if opens_socket(flow.request) else "refused"] += 1
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         """A WebSocket to an LLM."""
@@ -59,9 +60,8 @@ class Tally(Sink):
         self.request(flow)
 
     def listeners(self, watch: Watch) -> Sequence[Sink]:
-        """What reads each answer."""
-        del watch
-        return (self,)
+        """What reads each answer; what refuses a WebSocket is none."""
+        return () if opens_socket(watch.flow.request) else (self,)
 
     @override
     def ended(self, record: Record) -> None:

@@ -1,0 +1,91 @@
+"""`toolstream run --fault`: what is said of answers that were broken on purpose, and of faults that broke none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.started import environment, toolstream
+from tests.conftest import ROOT
+from toolstream_core.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.e2e
+
+FLOW = ROOT / "flows" / "openai-chat-single.flow"
+NAIVE = """
+import json, os, urllib.error, urllib.request
+messages = [{"role": "user", "content": "What is the weather?"}]
+def ask():
+    body = json.dumps({"model": "gpt-4.1-mini", "stream": True, "messages": messages}).encode()
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    with urllib.request.urlopen(urllib.request.Request(url, body, {"content-type": "application/json"})) as answer:
+        lines = [line[6:] for line in answer if line.startswith(b"data: {")]
+    deltas = [choice["delta"] for line in lines for choice in json.loads(line)["choices"]]
+    return [one for delta in deltas for one in delta.get("tool_calls") or ()]
+try:
+    calls = []
+    for entry in ask():
+        if "id" in entry:
+            calls.append({"id": entry["id"], "type": "function", "function": {"name": "", "arguments": ""}})
+        for key in ("name", "arguments"):
+            calls[-1]["function"][key] += entry["function"].get(key) or ""
+    messages.append({"role": "assistant", "tool_calls": calls})
+    messages += [{"role": "tool", "tool_call_id": call["id"], "content": "18"} for call in calls]
+    ask()
+except urllib.error.HTTPError:
+    pass
+"""
+
+
+def ran(*options: str | Path) -> list[str]:
+    """What is said while a client that takes each id for a new call asks twice."""
+    command = [*toolstream("run", FLOW, "--speed", "0", *options), "--", sys.executable, "-c", NAIVE]
+    done = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stderr.decode().splitlines()
+
+
+def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names the fault, shows what the client got and what it made of it; so does whatever reads the capture."""
+    report, kept = tmp_path / "r.md", tmp_path / "kept"
+    ran("--fault", "deepseek:p=1", "--report", report, "--capture", kept, "--quiet")
+    text = report.read_text()
+    assert text.startswith("# empty-id, caused by fault deepseek: openai-chat from 127.0.0.1\n")
+    assert "toolstream broke this stream on purpose, by fault `deepseek`" in text
+    assert "What the provider sent was healthy." in text
+    assert "**empty-id** (TS102" in text
+    assert "## What the client made of it\n\n- split-call: " in text
+    assert "toolstream serve r.flow --port 8642 --fault deepseek &" in text
+    assert "@pytest.mark.toolstream('r.flow', fault=['deepseek'])" in text
+    assert main(["inspect", str(kept)]) == 0
+    told = capsys.readouterr().out
+    assert "#1         fault deepseek: 10 changes\n" in told
+    assert "read here is what the provider sent; what the client got had 14 events, 1 call, empty-id\n" in told
+    assert main(["extract", str(kept), "-o", str(tmp_path / "flows")]) == 0
+    assert "; what the client got was broken by fault deepseek: empty-id\n" in capsys.readouterr().out
+
+
+def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its status stands in the head, and the fault with it; nothing else is said to have come from a provider."""
+    kept = tmp_path / "kept"
+    told = ran("--fault", "http-error:status=429", "--capture", kept)
+    assert any(line.startswith("#1 POST ") and " openai-chat HTTP 429  " in line for line in told)
+    assert "#1         fault http-error:status=429: 1 change" in told
+    assert "toolstream run: 1 request, 1 answered with an HTTP error, 1 answer, 0 calls sent" in told
+    assert main(["inspect", str(kept)]) == 0
+    shown = capsys.readouterr().out
+    assert " openai-chat HTTP 429\n" in shown
+    assert "#1         fault http-error:status=429: 1 change\n" in shown
+    assert "read here" not in shown
+
+
+def test_a_fault_that_the_protocol_has_no_place_for() -> None:
+    """One line says where it can be caused."""
+    told = ran("--fault", "missing-event-name")
+    assert "#1         fault missing-event-name: cannot be caused in openai-chat, only in " in "\n".join(told)

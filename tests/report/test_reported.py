@@ -1,0 +1,28 @@
+"""An answer as reports show it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.laws.driven import injected
+from tests.laws.healthy import streams
+from tests.report.test_markdown import reported
+
+HEALTHY = streams()[0]
+TOLD: dict[str, tuple[bytes, dict[str, Any], bool]] = {
+    "healthy": (HEALTHY.body, {}, False),
+    "healthy and understood": (HEALTHY.body, {"client": "ok"}, False),
+    "misread": (HEALTHY.body, {"client": "lost-call: …", "understood": False}, True),
+    "broken by a fault": (HEALTHY.body, {"caused": ["stall"], "client": "ok"}, True),
+    "wrong": (injected(HEALTHY.body, HEALTHY.exchange, "empty-id").out, {}, True),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_which_answers_tell_anything(name: str) -> None:
+    """Those with which anything went wrong."""
+    body, known, telling = TOLD[name]
+    assert replace(reported(body, HEALTHY), **known).is_telling is telling
