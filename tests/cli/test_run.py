@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import http.server
 import json
 import signal
@@ -19,7 +20,7 @@ import pytest
 
 from tests.cli.started import FLOW, environment, toolstream
 from tests.conftest import ROOT
-from toolstream_core.cli.main import _parser, main
+from toolstream_core.cli.main import _parsed, main
 from toolstream_core.cli.run import wants_sockets
 from toolstream_core.cli.serving import FLAGS, setup_of
 from toolstream_core.fixtures import load
@@ -221,15 +222,15 @@ def test_a_command_that_there_is_not() -> None:
 )
 def test_sockets_are_for_who_names_them(words: list[str], wanted: bool) -> None:
     """Agents that can ask over HTTP as well do so otherwise."""
-    args = _parser(["run"]).parse_args(["run", *words])
+    args = _parsed(["run", *words], argparse.Namespace())
     assert wants_sockets(setup_of(args, network="all", log="off")) is wanted
 
 
 @pytest.mark.parametrize("option", FLAGS, ids=lambda option: option.name)
 def test_each_option_of_the_addon_is_a_flag(option: AddonOption) -> None:
     """It is set as `--set` would set it, and the page on the command line has it."""
-    value = [] if isinstance(option.default, bool) else ["3"]
+    value = [] if isinstance(option.default, bool) else [(option.choices or "3")[0]]
     words = ["run", option.flag, *value]
-    setup = setup_of(_parser(words).parse_args(words), network="all", log="off")
+    setup = setup_of(_parsed(words, argparse.Namespace()), network="all", log="off")
     assert f"{option.name}={(value or ['true'])[0]}" in setup.specs()
     assert f"`{option.flag}" in (ROOT / "docs" / "cli.md").read_text()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
-from toolstream_core.cli.main import _parser
+from toolstream_core.cli.main import _parsed
 from toolstream_core.testing import Setup
 
 FULL = Setup(
@@ -31,7 +32,7 @@ def test_each_value_is_an_option_of_its_own() -> None:
 def test_the_command_line_says_the_same() -> None:
     """What a failing test prints is understood by the commands."""
     words = ["serve", *FULL.arguments()]
-    args = _parser(words).parse_args(words)
+    args = _parsed(words, argparse.Namespace())
     assert tuple(args.flows) == FULL.flows
     assert (tuple(args.fault), tuple(args.repair), tuple(args.shape)) == (FULL.fault, FULL.repair, FULL.shape)
     assert (args.speed, args.seed, args.strict) == (FULL.speed, FULL.seed, FULL.strict)

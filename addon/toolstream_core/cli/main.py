@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib
 import importlib.metadata
 import io
@@ -12,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 COMMANDS: Final = {
     "inspect": "inspect",
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _encode_anything()
     try:
         mine, command = _split(words)
-        args = _parser(words).parse_args(mine, argparse.Namespace(command_line=command))
+        args = _parsed(mine, argparse.Namespace(command_line=command))
         code: int = args.run(args)
         _flush()
     except SystemExit as end:
@@ -73,7 +74,21 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
     return words, []
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def _parsed(words: Sequence[str], args: argparse.Namespace) -> argparse.Namespace:
+    """The arguments of a command; what it does not know is told with its own usage, and what may be meant."""
+    parser, commands = _parser(words)
+    args, unknown = parser.parse_known_args(words, args)
+    if unknown:
+        command = commands[args.command]
+        known = [flag for action in command._actions for flag in action.option_strings]  # noqa: SLF001 - not told else
+        near = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    return args
+
+
+def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser, and those of the commands that it knows."""
     parser = argparse.ArgumentParser(
         prog="toolstream",
         description="Show how LLM providers' streams say their tool calls.",
@@ -85,7 +100,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     asked = [words[0]] if words and words[0] in COMMANDS else COMMANDS
     for name in asked:
         importlib.import_module(f"toolstream_core.cli.{COMMANDS[name]}").add_parser(subparsers)
-    return parser
+    return parser, subparsers.choices
 
 
 def version() -> str:

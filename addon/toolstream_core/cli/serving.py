@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 from dataclasses import fields
 from pathlib import Path
@@ -12,8 +13,6 @@ from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_ca
 from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
-    import argparse
-
     from toolstream_core.proxy.option_table import AddonOption
 
 FLAGS: Final = tuple(option for option in OPTIONS if option not in {LOG, PROVIDER})
@@ -53,7 +52,9 @@ def _add_flag(parser: argparse.ArgumentParser, option: AddonOption) -> None:
     else:
         kind = _TYPES.get(option.name, type(option.default))
         default = kind(option.default) if _word(option) in _OF_SETUP else None
-        parser.add_argument(option.flag, type=kind, default=default, metavar=option.metavar, help=described)
+        metavar = option.metavar or None
+        choices = option.choices or None
+        parser.add_argument(option.flag, type=kind, default=default, choices=choices, metavar=metavar, help=described)
 
 
 def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
@@ -86,23 +87,25 @@ def _word(option: AddonOption) -> str:
 
 
 def _speed(text: str) -> float:
-    speed = float(text)
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1
     if not 0 <= speed < math.inf:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed: 1 is as recorded, 2 twice as fast, 0 at once")
     return speed
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:  # noqa: PLR2004 - the highest port
-        raise ValueError
-    return port
+    if not text.isdecimal() or int(text) > _HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 (any free one) to {_HIGHEST_PORT}")
+    return int(text)
 
 
 def _option(text: str) -> tuple[str, str]:
     name, given, value = text.partition("=")
     if not name or not given:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return name, value
 
 
@@ -116,4 +119,5 @@ def flow_path(text: str) -> Path:
     return Path(text).expanduser()
 
 
+_HIGHEST_PORT: Final = 65535
 _TYPES: Final[dict[str, Any]] = {"toolstream_speed": _speed}
