@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.checking.grading import Reason
-from toolstream_core.defects.row import Safety
+from toolstream_core.checking.helping import SAFE, planted
 from toolstream_core.defects.table import ROWS
-from toolstream_core.faults.presets import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +16,7 @@ JUDGED: Final = PASSED | {"failed"}
 """Grades that say something of a client."""
 NOT_JUDGED: Final = "not judged"
 """In the place of what a client did wrong, where its run behind repair says nothing of it."""
-_SAFE: Final = {row.name for row in ROWS if row.repair is Safety.SAFE}
 _ROWS: Final = {row.name for row in ROWS}
-_PARTS: Final = {preset.name: preset.parts for preset in PRESETS}
 _ORDER: Final = [reason.value for reason in Reason]
 
 
@@ -42,9 +39,8 @@ class Cell(NamedTuple):
     @property
     def repairable(self) -> bool:
         """Whether every defect that is planted here has a safe repair."""
-        kind = self.case.split("/")[1]
-        parts = _PARTS.get(self.name, (self.name,)) if kind == "preset" else (self.name,)
-        return kind in {"fault", "preset"} and all(part in _SAFE or part not in _ROWS for part in parts)
+        faults = planted(self.case.split("/")[1], self.name)
+        return bool(faults) and all(fault in SAFE or fault not in _ROWS for fault in faults)
 
     @property
     def failed_safe(self) -> bool:

@@ -82,9 +82,9 @@ class ArgumentText:
     @property
     def whole(self) -> bool:
         """Whether what came is a whole object, whatever else may still come."""
-        if self.whole_again is not None or not self.scanner.ended or self.spilled:
-            return self.whole_again is not None
-        return self._object or (self.scanner.whole and self._holds_object())
+        if self.whole_again is None and (self.spilled or not self.scanner.ended):
+            return False
+        return self.whole_again is not None or self._object or (self.scanner.whole and self._holds_object())
 
     @property
     def inside_value(self) -> bool:

@@ -13,8 +13,14 @@ from toolstream_core.faults.presets import PRESETS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_SAFE: Final = frozenset(row.name for row in ROWS if row.repair is Safety.SAFE)
+SAFE: Final = frozenset(row.name for row in ROWS if row.repair is Safety.SAFE)
+"""The defects that have a safe repair."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
+
+
+def planted(kind: str, name: str) -> Sequence[str]:
+    """The faults that a case plants, by the case's kind and name: a preset has several."""
+    return {Kind.FAULT: (name,), Kind.PRESET: _PARTS.get(name, ())}.get(Kind(kind), ())
 
 
 def advice(case: Mapping[str, Any], client: Mapping[str, Any]) -> str:
@@ -29,6 +35,5 @@ def advice(case: Mapping[str, Any], client: Mapping[str, Any]) -> str:
     tried = next((verdict["advice"][0] for verdict in verdicts if verdict["advice"]), "")
     if tried or client["repair"] or any(verdict["sent"] for verdict in verdicts):
         return str(tried)
-    planted = {Kind.FAULT: [case["name"]], Kind.PRESET: _PARTS.get(case["name"], ())}.get(case["kind"], ())
-    repairs = [name for name in planted if name in _SAFE]
+    repairs = [name for name in planted(case["kind"], case["name"]) if name in SAFE]
     return f"--set toolstream_repair={','.join(repairs)}" if repairs else ""

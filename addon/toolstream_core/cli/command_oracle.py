@@ -82,15 +82,16 @@ def command_oracle(tries: Tries, flow_bytes: Callable[[Candidate], bytes]) -> It
 
 def _fails(tries: Tries, seat: _Seat) -> bool:
     seat.session.reset(Setup(flows=(seat.flow,), repair=tries.repair, speed=0, network="loopback"))
+    if not tries.says:
+        return _exit_code(tries, seat, subprocess.DEVNULL) != 0
     with tempfile.TemporaryFile() as output:
-        code = _exit_code(tries, seat, output)
-        if not code or not tries.says:
-            return bool(code)
+        if not _exit_code(tries, seat, output):
+            return False
         output.seek(0)
         return tries.says.encode() in output.read()
 
 
-def _exit_code(tries: Tries, seat: _Seat, output: IO[bytes]) -> int:
+def _exit_code(tries: Tries, seat: _Seat, output: IO[bytes] | int) -> int:
     """What the command ends with, where it ends in time; 0 where it is stopped. `output` gets what it says."""
     try:
         process = seat.process = subprocess.Popen(

@@ -106,10 +106,9 @@ def _run(args: argparse.Namespace) -> int:
             print(f"toolstream shrink: stopped after {search.tries} tries; {_how_to_go_on(args)}", file=sys.stderr)
             raise
         show.end()
-        drifted = bool(args.command_line) and _fails_mended(args, saved, tried, best)
-    saved.write(best, output)
-    if drifted:
-        print(f"toolstream shrink: {_DRIFTED}", file=sys.stderr)
+        saved.write(best, output)
+        if args.command_line and _fails_mended(args, saved, tried, best):
+            print(f"toolstream shrink: {_DRIFTED}", file=sys.stderr)
     gained = f"{_told(saved.original)} → {_told(best)}"
     print(f"{gained}; {search.tries} tries, {time.monotonic() - began:.0f} s: {word(str(output))}")
     return DONE
