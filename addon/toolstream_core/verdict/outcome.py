@@ -16,7 +16,7 @@ class Outcome(enum.StrEnum):
     meaning: str
     """In half a sentence."""
 
-    def __new__(cls, word: str, meaning: str) -> Self:
+    def __new__(cls, word: str, meaning: str = "") -> Self:
         """Its word, as told everywhere, and what it means."""
         made = str.__new__(cls, word)
         made._value_ = word
