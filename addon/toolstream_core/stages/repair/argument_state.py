@@ -61,6 +61,11 @@ class ArgumentState:
         """What came before a fragment that may be all so far or the next one, and that fragment."""
 
     @property
+    def begun(self) -> bool:
+        """Whether anything but white space came."""
+        return self._head != ""
+
+    @property
     def waiting(self) -> bool:
         """Whether a fragment that was taken may still change."""
         return self._waiting is not None or self._suspect is not None
