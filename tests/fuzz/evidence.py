@@ -28,6 +28,8 @@ of its event under which it stands, and `read` whether the event's `type` is one
 knows says nothing to anybody, as if it had been lost on the way."""
 NOBODY = frozenset({"", "null"})
 """What stands there where nobody is meant."""
+NUMBERS = frozenset({"index", "output_index", "contentBlockIndex"})
+"""Keys whose values are numbers: a text that is none means nobody, too."""
 type Part = tuple[str, dict[str, Any], str]
 """An argument text with its key, and the keys that say whose it is; `odd` is among them where it is no text."""
 PLACEHOLDERS = re.compile(r"^(?:\s*(?:\{\s*\}|null)(?=\s*[{\"]))+")
@@ -162,7 +164,7 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
         return
     keys = keys or {"read": isinstance(value.get("type", ""), str)}
     mine = {key: keys[key] for key in keys if key not in value}
-    mine |= {key: value[key] for key in KEYS if isinstance(value.get(key), str | int) and value[key] not in NOBODY}
+    mine |= {key: value[key] for key in KEYS if _says_whose(key, value.get(key))}
     for key, inner in value.items():
         mine = {**mine, "root": keys.get("root", key)}
         if key in ARGUMENTS and isinstance(inner, str):
@@ -178,6 +180,12 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
             if key == "tool_calls":  # a choice's index is none of its calls'
                 outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
+
+
+def _says_whose(key: str, value: Any) -> bool:
+    if not isinstance(value, str | int) or value in NOBODY:
+        return False
+    return not (key in NUMBERS and isinstance(value, str)) or value.strip().removeprefix("-").isdecimal()
 
 
 def _begins_somewhere(run: list[str], wanted: str) -> bool:
