@@ -30,10 +30,17 @@ def chat(delta: Json, finish: str | None = None, key: str = "choices") -> Json:
     return {"object": "chat.completion.chunk", key: [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-def entry(index: int | None, arguments: str, **header: str) -> Json:
+def entry(index: int | str | None, arguments: str, **header: str) -> Json:
     """A delta with one tool call."""
     function = {"arguments": arguments} | ({"name": header.pop("name")} if "name" in header else {})
     return {"tool_calls": [({} if index is None else {"index": index}) | header | {"function": function}]}
+
+
+def one(key: str | None, index: object, arguments: str) -> Json:
+    """An entry; with an `id` it opens a call."""
+    header: Json = {} if key is None else {"id": key, "type": "function"}
+    named: Json = {} if key is None else {"name": f"f_{key}"}
+    return {"index": index} | header | {"function": named | {"arguments": arguments}}
 
 
 def whole_call(index: int) -> Json:
@@ -96,6 +103,11 @@ def argument_delta(index: int, item: str, text: str) -> Json:
         "output_index": index,
         "delta": text,
     }
+
+
+def without_index(event: Json) -> Json:
+    """The event without its output_index."""
+    return {key: one for key, one in event.items() if key != "output_index"}
 
 
 def completed(*items: Json) -> Json:
@@ -193,6 +205,92 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(
             chat(entry(0, '{"a":', id="call_1", name="f", type="function")),
             chat(entry(0, "1}{"), "tool_calls"),
+        ),
+    ),
+    "what cannot begin arguments, without an index": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="call_1", name="f", type="function")),
+            chat(entry(None, "\0")),
+            chat(entry(0, '{"a":1}')),
+        ),
+    ),
+    "a piece without an index behind one that no client reads": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"', id="")),
+            chat(entry(0, '":"', id="")),
+            chat({"text": entry(0, ".md", id="")["tool_calls"]}),
+            chat(entry("-", '"}', id="")),
+        ),
+    ),
+    "a piece of an odd index beside two open calls": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a')),
+            chat(entry(1, '{"b"')),
+            chat(entry(0, '":"Os')),
+            chat(entry("{", 'south"}')),
+        ),
+    ),
+    "arguments under another key before the header of the call that has its own": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [{"index": 0, "function": {"name": [[]], "parameters": {"a": 1}}}]}),
+            chat(entry(0, "", id="call_1", name="f", type="function")),
+            chat({}, "tool_calls"),
+            chat(entry(0, '{"b":2}')),
+        ),
+    ),
+    "a line of another protocol before the first event": (
+        "openai-chat",
+        b'{"model":"m","message":{"content":"a"}}\n' + sse(chat(entry(0, '{"', id="")))
+        + b'{"model":"m","message":{"content":"b"}}\n',
+    ),
+    "an index of a blank, and then the number": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [one("c1", 0, '{"a":'), one("c2", " ", '{"b":')]}),
+            chat({"tool_calls": [one(None, 0, "1}"), one(None, 1, "2}")]}),
+        ),
+    ),
+    "a call that only the end says, behind half of another one": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"'),
+            completed({"item": item_done(0, "fc_2", '{"a":1}')["item"] | {"call_id": "c2", "name": "g"}}),
+        ),
+    ),
+    "other arguments under another item's id at the index of a call that came without one": (
+        "openai-responses",
+        sse(
+            without_index(item_added(0, "fc_1")),
+            without_index(argument_delta(0, "fc_1", '{"a":1}')),
+            argument_delta(0, "fc_2", "") | ARGUMENTS_DONE | {"arguments": ""},
+            argument_delta(0, "fc_2", "") | ARGUMENTS_DONE | {"arguments": '{"b":2}'},
+        ),
+    ),
+    "an item under the call_id of half a call that begins anew": (
+        "openai-responses",
+        sse(
+            item_added(1, "fc_1"),
+            argument_delta(1, "fc_1", '{"des'),
+            item_added(2, "fc_2"),
+            item_done(1, "fc_1", '{"des'),
+            argument_delta(2, "fc_2", ""),
+            argument_delta(2, "fc_2", '{"des":1}'),
+        ),
+    ),
+    "pieces of a call as items, and half of another call between them": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", '{"ci'),
+            item_added(1, "fc_2"),
+            argument_delta(1, "fc_2", 'ty":"Os'),
+            argument_delta(11, "fc_9", ':"UT'),
+            item_added(3, "fc_3"),
+            argument_delta(3, "fc_3", 'south"}'),
         ),
     ),
     "two messages with the same text": (
@@ -472,7 +570,7 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(
             item_added(0, "fc_1"),
             argument_delta(0, "fc_1", '{"a":1}'),
-            {key: one for key, one in argument_delta(0, "fc_1", '<f>{"a":1}').items() if key != "output_index"},
+            without_index(argument_delta(0, "fc_1", '<f>{"a":1}')),
         ),
     ),
     "arguments of no block under the index that a block is moved to": (
