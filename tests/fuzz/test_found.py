@@ -254,10 +254,10 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat({"tool_calls": [one(None, 0, "1}"), one(None, 1, "2}")]}),
         ),
     ),
-    "a call that only the end says, behind half of another one": (
+    "a call that only the end of a resumed stream says, behind half of another one": (
         "openai-responses",
         sse(
-            item_added(0, "fc_1"),
+            item_added(0, "fc_1") | {"sequence_number": 2},
             argument_delta(0, "fc_1", '{"'),
             completed({"item": item_done(0, "fc_2", '{"a":1}')["item"] | {"call_id": "c2", "name": "g"}}),
         ),
@@ -289,6 +289,7 @@ FOUND: dict[str, tuple[str, bytes]] = {
             item_added(1, "fc_2"),
             argument_delta(1, "fc_2", 'ty":"Os'),
             argument_delta(11, "fc_9", ':"UT'),
+            item_done(11, "fc_9", ':"UT'),
             item_added(3, "fc_3"),
             argument_delta(3, "fc_3", 'south"}'),
         ),
