@@ -167,6 +167,8 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
     mine |= {key: value[key] for key in KEYS if _says_whose(key, value.get(key))}
     for key, inner in value.items():
         mine = {**mine, "root": keys.get("root", key)}
+        if key == "delta" and isinstance(inner, str) and "root" in keys:
+            continue  # only an event has one
         if key in ARGUMENTS and isinstance(inner, str):
             yield key, mine, inner
         elif key in ARGUMENTS and isinstance(inner, int | float):
