@@ -167,9 +167,7 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
     mine |= {key: value[key] for key in KEYS if _says_whose(key, value.get(key))}
     for key, inner in value.items():
         mine = {**mine, "root": keys.get("root", key)}
-        if key == "delta" and isinstance(inner, str) and "root" in keys:
-            continue  # only an event has one
-        if key in ARGUMENTS and isinstance(inner, str):
+        if isinstance(inner, str) and _is_argument(key, keys):
             yield key, mine, inner
         elif key in ARGUMENTS and isinstance(inner, int | float):
             yield key, {**mine, "odd": True}, json.dumps(inner)
@@ -182,6 +180,11 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
             if key == "tool_calls":  # a choice's index is none of its calls'
                 outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
+
+
+def _is_argument(key: str, keys: dict[str, Any]) -> bool:
+    """Whether a text under a key is of arguments; `delta` is within an event alone."""
+    return key in ARGUMENTS and (key != "delta" or "root" not in keys)
 
 
 def _says_whose(key: str, value: Any) -> bool:
