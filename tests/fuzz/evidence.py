@@ -202,7 +202,7 @@ def _begins_somewhere(run: list[str], wanted: str) -> bool:
         for begin in {0, joined.find("{")} - {-1}:
             value = _first(joined[begin:].lstrip())
             if isinstance(value, str):
-                value = _first(value)
+                value = _first(value.lstrip())
             if value is not None and canonical(value) == wanted:
                 return True
     return False
