@@ -242,6 +242,20 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, '{"b":2}')),
         ),
     ),
+    "arguments under a misspelt key, and the right ones behind a second finish": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "argument": '{"a":1}'}}]}),
+            chat({}, "tool_calls"),
+            chat({"content": "!"}),
+            chat({}, "stop"),
+            chat(entry(0, '{"a":1}', id="c", name="f", type="function")),
+        ),
+    ),
+    "a text with a blank before the object in it": (
+        "openai-chat",
+        sse(chat(entry(0, '"', id="c", name="f")), chat(entry(0, ' {\\"a\\": 1}"', id="c", name="f"))),
+    ),
     "a line of another protocol before the first event": (
         "openai-chat",
         b'{"model":"m","message":{"content":"a"}}\n' + sse(chat(entry(0, '{"', id="")))

@@ -33,15 +33,21 @@ class EndOfStream:
         self._reporter = stream.reporter
         self._reasons = reasons
         self._missing = missing
+        self.torn = False
+        """Whether an event could not be read, so that a call may lack a part that nobody has seen."""
         self.ends_open = False
         """Whether the last event was too large to be read, so that nobody knows whether it has ended."""
 
     def look(self, event: Event) -> None:
         """Note an event that nobody can read."""
         frame = event.frame
-        choices = json_access.items(json_access.get(frame.json, "choices"))
-        if b'"arguments"' in frame.raw if choices else is_unread(event):
-            self._stream.torn_at = frame.number
+        if json_access.items(json_access.get(frame.json, "choices")):
+            unread = b'"arguments"' in frame.raw
+        else:
+            unread = is_unread(event)
+            self.torn = self.torn or unread
+        if unread:
+            self._stream.unread_at = frame.number
         self.ends_open = frame.oversize
 
     def at_done(self, number: int) -> list[Frame]:
@@ -119,7 +125,7 @@ class EndOfStream:
 
     def _is_finished(self, choice: Choice, number: int) -> bool:
         """Whether an answer that says its end but no finish has made all calls of a choice in full."""
-        whole = not self._stream.torn and all(self._is_over(client_call) for client_call in choice.calls)
+        whole = not self.torn and all(self._is_over(client_call) for client_call in choice.calls)
         return whole and self._reporter.report(MISSING_FINISH, number, "no finish reason came before [DONE]")
 
     def _is_over(self, client_call: ClientCall) -> bool:
@@ -144,7 +150,7 @@ class EndOfStream:
     def _lacks_finish(self) -> bool:
         """Whether an answer without any end has made all its calls in full."""
         stream = self._stream
-        if stream.failed or stream.torn or not all(choice.calls for choice in stream.choices.values()):
+        if stream.failed or self.torn or not all(choice.calls for choice in stream.choices.values()):
             return False
         calls = [
             client_call for choice in stream.choices.values() for client_call in choice.calls if not client_call.nothing

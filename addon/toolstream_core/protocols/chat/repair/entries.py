@@ -59,7 +59,9 @@ class Entries:
         elif part.emitted.text != fragment.arguments:
             edits["arguments"] = part.emitted.text
         bare = not opened and fragment.arguments is ABSENT and "arguments" not in edits
-        if bare and client_call.judge(NULL_ARGUMENTS, "the call opens without arguments"):
+        if bare and _has_unread(waiting.entry(part)):
+            self._stream.unread_at = client_call.event
+        elif bare and client_call.judge(NULL_ARGUMENTS, "the call opens without arguments"):
             edits["arguments"] = part.emitted.text
         client_call.has_arguments = client_call.has_arguments or bool(part.emitted.text)
         names = fragment.name is not ABSENT and bool(fragment.name) and "name" not in edits
@@ -77,7 +79,7 @@ class Entries:
         if fragment.index == client_call.wire_index or not client_call.has_header:
             return False
         guessed = client_call.call.guessed and index is not ABSENT and index is not None
-        if not (guessed or self._stream.torn_at > client_call.first_event):
+        if not (guessed or self._stream.unread_at >= client_call.first_event):
             return False
         return not (nonblank(fragment.id) or nonblank(fragment.name)) and part.emitted.text == fragment.arguments
 
@@ -105,6 +107,13 @@ def _has_more(waiting: Waiting, part: Part) -> bool:
     """Whether the entry has fields beside those that every entry has."""
     entry = waiting.entry(part)
     return bool(entry.keys() - {"index", "id", "type", "function", "name", "arguments"})
+
+
+def _has_unread(entry: dict[str, Json]) -> bool:
+    """Whether what may be arguments stands in the entry under a key that nobody knows."""
+    function = entry.get("function")
+    values = function.values() if isinstance(function, dict) else ()
+    return any(isinstance(value, str) and value.lstrip().startswith("{") for value in values)
 
 
 def _hides(waiting: Waiting, part: Part) -> bool:

@@ -44,8 +44,8 @@ class ChatStream:
         """Whether a delta had text, or may have had."""
         self.done = self.failed = False
         """Whether `[DONE]` came; whether the provider reported an error."""
-        self.torn_at = -1
-        """Number of the last event that nobody can read, so that a call may lack a part; -1 where there was none."""
+        self.unread_at = -1
+        """Number of the last event with arguments where nobody reads them, or that nobody can read; -1 for none."""
         self.ending = self.ending_clean = False
         """Whether nothing more comes, so that nothing may wait; and whether the body ended in order."""
 
@@ -60,11 +60,6 @@ class ChatStream:
     def earlier_ids(self) -> frozenset[str]:
         """Ids of the calls of earlier turns, from the request."""
         return earlier_ids(self.context.exchange.request)
-
-    @property
-    def torn(self) -> bool:
-        """Whether an event could not be read."""
-        return self.torn_at >= 0
 
     @property
     def astray(self) -> bool:
