@@ -182,17 +182,6 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
 
 
-def _is_argument(key: str, keys: dict[str, Any]) -> bool:
-    """Whether a text under a key is of arguments; `delta` is within an event alone."""
-    return key in ARGUMENTS and (key != "delta" or "root" not in keys)
-
-
-def _says_whose(key: str, value: Any) -> bool:
-    if not isinstance(value, str | int) or value in NOBODY:
-        return False
-    return not (key in NUMBERS and isinstance(value, str)) or value.strip().removeprefix("-").isdecimal()
-
-
 def _begins_somewhere(run: list[str], wanted: str) -> bool:
     """Whether arguments begin with some part and go on in those behind it, as they are or encoded once more."""
     for at, part in enumerate(run):
@@ -206,3 +195,14 @@ def _begins_somewhere(run: list[str], wanted: str) -> bool:
             if value is not None and canonical(value) == wanted:
                 return True
     return False
+
+
+def _is_argument(key: str, keys: dict[str, Any]) -> bool:
+    """Whether a text under a key is of arguments; `delta` is within an event alone."""
+    return key in ARGUMENTS and (key != "delta" or "root" not in keys)
+
+
+def _says_whose(key: str, value: Any) -> bool:
+    if not isinstance(value, str | int) or value in NOBODY:
+        return False
+    return not (key in NUMBERS and isinstance(value, str)) or value.strip().removeprefix("-").isdecimal()

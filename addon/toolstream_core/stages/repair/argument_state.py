@@ -61,11 +61,6 @@ class ArgumentState:
         """What came before a fragment that may be all so far or the next one, and that fragment."""
 
     @property
-    def begun(self) -> bool:
-        """Whether anything but white space came."""
-        return self._head != ""
-
-    @property
     def waiting(self) -> bool:
         """Whether a fragment that was taken may still change."""
         return self._waiting is not None or self._suspect is not None
@@ -77,6 +72,11 @@ class ArgumentState:
         if self._behind is not None or not text.scanner.ended:
             return self._behind is not None
         return self._head.lstrip(WHITE)[:1] == "{" and not text.spilled
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything has come."""
+        return bool(self._head)
 
     @property
     def spoilt(self) -> bool:
