@@ -146,6 +146,7 @@ def stop(index: int) -> tuple[str, Json]:
     return "contentBlockStop", {"contentBlockIndex": index}
 
 
+MESSAGE_START = {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1}}}
 ARGUMENTS_DONE = {"type": "response.function_call_arguments.done"}
 TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
 F = {"toolUseId": "t", "name": "f"}
@@ -616,6 +617,41 @@ FOUND: dict[str, tuple[str, bytes]] = {
                 b"PayloadPart " + json.dumps(chat(entry(0, "", id="call_1", name="f"))).encode() + b"\n",
                 b"PayloadPart " + json.dumps(chat({}, "tool_calls")).encode() + b"\n",
             ]
+        ),
+    ),
+    "text of no block behind one that waits, then text of the one before": (
+        "anthropic",
+        sse(
+            text_block(0),
+            tool_use(1, type="server_tool_use"),
+            tool_use(4, type="x_tool_result"),
+            text(5, "Here"),
+            text(0, " it is."),
+        ),
+    ),
+    "text within a call behind text that waits for it": (
+        "anthropic",
+        sse(tool_use(0), text_block(1), text(1, "Here"), text(0, " it is."), partial(0, "{}"), stopped(0)),
+    ),
+    "a block of text behind text within a call, and arguments of that": (
+        "anthropic",
+        sse(text_block(0), tool_use(1), text(1, "Here"), text(0, " it is."), partial(1, "{}"), stopped(1)),
+    ),
+    "a call that is spoilt behind the block that repeated it": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, '{"a":1}'), stopped(0)),
+            *(tool_use(1, id="toolu_0"), partial(1, '{"a": 1}'), stopped(1), partial(0, '{"a":1}')),
+        ),
+    ),
+    "a call that goes on behind a second message's start, at another index": (
+        "anthropic",
+        sse(
+            MESSAGE_START,
+            tool_use(0, type="server_tool_use", id="toolu_s"),
+            tool_use(0),
+            MESSAGE_START | {"message": {"id": "msg_2", "usage": {"input_tokens": 1}}},
+            partial(0, '{"a":1}'),
         ),
     ),
 }  # fmt: skip

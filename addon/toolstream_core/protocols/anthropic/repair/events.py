@@ -57,6 +57,12 @@ def is_text(payload: Payload) -> bool:
     return isinstance(delta, dict) and delta.get("type") == "text_delta" and isinstance(delta.get("text"), str)
 
 
+def says_text(payload: Payload) -> bool:
+    """Whether an event is a delta of text or of thinking, or starts a block with text."""
+    said = payload.get("delta", payload.get("content_block"))
+    return isinstance(said, dict) and bool(said.get("text") or said.get("thinking"))
+
+
 def arguments_of(payload: Payload) -> Json:
     """The `partial_json` of a delta; `ABSENT` where there is none."""
     return json_access.get(payload, "delta", "partial_json")
