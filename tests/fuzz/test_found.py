@@ -654,6 +654,10 @@ FOUND: dict[str, tuple[str, bytes]] = {
             partial(0, '{"a":1}'),
         ),
     ),
+    "arguments of an index that no block has, its stop, and arguments of the call's own": (
+        "anthropic",
+        sse(tool_use(1), partial(0, '{"a":1}'), stopped(0), partial(1, '{"a":2}')),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.started_calls import StartedCalls
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.calls.open_call import OpenCall
+    from toolstream_core.model import EventContent
 
 
 NOBODYS = 1 << 16
@@ -28,6 +29,19 @@ class AnthropicCalls(StartedCalls):
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not stopped, by their position."""
         self._strays = Strays()
+        self._closed_elsewhere: OpenCall | None = None
+        """The call that was stopped last, under the index of fragments that may still turn out to be nobody's."""
+
+    @override
+    def conclude(self, content: EventContent) -> None:
+        self._decide()
+        super().conclude(content)
+
+    def _decide(self) -> None:
+        """What came under the index of the stop is of the call that it stopped."""
+        if self._closed_elsewhere is not None:
+            self._strays.forget(self._closed_elsewhere)
+            self._closed_elsewhere = None
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         if fragment.phase is Phase.CLOSE:
@@ -46,6 +60,7 @@ class AnthropicCalls(StartedCalls):
 
     def _starts_at(self, fragment: Fragment) -> None:
         """A block starts: what came under its index before is of no other call."""
+        self._decide()
         before = self._newest.get(fragment.index)
         if before is not None and before.index != fragment.index:
             for other, number in self._strays.given_back(before):
@@ -66,7 +81,9 @@ class AnthropicCalls(StartedCalls):
         return call
 
     def _as_nobodys(self, call: OpenCall, fragment: Fragment, event: int) -> None:
-        """A fragment that was given to `call` is of a call that nobody started."""
+        """A fragment that was given to `call` is of a call that nobody started, and so is the stop behind it."""
+        if call.closed:
+            call.closed, self._still_open[call.position] = False, call
         if self._newest.get(fragment.index) is call:
             self._newest[fragment.index] = self._open(fragment)
         other = self._newest[fragment.index]
@@ -100,7 +117,11 @@ class AnthropicCalls(StartedCalls):
         if fragment.phase is Phase.CLOSE:
             call.closed = call.over = True
             self._still_open.pop(call.position, None)
-            self._strays.forget(call)
+            self._decide()
+            if fragment.index == call.index:
+                self._strays.forget(call)
+            else:
+                self._closed_elsewhere = call
         elif isinstance(fragment.arguments, str):
             call.start_input = fragment.arguments
 

@@ -160,7 +160,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         payload, self.number = event.frame.json, event.frame.number
         kind = type_of(event)
         undecided = self._placeholder is not None or bool(self._strays)
-        if undecided and (kind in _ENDS_DELTA or event.content.error):
+        if undecided and (kind in _ENDS_DELTA or event.content.error) and not self._ends_strays(kind, payload):
             self._settled()
         if kind not in NAMED or payload is ABSENT:
             self.torn = self.torn or is_unread(event)

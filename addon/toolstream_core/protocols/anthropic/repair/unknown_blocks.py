@@ -15,13 +15,13 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Event
+    from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 # They are taken for arguments of the one open call only while that call gets none under its own index. So they wait
 # until its block stops, or until a delta of its own comes: that one goes on with them, or it shows that they are not
-# the call's, and they go on as they came.
+# the call's, and they go on as they came. A stop of their own index waits with them.
 
 
 class UnknownBlockRepairer(BlockRepairer, Holds):
@@ -62,9 +62,18 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
 
     @override
     def _stop(self, event: Event, payload: Payload) -> None:
+        if self._ends_strays("content_block_stop", payload):
+            self._strays.append(Waited(event, payload, None, stops=True))
+            return
         if self._strays:
             self._send_strays()
         super()._stop(event, payload)
+
+    def _ends_strays(self, kind: str, payload: Json) -> bool:
+        """Whether an event is the stop of the index under which those came that wait."""
+        if not self._strays or kind != "content_block_stop" or not isinstance(payload, dict):
+            return False
+        return self._placeholder is None and index_of(payload) == index_of(self._strays[0].payload)
 
     @override
     def _settled(self) -> None:
@@ -79,10 +88,14 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         """
         strays, self._strays = self._strays, []
         number = self.number
-        typed = not [one for one in strays if one.payload["delta"].get("type") != "input_json_delta"]
-        for event, payload, call, _ in strays:
+        deltas = [one.payload["delta"] for one in strays if not one.stops]
+        typed = all(one.get("type") == "input_json_delta" for one in deltas)
+        for event, payload, call, stops in strays:
             self.number = event.frame.number
             self.because(UNKNOWN_BLOCK)
+            if stops:
+                super()._stop(event, payload)
+                continue
             block = self.message.by_call.get(id(call))
             if block is None or call is None or not call.guessed:
                 self._stray(event, payload, call=call)
