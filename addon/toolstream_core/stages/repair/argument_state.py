@@ -79,6 +79,11 @@ class ArgumentState:
         return bool(self._head)
 
     @property
+    def half(self) -> bool:
+        """Whether an object is open: what comes next is a part of it."""
+        return self._behind is None and self._text.half
+
+    @property
     def spoilt(self) -> bool:
         """Whether what went on is no JSON for a client that joins it, whatever was meant."""
         if self._behind is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, override
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.defects.finish import CUT_OFF_CALL
@@ -31,8 +31,6 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     """
 
     holding = False
-    end_is_read_last: ClassVar[bool] = True
-    """Whether clients stop reading at the answer's last event."""
 
     @override
     def __init__(self, context: Context) -> None:
@@ -63,6 +61,10 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         held, self._held, self.holding = self._held, [], False
         return held
 
+    def is_read_last(self, event: Event) -> bool:
+        """Whether clients stop reading at an event."""
+        return event.content.end
+
     def _beside_held(self, event: Event, *, more: bool) -> list[Frame]:
         """What goes on for an event that says the end, or comes behind one that does; `more`: of the answer's calls."""
         if self._goes(event):
@@ -71,7 +73,7 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
             return [*self.release(), event.frame]
         going, kept = self._parted(event)
         self._held += kept
-        self._ended = self._ended or (event.content.end and self.end_is_read_last)
+        self._ended = self._ended or self.is_read_last(event)
         self.holding = True
         self.because(CUT_OFF_CALL)
         return going

@@ -28,6 +28,10 @@ class StreamedCall(ABC):
     """Whether the client has been given anything of the arguments."""
     emitted: Emitted | None = None
     """What the client is to be given for the last delta; may still change while that waits."""
+    torn = False
+    """Whether an event that nobody could read came behind its start: it may have been part of the arguments."""
+    _anew = False
+    """Whether it was started once more behind arguments, which clients forget there."""
     _changed = False
     """Whether the client was given other arguments than those that came."""
 
@@ -35,6 +39,7 @@ class StreamedCall(ABC):
         """`on` says whether a row's repair is switched on."""
         self.call = call
         self._context = context
+        self._on = on
         self._arguments = ArgumentRepair(on)
 
     @abstractmethod
@@ -44,7 +49,20 @@ class StreamedCall(ABC):
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but its end."""
-        return self._arguments.whole or self.call.whole(may_be_empty=self._context.may_be_empty(self.call.name))
+        if self._arguments.whole or self._anew:
+            return self._arguments.whole
+        return self.call.whole(may_be_empty=self._context.may_be_empty(self.call.name))
+
+    @property
+    def given_whole(self) -> bool:
+        """Whether the client has all of the arguments, and nothing but them."""
+        empty = self.call.arguments.empty
+        return not (self.late or self._anew) and (empty or (self._arguments.whole and not self._arguments.spoilt))
+
+    def begin_anew(self) -> None:
+        """Its start is sent once more."""
+        self._anew, self.given = True, False
+        self._arguments = ArgumentRepair(self._on)
 
     @property
     def finished(self) -> bool:
@@ -54,7 +72,7 @@ class StreamedCall(ABC):
     @property
     def runnable(self) -> bool:
         """Whether it is whole, and its arguments are an object; costs as much as they are long."""
-        if self.late or not self.whole or self._arguments.spoilt:
+        if self.late or self._anew or not self.whole or self._arguments.spoilt:
             return False
         return is_runnable(self.call, self._context, changed=self._changed and self._arguments.whole)
 
