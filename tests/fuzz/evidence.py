@@ -72,7 +72,7 @@ class Evidence:
     @cached_property
     def _payloads(self) -> list[Any]:
         """All blocks, and the tail where it is whole but for its terminator."""
-        tail = self._cut.tail
+        tail = self._cut.tail.removeprefix(b"\xef\xbb\xbf")
         lines = [line.partition(b":")[2].strip() for line in tail.splitlines() if line.startswith(b"data")]
         last = [*map(parsed, lines), parsed(b"\n".join(lines)), parsed(tail)]
         return [block.payload for block in self._cut.blocks] + last

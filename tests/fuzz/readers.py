@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.fuzz.blocks import Block, cut, parsed
+from tests.fuzz.messages import MESSAGES, is_sound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +99,7 @@ def read(dialect: str, body: bytes, content_type: str) -> Plain:
     plain = Plain()
     take = READERS.get(dialect)
     for block in cut(body, content_type).blocks if take else ():
-        if plain.ended or take is None:
+        if plain.ended or take is None or (content_type == MESSAGES and not is_sound(block.lines[0])):
             break
         take(plain, block)
     return plain
