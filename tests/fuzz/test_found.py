@@ -658,6 +658,85 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "anthropic",
         sse(tool_use(1), partial(0, '{"a":1}'), stopped(0), partial(1, '{"a":2}')),
     ),
+    "a repetition of a call of which only strays were whole": (
+        "anthropic",
+        sse(
+            tool_use(1),
+            retyped(partial(1, '{"a"') | {"index": False}),
+            *(partial(1, one) for one in (":", "1}")),
+            *(tool_use(0, id="toolu_1"), partial(0, '{"a":1}')),
+        ),
+    ),
+    "a start again behind arguments that are none": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": "{{}}"}}, "tool-call-delta")),
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": "{}"}}, "tool-call-delta")),
+        ),
+    ),
+    "arguments under another key, and an event of no type": (
+        "cohere-v2",
+        sse(
+            cohere(0, named("f")),
+            *(cohere(0, {"function": {"parameters": one}}, "tool-call-delta") for one in ('{"', '":"')),
+            cohere(0, {"function": {"parameters": "5"}}, " "),
+            cohere(0, {"function": {"parameters": '"}'}}, "tool-call-delta"),
+        ),
+    ),
+    "text behind the message's end amid a call": (
+        "cohere-v2",
+        sse(
+            cohere(0, named("f", '{"a":')),
+            {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}},
+            {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": "Hi"}}}},
+        ),
+    ),
+    "a start again behind whole arguments": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": {"a": 1}}), start(0, F), delta(0, {"input": "{}"})),
+    ),
+    "a start again behind a block of another kind at its index": (
+        "bedrock",
+        converse(
+            start(1, F),
+            ("contentBlockStart", {"contentBlockIndex": 1, "start": {}}),
+            *(delta(1, {"input": '{"a":1}'}), start(1, F), delta(1, {"input": '{"a":1}'})),
+        ),
+    ),
+    "text within a call before a call that starts": (
+        "bedrock",
+        converse(
+            start(0, F), ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "Hi"}}),
+            start(2, F | {"toolUseId": "u"}),
+        ),
+    ),
+    "arguments under an odd index behind whole ones under none": (
+        "bedrock",
+        converse(
+            *((kind, {key: one for key, one in body.items() if key != "contentBlockIndex"})
+              for kind, body in (start(0, F), delta(0, {"input": "{}"}))),
+            ("contentBlockDelta", {"contentBlockIndex": "", "delta": {"toolUse": {"input": 'x", '}}}),
+        ),
+    ),
+    "a delta without an index that no arguments begin with": (
+        "bedrock",
+        converse(
+            start(0, F),
+            ("contentBlockDelta", {"delta": {"toolUse": {"input": "1}"}}}),
+            *(delta(0, {"input": '{"a":1}'}), stop(0)),
+        ),
+    ),
+    "an object within half arguments": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": '{"a":"'}), delta(0, {"input": {}}), delta(0, {"input": 'b"}'})),
+    ),
+    "a call that goes on behind a second message's start": (
+        "bedrock",
+        converse(
+            *(("messageStart", {"role": "assistant"}), start(-1, F), ("messageStart", {"role": "user"})),
+            delta(-1, {"input": "{}"}),
+        ),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

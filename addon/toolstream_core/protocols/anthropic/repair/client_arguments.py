@@ -101,12 +101,14 @@ class ClientArguments:
         self.repair.settle(self._judge)
 
     def mean(self, means: str, name: str) -> bool:
-        """Whether they are whole and mean this; not if any of them came late or in a type that not every client reads.
+        """Whether the client was given them whole, and they mean this. `name` is the tool's.
 
-        `name` is the tool's.
+        Not if any of them came late or in a type that not every client reads.
         """
         mistyped = self._mixed or self._type not in (ABSENT, "input_json_delta")
-        if self._call is None or self.late or mistyped:
+        if self._call is None or self.late or self._anew or mistyped:
+            return False
+        if not (self._call.arguments.empty or (self.repair.whole and not self.repair.spoilt)):
             return False
         if not self._call.whole(may_be_empty=self._context.may_be_empty(name)):
             return False

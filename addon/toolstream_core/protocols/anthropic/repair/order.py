@@ -10,7 +10,7 @@ from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.protocols.anthropic.repair.block_mode import Stop
 from toolstream_core.protocols.anthropic.repair.client_block import ClientBlock, InnerText
-from toolstream_core.protocols.anthropic.repair.events import Payload, adds, index_of, is_begun, is_text, says_text
+from toolstream_core.protocols.anthropic.repair.events import Payload, adds, index_of, is_text, says_text
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.unknown_blocks import UnknownBlockRepairer
 
@@ -87,7 +87,7 @@ class OrderRepairer(UnknownBlockRepairer):
         Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
         """
         drop = self.report(REPEATED_START, self.number, "the block starts again", block.call)
-        if block.call is not None and is_begun(block.call) and not adds(block.content, payload):
+        if block.call is not None and block.call.begun and not adds(block.content, payload):
             if drop:
                 return
         else:

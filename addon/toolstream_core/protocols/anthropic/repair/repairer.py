@@ -8,7 +8,7 @@ from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, RE
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNDECIDED
-from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, type_of
+from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, type_of
 from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
@@ -231,7 +231,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
             return
         queue = self._waiting.of(index) if self._waiting.events else None
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
-            if self.report(REPEATED_START, self.number, "the block starts again", call) and is_begun(call):
+            if self.report(REPEATED_START, self.number, "the block starts again", call) and call.begun:
                 return
             self._waiting.add(queue, Waited(event, payload, call, stops=False))
             return

@@ -45,7 +45,8 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
             return
         message = f"no block {payload.get('index')} was started"
         repair = self.report(UNKNOWN_BLOCK, self.number, message, call)
-        if not repair or call is None or not call.guessed or id(call) not in self.message.by_call:
+        guessed = call is not None and call.guessed and id(call) in self.message.by_call
+        if not (repair and guessed) or self.torn:
             self._stray(event, payload, call=call)
             return
         self._strays.append(Waited(event, payload, call, stops=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.finish import REPEATED_STOP
+from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.bedrock.converse_event import (
@@ -36,6 +36,8 @@ class BlockRepairer(ClientBlocks):
         """Give the client a block that is a call."""
         assert one.call is not None
         used = event.index in self._by_index or event.index in self._others
+        if self._current is not None:
+            self._text_after(self._current)
         place = self._indexes.of_block(event, self._why_moved(event, one.call), used=used)
         block = Block(self.message, event, one.call, place, again=again)
         self._current = self._by_call[id(one.call)] = self._by_index[event.index] = block
@@ -45,6 +47,20 @@ class BlockRepairer(ClientBlocks):
             if block.given_id:
                 self.by_id.setdefault(block.given_id, []).append(block)
                 self.message.given_ids.add(block.given_id)
+
+    def _start_again(self, frame: Frame, event: ConverseEvent, block: Block) -> None:
+        """The start of a block that is open comes again: it goes where at most the beginning of a value came.
+
+        Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
+        """
+        gone = self.report(REPEATED_START, self.message.number, "the block starts again", block.call)
+        if gone and block.call.begun:
+            return
+        if not block.call.begun:
+            self._settle()
+            self.flush(block)
+            block.begin_anew()
+        self.pass_on(frame, event, block.at_place(event.body))
 
     def _why_moved(self, event: ConverseEvent, call: OpenCall) -> Row | None:
         """The defect for which a block gets another index than the event that starts it has; `None` for no defect."""
@@ -71,7 +87,7 @@ class BlockRepairer(ClientBlocks):
             self._nobodys(one.event.frame, event)
         elif event.index not in {None, block.index}:
             repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", one.call)
-            if repair and one.call.guessed and block.open:
+            if repair and one.call.guessed and block.open and not self.torn:
                 self._strays.append(one)
             elif repair and block.adopted:
                 self._fill(one.event.frame, event, block)
@@ -80,7 +96,10 @@ class BlockRepairer(ClientBlocks):
         else:
             if self._strays:
                 self._refuse_strays()
-            self._fill(one.event.frame, event, block)
+            if block.may_be_own(event):
+                self._fill(one.event.frame, event, block)
+            else:
+                self._nobodys(one.event.frame, event)
 
     def _nobodys(self, frame: Frame, event: ConverseEvent) -> None:
         """Arguments of a block that was never started: they are not said under the index of a moved block."""

@@ -103,10 +103,17 @@ class CallRepairer(EndRepairer):
         return split
 
     def _start_again(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
-        """A start of the call that is open comes again; arguments that it says count."""
+        """A start of the call that is open comes again; arguments that it says count.
+
+        Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
+        """
         gone = self.report(REPEATED_START, self.number, "the call starts again", one.call)
         arguments = arguments_in(payload)
-        if not gone:
+        if not (gone and one.call.begun):
+            if not one.call.begun:
+                self._settled()
+                self.flush(one)
+                one.begin_anew()
             self._pass(frame, payload, self._moved(one, payload))
         elif isinstance(arguments, str) and arguments:
             self.put(call_delta(one.shown, one.take(arguments)))
@@ -130,8 +137,11 @@ class CallRepairer(EndRepairer):
 
     def _filled(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
         """A delta of a call that the client has."""
-        changed = continued(one, payload)
-        changed = self._indexed(one, payload, changed)
+        changed = self._indexed(one, payload, continued(one, payload))
+        if one.torn and not one.moved and changed.get("index") != payload.get("index"):
+            self._astray = True
+            self._pass(frame, payload, payload)
+            return
         changed = one.delta(changed)
         first = self._unsure[0] if self._unsure else None
         if one.waiting or (first is not None and one.placeholder):
