@@ -48,6 +48,10 @@ _EMPTY = re.compile(
     rb'|"delta"\s*:\s*\{\s*"toolUse"\s*:\s*\{[^{}]*"input"\s*:\s*\{\s*\}'
 )
 """An object where text belongs; what stands so in the start of a Converse or Anthropic block is no argument."""
+_TYPES = re.compile(
+    r"content_block_(?:start|delta|stop)|message_(?:start|delta|stop)|response\..+"
+    r"|(?:tool-call|content|message|citation)-(?:start|delta|end)|tool-plan-delta"
+)
 NOTHING = {"", "null", "{}", '""'}
 
 
@@ -162,7 +166,7 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
         return
     if not isinstance(value, dict):
         return
-    keys = keys or {"read": isinstance(value.get("type", ""), str)}
+    keys = keys or {"read": _is_read(value.get("type", ""))}
     mine = {key: keys[key] for key in keys if key not in value}
     mine |= {key: value[key] for key in KEYS if _says_whose(key, value.get(key))}
     for key, inner in value.items():
@@ -180,6 +184,11 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
             if key == "tool_calls":  # a choice's index is none of its calls'
                 outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
+
+
+def _is_read(kind: object) -> bool:
+    """Whether clients know this type of event."""
+    return isinstance(kind, str) and (not kind or _TYPES.fullmatch(kind) is not None)
 
 
 def _begins_somewhere(run: list[str], wanted: str) -> bool:

@@ -737,6 +737,23 @@ FOUND: dict[str, tuple[str, bytes]] = {
             delta(-1, {"input": "{}"}),
         ),
     ),
+    "an event cut into the message's stop while a block waits": (
+        "anthropic",
+        sse(
+            *(tool_use(0, name="g"), tool_use(0, id="toolu_1"), partial(0, '{"a":1}')),
+            b'event: message_stop\ndata: {"type":"message_stop"}event: content_block_stop\n\n',
+        ),
+    ),
+    "a delta without an index before one of a type that nobody knows": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"a"'}}, "tool-call-delta")),
+            {key: one for key, one in cohere(0, {"function": {"arguments": ':"b'}}, "tool-call-delta").items()
+             if key != "index"},
+            cohere(0, {"function": {"arguments": "c"}}, "to,-call-delta"),
+            cohere(0, {"function": {"arguments": '"}'}}, "tool-call-delta"),
+        ),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

@@ -182,6 +182,11 @@ class OrderRepairer(UnknownBlockRepairer):
         if self._block(doubled.start.payload, doubled.start.call).given_id == block.given_id:
             self._bring_back(doubled)
 
+    def _tear(self) -> None:
+        """An event could not be read: it may have been anything, also the message's end, so nothing waits behind it."""
+        self.torn = True
+        self.let_go()
+
     def _closes(self, block: ClientBlock) -> bool:
         """Whether a block can be stopped so that one that waits can start."""
         return block.open and block.arguments.whole and self.on(OVERLAPPING_BLOCKS)

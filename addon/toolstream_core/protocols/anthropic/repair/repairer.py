@@ -162,8 +162,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         undecided = self._placeholder is not None or bool(self._strays)
         if undecided and (kind in _ENDS_DELTA or event.content.error) and not self._ends_strays(kind, payload):
             self._settled()
-        if kind not in NAMED or payload is ABSENT:
-            self.torn = self.torn or is_unread(event)
+        if (kind not in NAMED or payload is ABSENT) and is_unread(event):
+            self._tear()
         if event.content.error:
             self._finish.failed = True
             self.close_whole(failed=True)
