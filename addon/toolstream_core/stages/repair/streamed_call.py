@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.emitted import Emitted
+    from toolstream_core.wire.frame import Frame
 
 
 class StreamedCall(ABC):
@@ -30,6 +31,8 @@ class StreamedCall(ABC):
     """What the client is to be given for the last delta; may still change while that waits."""
     torn = False
     """Whether an event that nobody could read came behind its start: it may have been part of the arguments."""
+    left_out: Frame | None = None
+    """A start that came again behind half of the arguments, and was not sent: clients would forget that half."""
     _anew = False
     """Whether it was started once more behind arguments, which clients forget there."""
     _changed = False
@@ -63,6 +66,10 @@ class StreamedCall(ABC):
         """Its start is sent once more."""
         self._anew, self.given = True, False
         self._arguments = ArgumentRepair(self._on)
+
+    def is_restarted_by(self, piece: object) -> bool:
+        """Whether a delta begins anew behind half of the arguments."""
+        return isinstance(piece, str) and self._arguments.restarted_by(piece)
 
     @property
     def finished(self) -> bool:
