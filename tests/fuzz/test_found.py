@@ -754,6 +754,33 @@ FOUND: dict[str, tuple[str, bytes]] = {
             cohere(0, {"function": {"arguments": '"}'}}, "tool-call-delta"),
         ),
     ),
+    "arguments of an index that no block has, then the call's stop and its own arguments": (
+        "anthropic",
+        sse(tool_use(1), partial(0, '{"a":1}'), stopped(1), partial(1, '{"a":2}')),
+    ),
+    "a start again within arguments that begin anew behind it": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"b": "c"'), tool_use(0), partial(0, '{"a":1}')),
+    ),
+    "the same of Cohere": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"b": "c"'}}, "tool-call-delta")),
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta")),
+        ),
+    ),
+    "the same of Converse": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": '{"b": "c"'}), start(0, F), delta(0, {"input": '{"a":1}'})),
+    ),
+    "the start of a block that is no call behind one that waits": (
+        "bedrock",
+        converse(
+            *(start(0, F | {"type": "server_tool_use"}), start(2, F | {"toolUseId": "u"})),
+            ("contentBlockStart", {"contentBlockIndex": 1, "start": {"toolResult": {"toolUseId": "t"}}}),
+            delta(2, {"input": '{"a":1}'}),
+        ),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

@@ -29,8 +29,8 @@ class AnthropicCalls(StartedCalls):
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not stopped, by their position."""
         self._strays = Strays()
-        self._closed_elsewhere: OpenCall | None = None
-        """The call that was stopped last, under the index of fragments that may still turn out to be nobody's."""
+        self._stopped_last: OpenCall | None = None
+        """The call that was stopped last: fragments of other indexes may still turn out to be nobody's."""
 
     @override
     def conclude(self, content: EventContent) -> None:
@@ -38,10 +38,10 @@ class AnthropicCalls(StartedCalls):
         super().conclude(content)
 
     def _decide(self) -> None:
-        """What came under the index of the stop is of the call that it stopped."""
-        if self._closed_elsewhere is not None:
-            self._strays.forget(self._closed_elsewhere)
-            self._closed_elsewhere = None
+        """What came under other indexes is of the call that was stopped."""
+        if self._stopped_last is not None:
+            self._strays.forget(self._stopped_last)
+            self._stopped_last = None
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         if fragment.phase is Phase.CLOSE:
@@ -118,10 +118,7 @@ class AnthropicCalls(StartedCalls):
             call.closed = call.over = True
             self._still_open.pop(call.position, None)
             self._decide()
-            if fragment.index == call.index:
-                self._strays.forget(call)
-            else:
-                self._closed_elsewhere = call
+            self._stopped_last = call
         elif isinstance(fragment.arguments, str):
             call.start_input = fragment.arguments
 

@@ -74,6 +74,11 @@ class ClientBlock:
         self.open = self.stop_owed = self.mode is BlockMode.STOP_OWED
 
     @property
+    def keeps(self) -> bool:
+        """Whether anything of it is kept: text that came inside it, or a start that came again."""
+        return bool(self.texts) or self.arguments.left_out is not None
+
+    @property
     def begun(self) -> bool:
         """Whether more of it may come: it is open, or was stopped early and its arguments did not come whole."""
         return self.open or (self.stopped_early and self.call is not None and not self.call.whole())

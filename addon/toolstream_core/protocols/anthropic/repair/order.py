@@ -10,7 +10,7 @@ from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.protocols.anthropic.repair.block_mode import Stop
 from toolstream_core.protocols.anthropic.repair.client_block import ClientBlock, InnerText
-from toolstream_core.protocols.anthropic.repair.events import Payload, adds, index_of, is_text, says_text
+from toolstream_core.protocols.anthropic.repair.events import Payload, adds, arguments_of, index_of, is_text, says_text
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.unknown_blocks import UnknownBlockRepairer
 
@@ -85,17 +85,33 @@ class OrderRepairer(UnknownBlockRepairer):
         """The start of an open block, repeated: dropped if it adds nothing, and at most the beginning of a value came.
 
         Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
+        Behind half of them it is sent after all where the next delta begins anew.
         """
         drop = self.report(REPEATED_START, self.number, "the block starts again", block.call)
         if block.call is not None and block.call.begun and not adds(block.content, payload):
             if drop:
+                block.arguments.left_out = (event.frame, payload)
                 return
         else:
             self._settled()
-            self.flush(block)
             self.let_go()
-            block.arguments.begin_anew()
+            self._forget(block)
         self._pass(event.frame, payload, block.header_again(payload))
+
+    def _forget(self, block: ClientBlock) -> None:
+        """The client is given the start of a block once more, and forgets its arguments."""
+        self.flush(block)
+        block.arguments.begin_anew()
+
+    @override
+    def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
+        piece = arguments_of(payload) if block.arguments.left_out is not None else ""
+        if piece and block.arguments.left_out is not None:
+            (frame, start), block.arguments.left_out = block.arguments.left_out, None
+            if isinstance(piece, str) and block.arguments.repair.restarted_by(piece):
+                self._forget(block)
+                self._pass(frame, start, block.header_again(start))
+        super()._filled(event, payload, block)
 
     def _block(self, payload: Payload, call: OpenCall | None) -> ClientBlock:
         content = payload.get("content_block")

@@ -112,8 +112,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         if self._waiting.events > MAX_WAITING:
             self.let_go()
         last = self.message.last
-        keeps_text = last is not None and bool(last.texts) and len(self._before) < MAX_UNDECIDED
-        held = self._placeholder is not None or bool(self._strays) or keeps_text
+        keeps = last is not None and last.keeps and len(self._before) < MAX_UNDECIDED
+        held = self._placeholder is not None or bool(self._strays) or keeps
         self.went(frame, self._out, waits=held or (self._waiting.events > 0 and self._undecided))
         self._unsent, self._taken = [], None
         return self._out

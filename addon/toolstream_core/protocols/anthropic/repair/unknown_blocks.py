@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # They are taken for arguments of the one open call only while that call gets none under its own index. So they wait
 # until its block stops, or until a delta of its own comes: that one goes on with them, or it shows that they are not
-# the call's, and they go on as they came. A stop of their own index waits with them.
+# the call's, and they go on as they came. A stop waits with them.
 
 
 class UnknownBlockRepairer(BlockRepairer, Holds):
@@ -71,10 +71,13 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         super()._stop(event, payload)
 
     def _ends_strays(self, kind: str, payload: Json) -> bool:
-        """Whether an event is the stop of the index under which those came that wait."""
+        """Whether an event is a stop of those that wait: of the index under which they came, or of the call's own."""
         if not self._strays or kind != "content_block_stop" or not isinstance(payload, dict):
             return False
-        return self._placeholder is None and index_of(payload) == index_of(self._strays[0].payload)
+        first, index = self._strays[0], index_of(payload)
+        block = self.message.by_call.get(id(first.call))
+        own = block is not None and block.has(index)
+        return self._placeholder is None and (own or index == index_of(first.payload))
 
     @override
     def _settled(self) -> None:

@@ -21,6 +21,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
 MAX_WAITING: Final = 4096
@@ -52,15 +53,34 @@ class BlockRepairer(ClientBlocks):
         """The start of a block that is open comes again: it goes where at most the beginning of a value came.
 
         Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
+        Behind half of them it is sent after all where the next delta begins anew.
         """
         gone = self.report(REPEATED_START, self.message.number, "the block starts again", block.call)
         if gone and block.call.begun:
+            block.left_out = frame
             return
         if not block.call.begun:
             self._settle()
-            self.flush(block)
-            block.begin_anew()
+            self._forget(block)
         self.pass_on(frame, event, block.at_place(event.body))
+
+    def _forget(self, block: Block) -> None:
+        """The client is given the start of a block once more, and forgets its arguments."""
+        self.flush(block)
+        block.begin_anew()
+
+    def _bring_start(self, block: Block, piece: Json) -> None:
+        """Send a start that was left out, where `piece` begins anew behind half of the arguments."""
+        left_out, block.left_out = block.left_out, None
+        event = event_of(left_out) if left_out is not None and block.is_restarted_by(piece) else None
+        if left_out is not None and event is not None:
+            self._forget(block)
+            self.pass_on(left_out, event, block.at_place(event.body))
+
+    def _start_beside(self, one: Waited, event: ConverseEvent) -> None:
+        """The start of a block that is no call."""
+        self._settle()
+        self.pass_on(one.event.frame, event, self._beside_calls(event))
 
     def _why_moved(self, event: ConverseEvent, call: OpenCall) -> Row | None:
         """The defect for which a block gets another index than the event that starts it has; `None` for no defect."""
@@ -132,6 +152,9 @@ class BlockRepairer(ClientBlocks):
             block.late = block.late or bool(json_access.get(event.body, "delta", "toolUse", "input"))
             self.pass_on(frame, event, block.at_place(event.body))
             return
+        piece = json_access.get(event.body, "delta", "toolUse", "input")
+        if piece and block.left_out is not None:
+            self._bring_start(block, piece)
         changed = block.delta(event.body)
         waits = block.waiting
         if self._unsure and not (waits and block.placeholder and len(self._unsure) < MAX_WAITING):

@@ -62,6 +62,11 @@ class Block(StreamedCall):
         return self._message.reporter.report(row, self._message.number, message, self.call)
 
     @property
+    def keeps(self) -> bool:
+        """Whether anything of it is kept: text that came inside it, or a start that came again."""
+        return bool(self.texts) or self.left_out is not None
+
+    @property
     def prefilled(self) -> bool:
         """Whether its start said the arguments, and no delta has."""
         return self.call.start_input is not None and self.call.arguments.empty

@@ -83,7 +83,7 @@ class ConverseRepairer(BlockRepairer, Holds):
         if len(self._queue) + len(self._again) > MAX_WAITING:
             self._let_go()
         self._unsent = self._held() if self._strays or self._again or self._queue or self._unsure else []
-        waits = bool(self._unsent) or bool(self._current and self._current.texts)
+        waits = bool(self._unsent) or bool(self._current and self._current.keeps)
         self.went(frame, self._out, waits=waits)
         return self._out
 
@@ -134,8 +134,7 @@ class ConverseRepairer(BlockRepairer, Holds):
         elif event.tool is not None and one.call is not None:
             self._start(one, event, one.call)
         else:
-            self._settle()
-            self.pass_on(one.event.frame, event, self._beside_calls(event))
+            self._start_beside(one, event)
 
     def _is_current(self, one: Waited, event: ConverseEvent) -> bool:
         block = self._current
@@ -243,6 +242,8 @@ class ConverseRepairer(BlockRepairer, Holds):
                 self._start(one, event, one.call, decided=True)
             elif event.kind == BLOCK_DELTA:
                 self._delta(one, event)
-            else:
+            elif event.kind == BLOCK_STOP:
                 self._stop(one, event)
+            else:
+                self._start_beside(one, event)
         self._settle()

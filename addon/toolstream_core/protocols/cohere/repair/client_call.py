@@ -75,12 +75,12 @@ class ClientCall(StreamedCall):
     @property
     def inside_value(self) -> bool:
         """Whether plain text within its arguments goes on as it is."""
-        return self.open and self._arguments.inside_value
+        return self.open and self.left_out is None and self._arguments.inside_value
 
     @property
     def accepts_any(self) -> bool:
         """Whether parts of its arguments may be skipped, and taken later."""
-        return self.open and self._arguments.decided
+        return self.open and self.left_out is None and self._arguments.decided
 
     def says(self, name: str, arguments: str) -> bool:
         """Whether it is this very call, whole."""

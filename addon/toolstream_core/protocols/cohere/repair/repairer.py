@@ -107,7 +107,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self._behind(event)
         else:
             self._one(event, resolved)
-        self.went(frame, self._out, waits=bool(self._unsure or self._queue))
+        self.went(frame, self._out, waits=bool(self._unsure or self._queue) or self.keeps_start)
         self._unsent = []
         return self._out
 
