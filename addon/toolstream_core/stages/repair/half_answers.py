@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.defects.finish import CUT_OFF_CALL
+from toolstream_core.model import Phase
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.stage import Holds, Indifferent
 
@@ -44,7 +45,8 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         if not (self._held or (self._says_whole(event.content) and self._context.half_calls())):
             return (event.frame,)
-        out = self._beside_held(event, more=bool(resolved))
+        more = bool(resolved) or (_says_call(event.content) and not self._ended)
+        out = self._beside_held(event, more=more)
         self.went(event.frame, out, waits=bool(self._held))
         return out
 
@@ -96,3 +98,8 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     def _parted(self, event: Event) -> tuple[list[Frame], list[Frame]]:
         """An event that says the end: what of it goes on, and what is kept back."""
         return [], [event.frame]
+
+
+def _says_call(content: EventContent) -> bool:
+    """Whether an event says more of a call than its end: one that another stage had held is resolved no more."""
+    return any(fragment.phase is not Phase.CLOSE for fragment in content.fragments)
