@@ -781,6 +781,21 @@ FOUND: dict[str, tuple[str, bytes]] = {
             delta(2, {"input": '{"a":1}'}),
         ),
     ),
+    "arguments and a stop of an index at which a block starts then, and arguments of the call's own": (
+        "anthropic",
+        sse(tool_use(1), partial(0, '{"a":1}'), stopped(0), tool_use(0, id="toolu_1"), partial(1, '{"a":2}')),
+    ),
+    "a start with text that is no arguments, and arguments behind the message's stop reason": (
+        "anthropic",
+        sse(tool_use(0, input="x"), message_delta("tool_use"), partial(0, '{"a":1}')),
+    ),
+    "a block that waits for half a call behind the message's stop reason": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, 'x"}'), message_delta("tool_use")),
+            *(tool_use(2, name="g"), partial(2, '{"a":1}'), {"type": "ping"}),
+        ),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

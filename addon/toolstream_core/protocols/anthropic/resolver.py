@@ -60,11 +60,11 @@ class AnthropicCalls(StartedCalls):
 
     def _starts_at(self, fragment: Fragment) -> None:
         """A block starts: what came under its index before is of no other call."""
-        self._decide()
         before = self._newest.get(fragment.index)
         if before is not None and before.index != fragment.index:
             for other, number in self._strays.given_back(before):
                 self._as_nobodys(before, other, number)
+        self._decide()
 
     def _continued(self, fragment: Fragment, event: int) -> OpenCall:
         """The call that a delta goes on with."""
