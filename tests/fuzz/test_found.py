@@ -796,6 +796,14 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(tool_use(2, name="g"), partial(2, '{"a":1}'), {"type": "ping"}),
         ),
     ),
+    "arguments behind the end of a call that repeated another one": (
+        "cohere-v2",
+        sse(
+            *(cohere(1, named("f")), {"type": "tool-call-end", "index": 0}),
+            *(cohere(1, named("f")), {"type": "tool-call-end", "index": 1}),
+            cohere(1, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta"),
+        ),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
