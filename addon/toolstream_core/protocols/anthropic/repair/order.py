@@ -64,17 +64,19 @@ class OrderRepairer(UnknownBlockRepairer):
 
     @override
     def _begin(self, block: ClientBlock, event: Event, payload: Payload) -> None:
-        self._flush_others(payload, None)
+        if says_text(payload):
+            self._flush_others(None)
         super()._begin(block, event, payload)
 
     @override
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
-        self._flush_others(payload, self.message.block_of(index_of(payload), call))
+        if call is None and says_text(payload):
+            self._flush_others(self.message.block_of(index_of(payload), call))
         super()._delta(event, payload, call)
 
-    def _flush_others(self, payload: Payload, block: ClientBlock | None) -> None:
+    def _flush_others(self, block: ClientBlock | None) -> None:
         """Text comes in `block`: what came before it inside the calls that are open goes on first."""
-        for other in self.message.open.values() if says_text(payload) else ():
+        for other in self.message.open.values():
             if other is not block:
                 self.flush_texts(other)
 

@@ -135,7 +135,7 @@ class Block(StreamedCall):
 
         What comes behind whole ones is not, where others carried the index.
         """
-        if event.index is not None or event.body.get(INDEX) == self._given_index:
+        if event.body.get(INDEX) == self._given_index or event.index is not None:
             self._indexed = True
             return True
         piece = (event.tool or {}).get("input")

@@ -187,7 +187,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
         frame, call = event.frame, resolved[0].call if resolved else None
         if self._finish.done and self.report(DATA_AFTER_END, self.number, "an event follows [DONE]"):
             return
-        if call is not None and self._stays_dropped(call, payload):
+        if self._doubles and call is not None and self._stays_dropped(call, payload):
             self.because(DOUBLED_CALL)
         elif kind == CALL_START and resolved:
             self._start(event, payload, resolved)

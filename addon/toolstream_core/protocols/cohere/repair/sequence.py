@@ -157,8 +157,7 @@ class CallRepairer(EndRepairer):
             self._astray = True
             self._pass(frame, payload, payload)
             return
-        piece = arguments_in(payload)
-        if piece and one.left_out is not None:
+        if one.left_out is not None and (piece := arguments_in(payload)):
             self._bring_start(one, piece)
         changed = one.delta(changed)
         first = self._unsure[0] if self._unsure else None
