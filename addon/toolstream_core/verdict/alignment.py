@@ -56,6 +56,16 @@ def is_same(call: Meant, one: EchoedCall) -> bool:
     return call.name == one.name and same(call.arguments, one.arguments)
 
 
+def said_again(calls: Sequence[Meant], echoed: Sequence[EchoedCall]) -> int:
+    """How many calls came back as they were meant, under whatever ids."""
+    left = list(echoed)
+    for call in calls:
+        found = next((one for one in left if is_same(call, one)), None)
+        if found is not None:
+            left.remove(found)
+    return len(echoed) - len(left)
+
+
 def is_piece(call: Meant, pair: Pair, one: EchoedCall) -> bool:
     """Whether a second call that came back is a part of one of which the first is not the whole."""
     if is_same(call, pair.echoed) or is_same(call, one):
