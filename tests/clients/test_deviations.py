@@ -123,6 +123,12 @@ CASES = [
     ),
     Case(Key.NEWEST_OF_INDEX, CHAT, REUSED, [("a", "f", X), ("b", "g", Y)]),
     Case(Key.FIRST_OF_INDEX, CHAT, REUSED, [("a", "f", f"{X}{Y}"), ("b", "g", "")]),
+    Case(
+        Key.FIRST_OF_INDEX,
+        ANTHROPIC,
+        anthropic(block(0, "a", "f"), block(0, "a", "f"), part(0, X)),
+        [("a", "f", X), ("a", "f", "")],
+    ),
     Case(Key.ONLY_OF_INDEX, CHAT, REUSED, [("a", "f", X), ("b", "g", "{}")]),
     Case(
         Key.CHANGED_INDEX,
@@ -229,6 +235,12 @@ CASES = [
     Case(Kept.VALID, CHAT, chat([A], [more(0, X)], [B], [more(1, '{"y')]), [("a", "f", X)]),
     Case(Kept.FIRST, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("a", "f", X)]),
     Case(Kept.PADDED, CHAT, chat([B], [more(1, Y)]), [("own", "", ""), ("b", "g", Y)]),
+    Case(
+        Kept.PADDED,
+        CHAT,
+        chat([entry(99, id="b", name="g", arguments=Y)]),
+        [*((f"own{at}", "", "") for at in range(99)), ("b", "g", Y)],
+    ),
 ]
 
 

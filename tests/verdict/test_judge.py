@@ -64,6 +64,7 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A], [said("c1", "ls", '{"p":2}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A], [said("c1", "ls", '{"p":1}{"p":1}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A], [said("c1", "lsls", '{"p":1}')], [gave("c1")], Outcome.WRONG_NAME),
+        ([A], [said("c1c1", "lsls", "{}")], [gave("c1c1")], Outcome.WRONG_NAME),
         ([A], [said("c1", "ls", '{"p":1.0}')], [gave("c1")], Outcome.OK),
         ([A], [said("c1", "ls", '{"p":true}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A, B], [A_, said("c2", "cat", "{}")], [gave("c1"), gave("c2")], Outcome.WRONG_ARGUMENTS),

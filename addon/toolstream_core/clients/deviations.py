@@ -30,6 +30,7 @@ PROJECTS: Final[Mapping[str, str]] = {
     "agno": f"{_GITHUB}agno-agi/agno",
     "AI SDK": f"{_GITHUB}vercel/ai",
     "aichat": f"{_GITHUB}sigoden/aichat",
+    "anthropic-sdk-python": f"{_GITHUB}anthropics/anthropic-sdk-python",
     "any-llm": f"{_GITHUB}mozilla-ai/any-llm/pull/1305",
     "autogen": f"{_GITHUB}microsoft/autogen",
     "cline": f"{_GITHUB}cline/cline",
@@ -87,7 +88,7 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     Key.NEWEST_OF_INDEX: Row("takes another id at the same index for a new call", ("hermes-agent",)),
     Key.FIRST_OF_INDEX: Row(
         "takes another id at the same index for a new call, and what has no id for more of the first one",
-        ("langchain",),
+        ("langchain", "anthropic-sdk-python"),
     ),
     Key.ONLY_OF_INDEX: Row("passes over what has no id where several calls fit it", ("AI SDK",)),
     Key.CHANGED_INDEX: Row("takes every change of the index for a new call", ("llama-index", "LangChain4j")),

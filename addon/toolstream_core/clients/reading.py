@@ -65,7 +65,7 @@ def kept(groups: Sequence[Group], form: CallForm, model: ClientModel) -> list[Gr
     return [one for one, text in zip(known, texts, strict=True) if is_valid(text)]
 
 
-MAX_PADDED = 64
+MAX_PADDED = 128
 """Places that a list of calls is filled up to."""
 
 

@@ -48,7 +48,14 @@ def _unlikeness(call: Meant, value: Json, one: EchoedCall, other: Json) -> int:
     """0 for the same call, 7 for one that has nothing of it; `value` and `other` are their arguments."""
     same_id = bool(call.id) and call.id == one.id
     same_arguments = call.arguments == one.arguments or (value is not INVALID and equal(value, other))
-    return 7 - 4 * same_id - 2 * (call.name == one.name) - same_arguments
+    unlike = _STRANGERS - 4 * same_id - 2 * (call.name == one.name) - same_arguments
+    return min(unlike, _STRANGERS - 1) if _is_repeated(call.name, one.name) else unlike
+
+
+def _is_repeated(sent: str, again: str) -> bool:
+    """Whether a name came back several times over."""
+    times = len(again) // (len(sent) or 1)
+    return times > 1 and again == sent * times
 
 
 def is_same(call: Meant, one: EchoedCall) -> bool:
