@@ -220,6 +220,12 @@ CASES = [
         [("a", "f", "[object Object]")],
     ),
     Case(
+        Objects.OWN_STRING,
+        CHAT,
+        chat([entry(0, id="a", name="f", arguments={"x": 1})]),
+        [("a", "f", "{'x': 1}")],
+    ),
+    Case(
         Objects.PASSED_OVER,
         CHAT,
         chat([entry(0, id="a", name="f")], [{"index": 0, "function": {"parameters": {"x": 1}}}]),
@@ -229,11 +235,15 @@ CASES = [
     Case(Invalid.HEAD, CHAT, chat([A], [more(0, f"{X}{{")]), [("a", "f", X)]),
     Case(Invalid.COMPLETED, CHAT, CUT, [("a", "f", '{"x": 1, "y": "Os"}')]),
     Case(Invalid.SHORTENED, CHAT, CUT, [("a", "f", X)]),
+    Case(Invalid.COMPLETED, CHAT, chat([A], [more(0, X)], [more(0, Y)]), [("a", "f", f"[{X}, {Y}]")]),
     Case(Invalid.WRAPPED, CHAT, chat([A], [more(0, '{"x')]), [("a", "f", '{"raw": "{\\"x"}')]),
+    Case(Invalid.WRAPPED, CHAT, chat([A], [more(0, '{"x')]), [("a", "f", '{"error": 1, "raw": "{\\"x"}')]),
+    Case(Invalid.WRAPPED, CHAT, chat([A], [more(0, '{"x')]), [("a", "f", '"{\\"x"')]),
     Case(Kept.NAMED, CHAT, chat([A], [more(0, X)], [more(1, Y, id="b")]), [("a", "f", X)]),
     Case(Kept.WITH_ID, CHAT, chat([A], [more(0, X)], [more(1, Y, name="g")]), [("a", "f", X)]),
     Case(Kept.VALID, CHAT, chat([A], [more(0, X)], [B], [more(1, '{"y')]), [("a", "f", X)]),
     Case(Kept.FIRST, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("a", "f", X)]),
+    Case(Kept.LAST, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("b", "g", Y)]),
     Case(Kept.PADDED, CHAT, chat([B], [more(1, Y)]), [("own", "", ""), ("b", "g", Y)]),
     Case(
         Kept.PADDED,
