@@ -71,6 +71,8 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A, B], [said("c2", "cat", '{"p": 1}{"q": "x"}')], [gave("c2")], Outcome.MERGED_CALLS),
         ([A, B], [said("c2", "cat", json.dumps({"bad": '{"p": 1}{"q": "x"}'}))], [gave("c2")], Outcome.MERGED_CALLS),
         ([A, B], [said("c2", "lscat", "{}")], [gave("c2")], Outcome.MERGED_CALLS),
+        ([A, B], [said("c1", "cat", '{"p":1}')], [gave("c1")], Outcome.MERGED_CALLS),
+        ([A, B], [said("c2", "ls", '{"q":"x"}')], [gave("c2")], Outcome.MERGED_CALLS),
         ([A], [said("c1", "ls", ""), said("", "", '{"p":1}')], [gave("c1"), gave("")], Outcome.SPLIT_CALL),
         ([A], [said("c1", "ls", '{"p'), said("x", "", '": 1}')], [gave("c1")], Outcome.SPLIT_CALL),
         ([A], [A_, said("", "", "")], [gave("c1"), gave("")], Outcome.PHANTOM_CALL),

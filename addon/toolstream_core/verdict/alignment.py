@@ -91,9 +91,13 @@ def _is_part(call: Meant, one: EchoedCall) -> bool:
 
 
 def is_merged(call: Meant, other: Meant, one: EchoedCall) -> bool:
-    """Whether what came back holds two calls: both arguments in one text, or both names in one."""
+    """Whether what came back holds two calls: both arguments in one text, both names in one, or something of each."""
     if one.name in (call.name + other.name, other.name + call.name):
         return True
+    if call.name != other.name and not same(call.arguments, other.arguments):
+        named, given = (call, other) if one.name == call.name else (other, call)
+        if one.name == named.name and same(one.arguments, given.arguments):
+            return True
     parts = [_dense(part.arguments) for part in (call, other)]
     if not all(len(part) > len("{}") for part in parts):
         return False
