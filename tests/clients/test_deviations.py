@@ -146,6 +146,7 @@ CASES = [
         [("a", "f", ""), ("b", "g", f"{X}{Y}")],
     ),
     Case(Key.ENTRY, CHAT, LONG, [("a", "f", ""), ("", "", '{"x"'), ("", "", ": 1}")]),
+    Case(Key.ENTRY, GEMINI, gemini([("f", {})], [("", {"x": 1})]), [(None, "f", "{}"), (None, "", X)]),
     Case(Key.ONE, GEMINI, gemini([("f", {"x": 1}), ("g", {"y": 2})]), [(None, "f", '{"x":1}{"y":2}')]),
     Case(NoIndex.NEW, CHAT, NO_INDEX, [("a", "f", ""), ("", "", X), ("b", "g", ""), ("", "", Y)]),
     Case(
