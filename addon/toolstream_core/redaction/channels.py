@@ -21,6 +21,8 @@ _TAIL: Final = 8192
 _MOST: Final = 256
 _FEW: Final = 32 * 1024
 """Bytes of all channels below which most of a search is what it costs for each of them."""
+_PARTS: Final = 32
+"""Parts of an answer up to which each is looked through by itself, too."""
 _REPEATED: Final = 16
 """Bytes from which on a value that comes again is no piece of a longer one."""
 # Each begins with what a search in C looks for first.
@@ -150,7 +152,11 @@ class Channels:
     def _groupings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
         """Each way to say which leaves belong together: by key alone, and by what the events say of their calls."""
         yield [(0, b"")] * len(found)
-        if not any(_interleaved(address.findall(text)) for address in _ADDRESSES):
+        said = [address.findall(text) for address in _ADDRESSES]
+        if not any(map(_interleaved, said)):
+            if any(1 < len(set(values)) <= _PARTS for values in said):
+                # Where one part ends and the next begins, two words would be one, and hide a key's beginning or end.
+                yield [(3, address) for address in _of_lines(text, found, call_marks(text))]
             return
         may_leak = call_marks(text)
         places = [at for at, _ in may_leak]
