@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import random
 import string
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote_plus
 
 import pytest
 
 from toolstream_core.redaction import redacted_body
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ALNUM: Final = string.ascii_letters + string.digits
 HEX: Final = "0123456789abcdef"
@@ -72,7 +75,7 @@ WITH_HEX: Final = (
     "AWS4-HMAC-SHA256 Credential=x/20260101/eu/bedrock/aws4_request, SignedHeaders=host, Signature={}{}",
     "/subscriptions/{}/resourceGroups/x",
 )
-SHAPED: Final = (
+SHAPED: Final[tuple[tuple[str, str, *tuple[str | int, ...]], ...]] = (
     ("ek" + "_", HEX, 32),
     ("vc" + "p_", ALNUM, 56),
     ("vercel" + "_blob_rw_", ALNUM, 16, "_", 30),
@@ -137,11 +140,11 @@ def in_deltas(text: str) -> str:
     return "".join(f'data: {{"choices":[{{"delta":{{"content":{json.dumps(one)}}}}}]}}\n\n' for one in text)
 
 
-FORMS: Final = {
+FORMS: Final[dict[str, Callable[[str], str]]] = {
     "said": lambda text: json.dumps({"content": text}),
     "in deltas": in_deltas,
     "in arguments": lambda text: json.dumps({"arguments": json.dumps({"command": text})}),
-    "in a query": lambda text: f"https://x.example/?a=%20&note={quote_plus(text)}&b=1",
+    "in a query": lambda text: f"https://x.example/?note={quote_plus(text)}&b=1",
     "in a query within arguments": lambda text: json.dumps(
         {"arguments": json.dumps({"url": "x?a=%20&y=" + quote_plus(text)})}
     ),
@@ -198,3 +201,10 @@ def test_a_key_between_two_parts_of_an_answer() -> None:
     clean = redacted_body(body.encode()).decode()
     said = "".join(json.loads(line[6:])["delta"] for line in clean.splitlines() if line)
     assert said == "done " + "*" * len(first) + "Hello" + "*" * len(second)
+
+
+def test_a_key_behind_an_escape_beside_another_text() -> None:
+    """The texts of two fields of one name are no word together."""
+    key = "sk" + "-proj-" + "Ab3dEf6hIj9lMn2pQr5t"
+    body = json.dumps([{"text": "Hello"}, {"text": key}, {"text": "bye"}]).replace("proj", "pr\\u006fj").encode()
+    assert [one["text"] for one in json.loads(redacted_body(body))] == ["Hello", "*" * len(key), "bye"]

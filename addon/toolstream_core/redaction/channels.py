@@ -133,9 +133,14 @@ class Channels:
         for at, line in other_lines(text):
             lines.add_line(line, at)
         self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
-        if self._are_clean([channel.text for channel in open_.values()]):
+        alone = list(_alone(text, found))
+        if self._are_clean([*(channel.text for channel in open_.values()), *(plain.text for _, plain in alone)]):
             return []
-        return [edit for channel in open_.values() for edit in channel.edits(self._finder)]
+        edits = [edit for channel in open_.values() for edit in channel.edits(self._finder)]
+        for at, plain in alone:
+            for edit in self._finder.edits(plain.text, depth=1):
+                edits += [Edit(at + moved.at, moved.data) for moved in plain.on_raw(edit)]
+        return edits
 
     def _are_clean(self, texts: Sequence[bytes]) -> bool:
         """Whether it costs little to see that there is nothing to overwrite."""
@@ -165,6 +170,15 @@ class Channels:
         yield [(1, values[at]) for at in after]
         yield [(2, values[at + 1]) for at in after]
         yield [(3, address) for address in _of_lines(text, found, may_leak)]
+
+
+def _alone(text: bytes, found: Sequence[Leaf]) -> Iterator[tuple[int, Unescaped]]:
+    """Where the leaves stand in which an escape hides a key's characters, and what they mean beside no other leaf."""
+    for leaf in found:
+        if leaf.end - leaf.start >= _REPEATED:
+            raw = text[leaf.start : leaf.end]
+            if b"\\u" in raw or b"\\/" in raw:
+                yield leaf.start, Unescaped(raw)
 
 
 def call_marks(text: bytes) -> list[tuple[int, bytes]]:

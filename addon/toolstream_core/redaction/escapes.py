@@ -19,6 +19,7 @@ _SURROGATE: Final = b"\xff"
 _UNICODE_LENGTH: Final = 6
 _QUOTED: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _QUOTED_LENGTH: Final = 3
+_SPACED: Final = re.compile(rb"[?&][\w.\[\]-]{1,64}=[^&\s+]{0,8192}\+")
 
 
 class Edit(NamedTuple):
@@ -115,8 +116,8 @@ def _meaning(found: re.Match[bytes]) -> bytes:
 
 
 def has_quoted(text: bytes) -> bool:
-    """Whether some of it is percent-encoded."""
-    return b"%" in text and _QUOTED.search(text) is not None
+    """Whether some of it is percent-encoded, or a query with spaces."""
+    return (b"%" in text and _QUOTED.search(text) is not None) or (b"+" in text and _SPACED.search(text) is not None)
 
 
 class Unquoted:
