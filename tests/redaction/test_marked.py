@@ -208,3 +208,9 @@ def test_a_key_behind_an_escape_beside_another_text() -> None:
     key = "sk" + "-proj-" + "Ab3dEf6hIj9lMn2pQr5t"
     body = json.dumps([{"text": "Hello"}, {"text": key}, {"text": "bye"}]).replace("proj", "pr\\u006fj").encode()
     assert [one["text"] for one in json.loads(redacted_body(body))] == ["Hello", "*" * len(key), "bye"]
+
+
+def test_a_text_that_is_said_again() -> None:
+    """A message that comes twice is redacted twice."""
+    body = json.dumps({"messages": [{"role": "user", "content": "export DB_PASSWORD=abc123XYZ987 ok"}] * 3})
+    assert redacted_body(body.encode()).decode() == body.replace("abc123XYZ987", "*" * 12)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.escapes import Edit, Unescaped
+from toolstream_core.redaction.finder import filled
 from toolstream_core.redaction.joined import are_clean
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Channel:
         self._starts: list[int] = []
         self._leaves: list[tuple[int, Unescaped | None]] = []
         self._last = b""
+        self._copies: dict[int, list[int]] = {}
 
     def add_line(self, text: bytes, at: int) -> None:
         """A line that is no JSON, which stands at `at`."""
@@ -64,6 +66,7 @@ class Channel:
     def add(self, text: bytes, at: int) -> None:
         """A leaf's raw text, which stands at `at`."""
         if text == self._last and len(text) >= _REPEATED:
+            self._copies.setdefault(len(self._leaves) - 1, []).append(at)
             return
         self._last = text
         self.append(text, at)
@@ -89,6 +92,16 @@ class Channel:
         for edit in finder.edits(self.text, depth=1):
             yield from self.on_leaves(edit)
 
+    def alone(self, finder: SecretFinder) -> Iterator[Edit]:
+        """Keys behind whose escapes nobody sees where they begin, looked for beside no other leaf."""
+        for leaf, (place, plain) in enumerate(self._leaves):
+            if plain is None or not plain.hides:
+                continue
+            for found in finder.find_by_themselves(plain.text):
+                for moved in plain.on_raw(Edit(found.start, filled(plain.text[found.start : found.end]))):
+                    for each in (place, *self._copies.get(leaf, ())):
+                        yield Edit(each + moved.at, moved.data)
+
     def on_leaves(self, edit: Edit) -> Iterator[Edit]:
         """An edit of `text` as edits of the window."""
         at, end = edit.at, edit.at + len(edit.data)
@@ -103,7 +116,8 @@ class Channel:
             place, plain = self._leaves[leaf]
             part = Edit(low - start, edit.data[low - at : high - at])
             for moved in [part] if plain is None else plain.on_raw(part):
-                yield Edit(place + moved.at, moved.data)
+                for each in (place, *self._copies.get(leaf, ())):
+                    yield Edit(each + moved.at, moved.data)
 
     def tail(self, before: int) -> bytes:
         """The end of what stands before a place."""
@@ -133,14 +147,10 @@ class Channels:
         for at, line in other_lines(text):
             lines.add_line(line, at)
         self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
-        alone = list(_alone(text, found))
-        if self._are_clean([*(channel.text for channel in open_.values()), *(plain.text for _, plain in alone)]):
-            return []
-        edits = [edit for channel in open_.values() for edit in channel.edits(self._finder)]
-        for at, plain in alone:
-            for edit in self._finder.edits(plain.text, depth=1):
-                edits += [Edit(at + moved.at, moved.data) for moved in plain.on_raw(edit)]
-        return edits
+        alone = [edit for channel in open_.values() for edit in channel.alone(self._finder)]
+        if self._are_clean([channel.text for channel in open_.values()]):
+            return alone
+        return alone + [edit for channel in open_.values() for edit in channel.edits(self._finder)]
 
     def _are_clean(self, texts: Sequence[bytes]) -> bool:
         """Whether it costs little to see that there is nothing to overwrite."""
@@ -170,15 +180,6 @@ class Channels:
         yield [(1, values[at]) for at in after]
         yield [(2, values[at + 1]) for at in after]
         yield [(3, address) for address in _of_lines(text, found, may_leak)]
-
-
-def _alone(text: bytes, found: Sequence[Leaf]) -> Iterator[tuple[int, Unescaped]]:
-    """Where the leaves stand in which an escape hides a key's characters, and what they mean beside no other leaf."""
-    for leaf in found:
-        if leaf.end - leaf.start >= _REPEATED:
-            raw = text[leaf.start : leaf.end]
-            if b"\\u" in raw or b"\\/" in raw:
-                yield leaf.start, Unescaped(raw)
 
 
 def call_marks(text: bytes) -> list[tuple[int, bytes]]:

@@ -52,6 +52,8 @@ class Unescaped:
         self._raw = raw
         self.text = _unescaped(raw)
         """What the bytes mean."""
+        self.hides = b"\\u" in raw or b"\\/" in raw
+        """Whether an escape may stand for a character of a key."""
         self._outs: list[int] = []
         self._ins: list[int] = []
 
