@@ -80,6 +80,7 @@ MARKS: Final = (
     _mark("$", _HASH),
     _mark("password", rb"<input\b[^<>]{0,200}?\btype=.{0,4}password\b[^<>]{0,200}?\bvalue=\\*[\"']([^\"'\\<>]+)"),
 )  # fmt: skip
+_BY_SIGN: Final = tuple((sign, mark) for mark in MARKS for sign in mark.signs)
 _COOKIES: Final = re.compile(
     rb"""(?:\b(?:set-)?cookie\\*["']?\s?:\s{0,4}\\*["']?|\bcurl\b[^\r\n|;]{0,400}?\s(?:-b|--cookie)[\s=]\\*["']?)"""
     rb"""([^\r\n"'\\]{1,4096})""",
@@ -114,8 +115,8 @@ _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[Span]:
     """Where such credentials stand; `sensitivity` is that of the name in a pair."""
     lowered = text.lower()
-    for mark in MARKS:
-        if any(sign in lowered for sign in mark.signs):
+    for sign, mark in _BY_SIGN:
+        if sign in lowered:
             last = mark.pattern.groups
             yield from (found.span(last) for found in mark.pattern.finditer(text) if mark.counts(found[last]))
     if b"private key" in lowered or b"private-lines" in lowered:
