@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MEMORY = 16 * 1024 * 1024
+MEMORY = 8 * 1024 * 1024
 """Bytes that all spools together keep in memory."""
 PIECE = 64 * 1024
 """Bytes that are read back from a file at once."""
