@@ -52,6 +52,14 @@ def test_forms_that_are_looked_at_each_time(line: bytes, names: tuple[str, ...])
     assert not seen.holds(form(line))
 
 
+def test_a_line_of_one_word() -> None:
+    """It ends most streams, and is no JSON."""
+    seen, lines = SeenForms(), (b"data: [DONE]", b"-----BEGIN PRIVATE KEY-----", b"data: [DONE] hush")
+    for line in lines:
+        seen.add(form(line), SecretFinder(Redaction()))
+    assert [seen.holds(form(line)) for line in lines] == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

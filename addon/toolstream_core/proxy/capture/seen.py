@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.channels import other_lines
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from toolstream_core.redaction.finder import SecretFinder
 
 _MOST: Final = 4096
+_MARK: Final = re.compile(rb"(?:data: ?)?\[\w{1,16}\]")
+"""A line that is one word, such as `data: [DONE]`."""
 _UNSURE: Final = frozenset((b"value", b""))
 """Keys that a string before them may name: `{"name": "x-api-key", "value": "…"}`, `["x-api-key", "…"]`."""
 
@@ -37,7 +40,7 @@ class SeenForms:
         keys = {leaf.key for leaf in leaves(form.line)} | {value.key for value in form.found}
         if keys & _UNSURE or any(finder.sensitivity(key.decode("latin-1")) for key in keys):
             return
-        if any(other_lines(form.line)):
+        if any(other_lines(form.line)) and _MARK.fullmatch(form.line) is None:
             return
         if len(self._digests) >= _MOST:
             self._digests.clear()
