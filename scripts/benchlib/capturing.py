@@ -25,10 +25,12 @@ _SHORT = 3
 def measure(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
     """Toolstream as it is by default, and the same with captures, in turns.
 
-    A turn is over when its mitmdump has nothing more to do. Processor time is as much as the work takes at least, and
-    more while others wear out the caches: that comes and goes within a turn, so two turns in a row have it as little in
-    common as any other two. So the least of all turns is compared. Drawn from 30 turns on a busy machine, the median of
-    7 turns' ratios was 1.07 +- 0.12, and the ratio of the least of 21 turns 1.10 +- 0.04 (two standard deviations).
+    A turn is over when its mitmdump has nothing more to do. Of a stream that comes as fast as it is taken, the least of
+    all turns is compared: processor time is as much as the work takes at least, and more while others wear out the
+    caches, which comes and goes within a turn, so that two turns in a row have it as little in common as any other two.
+    Drawn from 30 turns on a busy machine, the median of 7 turns' ratios was 1.07 +- 0.12, and the ratio of the least of
+    21 turns 1.10 +- 0.04 (two standard deviations). Live streams are less work where the machine is so busy that their
+    events are read late, and together, so of them the median of the ratios within each round is taken.
     """
     return [one for scene in scenes for one in _scene(rig, scene, rounds if scene.streams > 1 else _SHORT * rounds)]
 

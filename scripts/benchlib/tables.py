@@ -48,7 +48,7 @@ def report(results: Results) -> Iterator[str]:
         yield _table("streams | through | us/event | x (a)", _paced(results))
     if results.captured:
         yield "## Captures: mitmdump's own processor time, until they are written and it is idle\n"
-        yield _table("streams | through | us/event, least | median | most | x (h), least", _captured(results))
+        yield _table("streams | through | us/event, least | median | most | x (h)", _captured(results))
     if results.sockets:
         yield "## Messages on a WebSocket: mitmdump's own processor time\n"
         yield _table("messages | through | us/message | x mitmproxy | MiB", _sockets(results))

@@ -61,13 +61,14 @@ class KeptBody:
         if self._begun is None and batch.whens:
             self._begun = batch.whens[0]
         try:
-            data = self._cut(batch)
+            pieces = self._cut(batch)
         except CodingError as error:
             self.failure = str(error)
             return 0
         if self._digest is not None:
-            self._digest.update(data)
-        self._bytes.write(self._redactor.feed(data))
+            for piece in pieces:
+                self._digest.update(piece)
+        self._bytes.write(self._redactor.feed(*pieces))
         return self.size - before
 
     def end(self) -> None:
@@ -103,13 +104,13 @@ class KeptBody:
         self._bytes.close()
         self._cuts.close()
 
-    def _cut(self, batch: Batch) -> bytes:
+    def _cut(self, batch: Batch) -> Sequence[bytes]:
         """The decoded bytes of `batch`, whose cuts are noted. Raises `CodingError`."""
         begun = self._begun or 0.0
         plain = batch if self._decode is None else _decoded(batch, self._decode)
         whens = [int((when - begun) * 1000 + 0.5) for when in plain.whens]
         self._cuts.write(packed_cuts(whens, plain.counts, plain.sizes))
-        return b"".join(plain.data)
+        return plain.data
 
 
 def _decoded(batch: Batch, decode: Callable[[bytes], bytes]) -> Batch:

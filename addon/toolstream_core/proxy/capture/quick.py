@@ -50,11 +50,11 @@ class QuickRedactor:
         """Whether nothing was found so far."""
         return self._slow is None
 
-    def feed(self, data: bytes) -> bytes:
+    def feed(self, *pieces: bytes) -> bytes:
         """What is ready."""
         if self._slow is not None:
-            return self._slow.feed(data)
-        self._hold(data)
+            return self._slow.feed(b"".join(pieces))
+        self._hold(*pieces)
         return self._look(last=False) if self._size >= WINDOW else b""
 
     def finish(self) -> bytes:
@@ -74,9 +74,9 @@ class QuickRedactor:
         self._hold(window[flushed:])
         return window[:flushed]
 
-    def _hold(self, data: bytes) -> None:
-        self._held.append(data)
-        self._size += len(data)
+    def _hold(self, *pieces: bytes) -> None:
+        self._held += pieces
+        self._size += sum(map(len, pieces))
 
     def _is_clean(self, short: Condensed) -> bool:
         new = [form for form in short.forms if not self._seen.holds(form)]
