@@ -21,6 +21,7 @@ _WORD: Final = r"[A-Za-z0-9_-]"
 # Prefixes such as `sk-` also begin ordinary names: a key has a digit, or a long run without a dash.
 _RANDOM: Final = rf"(?={_WORD}*[0-9]|{_WORD}*[A-Za-z0-9]{{16}})"
 _HEX: Final = "[0-9a-fA-F]"
+_UUID: Final = rf"{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?![A-Za-z0-9_-])"
 
 _AUTHRESS: Final = r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,}"
 
@@ -172,6 +173,8 @@ SHAPES: Final = (
     SecretShape("posthog-key", "phx_", r"[A-Za-z0-9_]{30,}"),
     SecretShape("crates-token", "cio", r"(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{32}(?![A-Za-z0-9_-])"),
     SecretShape("nuget-key", "oy2", r"(?=[a-z]*[0-9])[a-z0-9]{43}(?![A-Za-z0-9])"),
+    SecretShape("launchdarkly-key", "sdk-", _UUID),
+    SecretShape("launchdarkly-key", "api-", _UUID),
     SecretShape("docker-token", "dckr_", rf"(?:pat|oat)_{_WORD}{{20,}}"),
     SecretShape("bitbucket-password", "ATBB", r"[A-Za-z0-9]{28,}"),
     SecretShape("discord-webhook", "discord.com/api/webhooks/", r"[0-9]{16,20}/[A-Za-z0-9_-]{40,}"),

@@ -29,6 +29,7 @@ SAID: Final = (
     "curl -H 'Cookie: theme=dark; connect.sid=s%3A{}' https://x.example",
     # Configuration.
     "requirepass {}",
+    "AUTH default {}",
     "bindpw {}",
     "CREATE USER bob IDENTIFIED BY '{}';",
     "env:\n  - name: DB_PASSWORD\n    value: {}\n",
@@ -102,6 +103,7 @@ SHAPED: Final[tuple[tuple[str, str, *tuple[str | int, ...]], ...]] = (
     ("CCIPAT" + "_", HEX, 22, "_", 40),
     ("unkey" + "_", ALNUM, 22),
     ("AK" + "ID", ALNUM, 32),
+    ("sdk" + "-", HEX, 8, "-4f2a-", 4, "-9c1d-", 12),
     ("discord.com/api/webhooks/123456789012345678/", ALNUM, 68),
 )
 """What they begin with; the alphabet; lengths of what is drawn, and what stands between."""
@@ -109,6 +111,7 @@ HARMLESS: Final = (
     "docker run -p 5432:5432 postgres",
     "ssh -p 2222 host",
     "mkdir -p src/components",
+    "the AUTH header, the AUTH middleware and auth2 come next",
     "please login first, then -p is a flag of no use",
     "def f(password: str = None, key: str | None = None) -> None",
     "| password | string | required |",

@@ -18,6 +18,7 @@ from toolstream_core.wire.write import LineWriter, SseWriter, encoded, writer_fo
         (b'data:{"a":1}\n\n', b'data:{"b":2}\n\n'),
         (b'event: x\r\ndata: {"a":1}\r\n\r\n', b'event: x\r\ndata: {"b":2}\r\n\r\n'),
         (b': hi\nid: 7\ndata: {"a":\ndata: 1}\nretry: 3\n\n', b': hi\nid: 7\ndata: {"b":2}\nretry: 3\n\n'),
+        (b'\xef\xbb\xbfdata: {"a":\ndata: 1}\n\n', b'\xef\xbb\xbfdata: {"b":2}\n\n'),
     ],
 )
 def test_a_block_with_other_data(raw: bytes, after: bytes) -> None:

@@ -69,6 +69,7 @@ MARKS: Final = (
     _mark("redis-cli", rb"\bredis-cli\b[^\r\n|;]{0,160}?\s-a" + _OPEN + _WORD),
     _mark("ldap", rb"\bldap[a-z]{1,12}\b[^\r\n|;]{0,160}?\s-w" + _OPEN + _WORD),
     _mark("-stdin --with-token", rb"\becho(?:\s{1,4}-n)?\s{1,4}\\*[\"']?" + _WORD + _CLOSE + rb"\|[^\r\n|]{0,99}\s--"),
+    _mark("auth", rb"\b(?-i:AUTH)\s{1,4}(?:[\w-]{1,32}\s{1,4})?" + _WORD, looks_random),
     _mark("requirepass masterauth bindpw", rb"\b(?:requirepass|masterauth|bindpw)\s{1,4}\\*[\"']?" + _WORD),
     _mark("identified", rb"\bidentified\s(?:with\s\S{1,40}\s)?by\s\\*[\"']([^\"'\\\r\n]{1,128})"),
     _mark(":543", rb"(?<![\w.*-])[\w.*-]{1,128}:543[0-9]:[\w*-]{1,64}:[\w*-]{1,64}:([^\s:&\"'\\]{4,128})(?![:\w])"),

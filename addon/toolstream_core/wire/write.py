@@ -9,7 +9,7 @@ from toolstream_core.wire.event_message import decode, with_payload
 from toolstream_core.wire.event_stream import EventStreamFramer
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_array import ArrayFramer
-from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.sse import BOM, SseFramer
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
@@ -79,10 +79,11 @@ class SseWriter:
     def _rebuilt(self, frame: Frame, data: bytes, name: str | None) -> Frame:
         """The block line by line: comments, id and retry stay."""
         newline = self._newline
+        bom = BOM if frame.number == 0 and frame.raw.startswith(BOM) else b""
         lines, told = [], False
         if name:
             lines.append(b"event: " + name.encode("utf-8", "replace"))
-        for line in frame.raw.splitlines():
+        for line in frame.raw[len(bom) :].splitlines():
             field = line.partition(b":")[0]
             if field == b"data":
                 if not told:
@@ -92,7 +93,7 @@ class SseWriter:
                 lines.append(line)
         if not told:
             lines.append(b"data: " + data)
-        raw = newline.join(lines) + newline + newline
+        raw = bom + newline.join(lines) + newline + newline
         return Frame(raw, frame.number, data, frame.name if name is None else name, frame.last_id)
 
     def _learn(self, frame: Frame) -> None:
