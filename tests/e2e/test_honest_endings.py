@@ -73,19 +73,21 @@ def test_half_a_call_ends_as_a_break(
 def test_half_a_call_that_is_said_to_be_whole_ends_as_a_break(
     proxies: Proxies, mending: Mitmdump, secure: Upstream, ending: Ending
 ) -> None:
-    """Without the end that said so; an honest end stays."""
+    """Without the end that said so; an honest end and an error stay."""
     about, version = ending.exchange, "h1"
     told: Any = {"path": about.path, "body": json.dumps(about.request).encode()}
 
     def planned(*parts: list[Any]) -> Answer:
         return Answer((Send(ending.body(*parts)),), content_type=about.content_type)
 
-    claimed, honest = planned(ending.half, ending.whole), planned(ending.half, ending.honest)
+    claimed = planned(ending.half, ending.whole)
     assert read(proxies.get(), secure, version, claimed, **told) == (claimed.body, True)
     came, ended = read(mending, secure, version, claimed, **told)
     assert compact(came) == compact(ending.body(ending.half, ending.goes))
     assert not ended
-    assert read(mending, secure, version, honest, **told) == (honest.body, True)
+    for end in (ending.honest, ending.error):
+        said = planned(ending.half, end)
+        assert read(mending, secure, version, said, **told) == (said.body, True)
 
 
 @CARRIERS

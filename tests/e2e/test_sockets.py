@@ -338,3 +338,17 @@ def test_half_a_call_ends_in_an_error(
     [flow] = (one for path in tmp_path.glob("*.flow") if "sent" in (one := noted(path)))
     got = [json.loads(line) for line in flow["sent"]["body"].splitlines()]
     assert [event["type"] for event in got] == [*(event["type"] for event in begin), "error"]
+
+
+def test_half_a_call_that_ends_in_an_error_gets_no_other(proxies: Proxies, sockets: SocketServer) -> None:
+    """It is the answer's end already; the next answer follows."""
+    begin = [json.loads(message) for message in messages_of(TWO.body)]
+    added = next(at for at, event in enumerate(begin) if event["type"] == "response.output_item.added")
+    begin = begin[: added + 2]
+    error = {"type": "error", "sequence_number": len(begin), "code": "server_error", "message": "gone", "param": None}
+    planned = sockets.plan(Planned([[json.dumps(event) for event in (*begin, error)], messages_of(TWO.body)]))
+    with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
+        for _ in range(2):
+            socket.send(json.dumps(CREATE))
+        got = [json.loads(socket.recv(timeout=PATIENCE)) for _ in range(len(begin) + 2)]
+    assert [event["type"] for event in got] == [*(event["type"] for event in begin), "error", "response.created"]

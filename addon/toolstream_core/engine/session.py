@@ -96,12 +96,13 @@ class Session:
     def cut_off(self, record: Record) -> Row | None:
         """Why the answer, which is over, has to end as a break for the client: a call of it is half.
 
-        `None` where it ends as it came: whole, half as its finish reason says, or with the repair switched off. An
-        end that said otherwise (`[DONE]`, `message_stop`, `response.completed`) was kept back.
+        `None` where it ends as it came: whole, half as its finish reason or its error says, or with the repair
+        switched off. An end that said otherwise (`[DONE]`, `message_stop`, `response.completed`) was kept back.
         """
         if CUT_OFF_CALL.code not in self.settings.repairs:
             return None
-        silent = not record.finish and any(one.code == CUT_OFF_CALL.code for one in record.findings)
+        explained = record.finish or record.error  # Behind an error, clients take a break for a lost connection.
+        silent = not explained and any(one.code == CUT_OFF_CALL.code for one in record.findings)
         return CUT_OFF_CALL if silent or self._half else None
 
     def record(self, *, broken: str | None = None, told: bool = True) -> Record | None:

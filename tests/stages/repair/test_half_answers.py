@@ -36,6 +36,8 @@ class Ending(NamedTuple):
     """What says that the answer is over and whole."""
     honest: list[Payload | str]
     """What says that it was cut off."""
+    error: list[Payload]
+    """What says that it failed."""
     goes: list[Payload | str] = []  # noqa: RUF012 - never changed
     """What goes to the client in the place of `whole`."""
 
@@ -123,6 +125,7 @@ def _tool_input(text: str) -> Payload:
 
 
 STOP: Final = {"type": "content_block_stop", "index": 0}
+OVERLOADED: Final = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 USAGE: Final = {"metadata": {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}}}
 ENDINGS: Final = [
     Ending(
@@ -132,6 +135,7 @@ ENDINGS: Final = [
         [_entry(arguments=REST)],
         [_chunk({}, "tool_calls"), "[DONE]"],
         [_chunk({}, "length"), "[DONE]"],
+        [{"error": {"message": "gone", "code": 502}}],
         [_chunk({}, "length")],
     ),
     Ending(
@@ -150,6 +154,7 @@ ENDINGS: Final = [
         [_delta(REST, 3)],
         [_response("completed", [_item(HALF, "completed")], 3)],
         [_response("incomplete", [_item(HALF, "incomplete")], 3, incomplete_details={"reason": "max_output_tokens"})],
+        [{"type": "error", "sequence_number": 3, "code": "server_error", "message": "gone"}],
     ),
     Ending(
         "anthropic",
@@ -166,6 +171,7 @@ ENDINGS: Final = [
         [_block(REST), STOP],
         [_stop_reason("tool_use"), {"type": "message_stop"}],
         [_stop_reason("max_tokens"), {"type": "message_stop"}],
+        [OVERLOADED],
     ),
     Ending(
         "gemini",
@@ -174,6 +180,7 @@ ENDINGS: Final = [
         [_candidate([_partial("lo", goes_on=False)])],
         [_candidate([{"text": ""}], finishReason="STOP")],
         [_candidate([{"text": ""}], finishReason="MAX_TOKENS")],
+        [{"error": {"code": 503, "message": "gone", "status": "UNAVAILABLE"}}],
     ),
     Ending(
         "ollama",
@@ -182,6 +189,7 @@ ENDINGS: Final = [
         [],
         [_line(content="", done="stop")],
         [_line(content="", done="length")],
+        [{"error": "gone"}],
     ),
     Ending(
         "cohere-v2",
@@ -196,6 +204,7 @@ ENDINGS: Final = [
         [_cohere_call("tool-call-delta", function={"arguments": REST}), _cohere("tool-call-end", index=0)],
         [_message_end("TOOL_CALL")],
         [_message_end("MAX_TOKENS")],
+        [_cohere("message-end", delta={"finish_reason": "ERROR", "error": "gone"})],
     ),
     Ending(
         "bedrock",
@@ -213,6 +222,7 @@ ENDINGS: Final = [
         [_tool_input(REST), {"contentBlockStop": {"contentBlockIndex": 0}}],
         [{"messageStop": {"stopReason": "tool_use"}}, USAGE],
         [{"messageStop": {"stopReason": "max_tokens"}}, USAGE],
+        [{"modelStreamErrorException": {"message": "gone"}}],
     ),
 ]
 each_protocol = pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.protocol)
@@ -263,6 +273,15 @@ def test_an_honest_end_stays_where_it_is(ending: Ending) -> None:
     """Whoever reads it knows that the call is half."""
     body = ending.body(ending.half, ending.honest)
     assert went(ending, body) == (body, False, [])
+
+
+@each_protocol
+def test_an_error_ends_an_answer_as_it_came(ending: Ending) -> None:
+    """It says that the call is half, and some clients ask again where the connection breaks behind it."""
+    body = ending.body(ending.half, ending.error)
+    assert went(ending, ending.body(ending.half)).breaks
+    assert went(ending, body) == (body, False, [])
+    assert "in-band-error" in seen(body, ending.exchange).told
 
 
 @each_protocol
@@ -342,9 +361,8 @@ def test_text_and_errors_behind_the_end_go_on() -> None:
         ending.body(ending.half),
         True,
     )
-    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    failed = went(ending, ending.body(ending.half, ending.whole[:1], [error], ending.whole[1:]), repairs)
-    assert failed[:2] == (ending.body(ending.half, [error], ending.whole), False)
+    failed = went(ending, ending.body(ending.half, ending.whole[:1], [OVERLOADED], ending.whole[1:]), repairs)
+    assert failed[:2] == (ending.body(ending.half, [OVERLOADED], ending.whole), False)
 
 
 def test_a_call_that_is_no_json_is_not_half() -> None:
