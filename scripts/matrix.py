@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
@@ -15,8 +15,8 @@ from matrixlib.clients import clients  # noqa: E402 - the checkout's own modules
 from matrixlib.html import combined  # noqa: E402
 from matrixlib.install import cache_folder, lock  # noqa: E402
 from matrixlib.page import Measured, markdown  # noqa: E402
-from matrixlib.record import read_record, record_of, write_record  # noqa: E402
-from matrixlib.run import Options, kept, run  # noqa: E402
+from matrixlib.record import Record, read_record, record_of, with_half_calls, write_record  # noqa: E402
+from matrixlib.run import Options, kept, kept_half_calls, run, run_half_calls  # noqa: E402
 from matrixlib.shell import InstallError  # noqa: E402
 
 if TYPE_CHECKING:
@@ -29,11 +29,13 @@ DONE, FAILED, USAGE = 0, 1, 2
 EPILOG = """\
 Everything that is installed, and every stream, is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. What was
 measured of a client is a file of scripts/matrixlib/measured; docs/clients.md is written anew from all of them, so
-clients may be run one after the other, and on other machines.
+clients may be run one after the other, and on other machines. The cases in which a client ran half a call are run once
+more: raw, behind repair, and with whole calls too.
 Examples:
   scripts/matrix --list
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
   scripts/matrix --resume                go on where an interrupted run stopped
+  scripts/matrix --only pi --half-calls  run those cases alone
   scripts/matrix --lock openai-js        pin the newest openai for JavaScript
 """
 
@@ -68,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="say which clients there are, and run none")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="run these clients")
     parser.add_argument("--resume", action="store_true", help="go on from what is kept, instead of running it anew")
+    parser.add_argument("--half-calls", action="store_true", help="run only the cases in which half a call was run")
     parser.add_argument("--faults", metavar="WORDS", help="which cases, as for toolstream check")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run N clients at once (default 2)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default 60)")
@@ -94,17 +97,17 @@ def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
     """Run clients one after the other; whether any could not be run."""
     failed = False
     for client in asked:
-        why = run(
-            client,
-            Options(
-                cache=cache_folder(),
-                faults=options.faults,
-                jobs=options.jobs,
-                timeout=options.timeout,
-                resume=options.resume,
-                told=_told(options),
-            ),
+        each = Options(
+            cache=cache_folder(),
+            faults=options.faults,
+            jobs=options.jobs,
+            timeout=options.timeout,
+            resume=options.resume,
+            told=_told(options),
         )
+        why = None if options.half_calls else run(client, each)
+        if why is None and (record := _record(client, each.cache)) is not None:
+            why = run_half_calls(client, each, [cell.case for cell in record.cells if cell.half])
         failed = failed or why is not None
         print(f"{client.name}: {why or 'run'}", flush=True)
     return failed
@@ -112,31 +115,43 @@ def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
 
 def _told(options: argparse.Namespace) -> str:
     """The command as a page says it: without the clients, which its table names."""
-    words = ["scripts/matrix"]
+    words = ["scripts/matrix", *(["--half-calls"] if options.half_calls else [])]
     words += ["--faults", options.faults] if options.faults else []
     return " ".join([*words, "--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"])
+
+
+def _record(client: MatrixClient, cache: Path) -> Record | None:
+    """What is known of a client: what is kept here, else what was measured elsewhere."""
+    earlier, found, half = read_record(client.name), kept(client, cache), kept_half_calls(client, cache)
+    record = earlier if found is None else record_of(client, _portable(found, cache))
+    return None if record is None else with_half_calls(record, client, half, earlier)
 
 
 def _write(known: Sequence[MatrixClient]) -> None:
     """Keep what was measured of all clients, and write the pages from it."""
     cache = cache_folder()
-    streams = [(client, found) for client in known if (found := kept(client, cache)) is not None]
-    for client, found in streams:
-        write_record(client.name, record_of(client, json.loads(_portable(json.dumps(found), cache))))
+    for client in known:
+        if (record := _record(client, cache)) is not None:
+            write_record(client.name, record)
     measured = [Measured(client, read_record(client.name)) for client in known]
     (ROOT / "docs" / "clients.md").write_text(markdown(measured), encoding="utf-8")
+    streams = [
+        (client, {**(kept_half_calls(client, cache) or {}), **found})
+        for client in known
+        if (found := kept(client, cache)) is not None
+    ]
     if report := combined(streams):
         from toolstream_core.report.check_page import page
 
-        text = page(json.loads(_portable(json.dumps(report), cache)))
+        text = page(_portable(report, cache))
         (cache / "results" / "clients.html").write_text(text, encoding="utf-8")
 
 
-def _portable(text: str, cache: Path) -> str:
-    """The text without this machine's folders."""
-    return (
-        text.replace(str(cache), "~/.cache/toolstream/clients").replace(str(ROOT), ".").replace(str(Path.home()), "~")
-    )
+def _portable(found: dict[str, Any], cache: Path) -> dict[str, Any]:
+    """What was found, without this machine's folders."""
+    text = json.dumps(found).replace(str(cache), "~/.cache/toolstream/clients").replace(str(ROOT), ".")
+    portable: dict[str, Any] = json.loads(text.replace(str(Path.home()), "~"))
+    return portable
 
 
 if __name__ == "__main__":

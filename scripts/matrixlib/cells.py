@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from matrixlib.half_calls import HALF, NOT_JUDGED, PASSED
 from toolstream_core.checking.grading import Reason
 from toolstream_core.checking.helping import SAFE, planted
 from toolstream_core.defects.table import ROWS
@@ -11,11 +12,8 @@ from toolstream_core.defects.table import ROWS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PASSED: Final = frozenset({"ok", "not-strict"})
 JUDGED: Final = PASSED | {"failed"}
 """Grades that say something of a client."""
-NOT_JUDGED: Final = "not judged"
-"""In the place of what a client did wrong, where its run behind repair says nothing of it."""
 _ROWS: Final = {row.name for row in ROWS}
 _ORDER: Final = [reason.value for reason in Reason]
 
@@ -51,6 +49,11 @@ class Cell(NamedTuple):
     def worse(self) -> bool:
         """Whether repair took something away."""
         return self.raw is None and self.safe is not None
+
+    @property
+    def half(self) -> bool:
+        """Whether it ran half a call, raw or behind repair."""
+        return HALF in {self.raw, self.safe}
 
     @property
     def saved(self) -> bool:

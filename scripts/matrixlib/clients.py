@@ -56,6 +56,11 @@ class MatrixClient:
     """Why it is not right behind repair, by the name of the fault."""
 
     @property
+    def driver(self) -> bool:
+        """Whether it is run by a driver, whose tools say what they get; else it is a program with tools of its own."""
+        return self.command[0].endswith(self.group.toolchain.suffix)
+
+    @property
     def version(self) -> str | None:
         """The version that is run; `None` where nothing pins it."""
         return self.group.toolchain.version(self.group.lock, self.package)

@@ -57,7 +57,7 @@ def command_of(client: MatrixClient, folder: Path) -> list[str]:
     Raises `InstallError` where the driver cannot be compiled.
     """
     driver, *arguments = client.command
-    if not driver.endswith(client.group.toolchain.suffix):
+    if not client.driver:
         return [str(folder / "node_modules" / ".bin" / driver), *arguments]
     return [*client.group.toolchain.command(driver, folder), "{prompt}", *arguments]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matrixlib.cells import Cell, badness
+from matrixlib.half_page import half_calls
 from matrixlib.record import COUNTS, Record
+from matrixlib.table import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,6 +51,7 @@ def markdown(measured: Sequence[Measured]) -> str:
     notes = {client.name: client.notes for client, _ in ran}
     lines = [*HEAD.splitlines(), "", *_measurement([record for _, record in ran]), ""]
     lines += _totals(cells, sum(record.judged for _, record in ran))
+    lines += ["", "## Half calls", "", *half_calls([(client.name, record) for client, record in ran])]
     lines += _section("Failed, the worst first", _red(cells))
     lines += _section("Worse behind repair", _single((cell for cell in cells if cell.worse), notes))
     unsaved = (cell for cell in cells if cell.raw is not None and cell.repairable and not cell.saved)
@@ -87,16 +90,7 @@ def _section(title: str, rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """A heading and a table whose first row is its head; "None." where there are no others."""
     head, *others = rows
     yield from ("", f"## {title}", "")
-    yield from _table(head, others) if others else ["None."]
-
-
-def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    for row in (head, ["---"] * len(head), *rows):
-        yield "| " + " | ".join(_text(value) for value in row) + " |"
-
-
-def _text(value: object) -> str:
-    return str(value).replace("|", "\\|").replace("\n", " ")
+    yield from table(head, others) if others else ["None."]
 
 
 def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
@@ -149,7 +143,7 @@ def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
         yield from ("", f"### {protocol}", "")
         names = [client.name for client, _ in there]
         rows = ([f"`{case}`", *(_marks(cells.get((case, name))) for name in names)] for case in _cases(cells))
-        yield from _table(["under", *names], rows)
+        yield from table(["under", *names], rows)
 
 
 def _cases(cells: Iterable[tuple[str, str]]) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from matrixlib.cells import JUDGED, PASSED, Cell, failed_cells
+from matrixlib.cells import JUDGED, Cell, failed_cells
+from matrixlib.half_calls import PASSED, HalfCallRun, HalfCell, half_call_run, half_cells
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matrixlib.clients import MatrixClient
 
 MEASURED: Final = Path(__file__).parent / "measured"
@@ -35,6 +38,9 @@ class Record:
     """How many cases have each grade of `COUNTS`."""
     safe: dict[str, int]
     """The same behind repair."""
+    half_calls: HalfCallRun | None = None
+    """`None` where the cells in which half a call was run were not run again."""
+    half_cells: tuple[HalfCell, ...] = ()
     cells: tuple[Cell, ...] = ()
 
     @property
@@ -63,6 +69,21 @@ def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
     )
 
 
+def with_half_calls(
+    record: Record, client: MatrixClient, found: dict[str, Any] | None, earlier: Record | None
+) -> Record:
+    """The record with what was found of half calls (`run.kept`), else with what an earlier record has of them.
+
+    Only what was found of the same version counts.
+    """
+    about = None if found is None else found["about"]
+    if found is not None and about is not None and (about["not_run"], about["version"]) == (None, record.version):
+        return replace(record, half_calls=half_call_run(found), half_cells=tuple(half_cells(client, found)))
+    if earlier is not None and earlier.version == record.version:
+        return replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
+    return record
+
+
 def _not_understood(cases: list[dict[str, Any]]) -> str | None:
     """What came of the healthy answer, where a client did not understand it: the driver is measured then."""
     if any(case["name"] == "healthy" and case["grade"] in PASSED for case in cases):
@@ -77,20 +98,29 @@ def read_record(name: str, folder: Path = MEASURED) -> Record | None:
         read = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    cells = (Cell(name, one["case"], one["raw"], one["safe"]) for one in read.pop("cells"))
-    return Record(**{**read, **{key: tuple(read[key]) for key in ("commits", "commands")}}, cells=tuple(cells))
+    cells = tuple(Cell(name, **one) for one in read.pop("cells"))
+    half = tuple(HalfCell(**one) for one in read.pop("half_cells", ()))
+    told = read.pop("half_calls", None)
+    run = None if told is None else HalfCallRun(**{**told, "commits": tuple(told["commits"])})
+    lists = {key: tuple(read[key]) for key in ("commits", "commands")}
+    return Record(**{**read, **lists}, cells=cells, half_calls=run, half_cells=half)
 
 
 def write_record(name: str, record: Record, folder: Path = MEASURED) -> None:
     """Keep a record, one line a cell. One that says why nothing was run does not take the place of a measurement."""
     if record.not_run is not None and (kept := read_record(name, folder)) and kept.version == record.version:
         return
-    fields = {key: getattr(record, key) for key in Record.__slots__ if key != "cells"}
+    fields = asdict(replace(record, half_cells=(), cells=()))
+    del fields["half_cells"], fields["cells"]
     head = json.dumps(fields, indent=1, ensure_ascii=False).removesuffix("\n}")
-    cells = [
-        json.dumps({"case": one.case, "raw": one.raw, "safe": one.safe}, ensure_ascii=False) for one in record.cells
-    ]
-    lines = ",\n".join(f"  {cell}" for cell in cells)
+    cells = _lines({"case": one.case, "raw": one.raw, "safe": one.safe} for one in record.cells)
+    half = _lines(one._asdict() for one in record.half_cells)
     folder.mkdir(exist_ok=True)
-    text = f'{head},\n "cells": [\n{lines}\n ]\n}}\n' if cells else f'{head},\n "cells": []\n}}\n'
+    text = f'{head},\n "half_cells": {half},\n "cells": {cells}\n}}\n'
     (folder / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def _lines(cells: Iterable[dict[str, str | None]]) -> str:
+    """A JSON array with one line a cell."""
+    lines = ",\n".join(f"  {json.dumps(cell, ensure_ascii=False)}" for cell in cells)
+    return f"[\n{lines}\n ]" if lines else "[]"

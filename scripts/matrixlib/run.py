@@ -16,10 +16,14 @@ from matrixlib.install import command_of, installed
 from matrixlib.shell import InstallError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from matrixlib.clients import MatrixClient
 
 HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
 """The two runs of every client, and what `toolstream check` is told beside."""
+HALF_CALLS: Final = {**HOW, "whole_calls": ("--repair", "safe", "--shape", "whole-calls")}
+"""The three runs of the cases in which a client ran half a call."""
 WRITTEN: Final = ("docs/clients.md", "scripts/matrixlib/measured")
 """What the measurement writes into the repository."""
 _USAGE: Final = 2
@@ -40,7 +44,19 @@ class Options:
 
 def run(client: MatrixClient, options: Options) -> str | None:
     """Install a client and run all its cases; why it could not be run, where it could not."""
-    folder = results_of(client, options.cache)
+    which = [] if options.faults is None else ["--faults", options.faults]
+    return _run(client, options, HOW, which, results_of(client, options.cache))
+
+
+def run_half_calls(client: MatrixClient, options: Options, cases: Sequence[str]) -> str | None:
+    """Run these cases alone, in three ways; why they could not be run, where they could not."""
+    which = [word for case in cases for word in ("--only", case)]
+    return _run(client, options, HALF_CALLS, which, _half_calls_of(client, options.cache)) if cases else None
+
+
+def _run(
+    client: MatrixClient, options: Options, ways: Mapping[str, Sequence[str]], which: Sequence[str], folder: Path
+) -> str | None:
     if not options.resume:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,8 +64,8 @@ def run(client: MatrixClient, options: Options) -> str | None:
         environment = installed(client.group, options.cache)
         command = command_of(client, environment)
         with client.group.toolchain.serving(client.command[0], environment):
-            for how in HOW:
-                _check(client, command, folder, how, options)
+            for how, words in ways.items():
+                _check(client, command, folder / f"{how}.json", [*words, *which], options)
         why = None
     except InstallError as error:
         why = str(error)
@@ -70,13 +86,25 @@ def results_of(client: MatrixClient, cache: Path) -> Path:
     return cache / "results" / client.name
 
 
+def _half_calls_of(client: MatrixClient, cache: Path) -> Path:
+    return results_of(client, cache) / "half-calls"
+
+
 def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
-    """What was found of a client: `about`, and the client's object of each run; `None` where it was never run."""
-    folder = results_of(client, cache)
+    """What was found of a client: `about`, and the document of each run; `None` where it was never run."""
+    return _kept(results_of(client, cache), HOW)
+
+
+def kept_half_calls(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
+    """The same of the cases in which it ran half a call."""
+    return _kept(_half_calls_of(client, cache), HALF_CALLS)
+
+
+def _kept(folder: Path, ways: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = {"about": json.loads((folder / "about.json").read_text(encoding="utf-8"))}
         if found["about"]["not_run"] is None:
-            for how in HOW:
+            for how in ways:
                 found[how] = json.loads((folder / f"{how}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
@@ -104,20 +132,18 @@ def earlier_commits(folder: Path) -> list[str]:
     return str(about["commit"]).split(", ")
 
 
-def _check(client: MatrixClient, command: list[str], folder: Path, how: str, options: Options) -> None:
-    """One run of all cases, in a home folder that has nothing of the user's. Raises `InstallError` without a report."""
-    listed = folder / "clients.toml"
-    home = folder / "home"
+def _check(client: MatrixClient, command: list[str], target: Path, words: Sequence[str], options: Options) -> None:
+    """One run, in a home folder that has nothing of the user's. Raises `InstallError` without a report."""
+    listed = target.with_name("clients.toml")
+    home = target.with_name("home")
     home.mkdir(exist_ok=True)
     listed.write_text(
         f"[clients.{json.dumps(client.name)}]\ncommand = {json.dumps(command)}\n"
         f"env = {{ HOME = {json.dumps(str(home))} }}\n"
     )
-    target = folder / f"{how}.json"
     told = [str(Path(sys.executable).with_name("toolstream")), "check", "--matrix", str(listed), "--quiet"]
-    told += ["--json", str(target), "--resume", str(folder / f"{how}.state"), *HOW[how]]
+    told += ["--json", str(target), "--resume", str(target.with_suffix(".state")), *words]
     told += ["--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"]
-    told += [] if options.faults is None else ["--faults", options.faults]
     done = subprocess.run(told, cwd=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode >= _USAGE or not target.exists():
         raise InstallError(f"toolstream check: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")

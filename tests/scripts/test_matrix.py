@@ -18,11 +18,12 @@ import pytest
 
 import matrix
 from matrixlib.clients import DRIVERS, MatrixClient, clients
+from matrixlib.half_calls import ERROR, HALF, HalfCell
 from matrixlib.html import combined
 from matrixlib.install import command_of, installed
 from matrixlib.page import Measured, markdown
-from matrixlib.record import MEASURED, read_record, record_of, write_record
-from matrixlib.run import HOW, commit, earlier_commits, kept, results_of
+from matrixlib.record import MEASURED, Record, read_record, record_of, with_half_calls, write_record
+from matrixlib.run import HALF_CALLS, HOW, commit, earlier_commits, kept, kept_half_calls, results_of
 from matrixlib.shell import InstallError
 from matrixlib.toolchains.maven import Jar, jar_of
 from matrixlib.toolchains.npm import without_missing
@@ -65,6 +66,39 @@ def measured(
     """A client with the record of what was found."""
     client = CLIENTS[name]
     return Measured(client, record_of(client, found(raw, safe, reason=reason)))
+
+
+def half_case(name: str, grade: str, *results: str) -> dict[str, Any]:
+    """A case with a half call that came back with these results."""
+    turn = {
+        "calls": [{"id": "call_1", "complete": False}],
+        "request": {"results": [{"id": "call_1", "text": text} for text in results]},
+    }
+    return {**case(name, grade, HALF if grade == "failed" else None), "turns": [turn]}
+
+
+def half_found(**ways: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is kept of the runs of half calls."""
+    about = {**found({}, {})["about"], "commit": "def, abc"}
+    return {"about": about} | {
+        way: {"seconds": 1.0, "clients": [{"name": CLIENT.name, "cases": [case("healthy", "ok"), *cases]}]}
+        for way, cases in ways.items()
+    }
+
+
+def record_with_half_calls() -> Record:
+    """One cell in which half a call was run, one in which it was answered with an error."""
+    grades = {"healthy": "ok", "lost-arguments": "failed", "merged-calls": "failed"}
+    record = record_of(CLIENT, found(grades, grades, reason=HALF))
+    half = half_found(
+        raw=[
+            half_case("lost-arguments", "failed", "Mild in Oslo"),
+            half_case("merged-calls", "failed", "invalid JSON"),
+        ],
+        safe=[half_case("lost-arguments", "failed", "bad", "Mild in Oslo"), half_case("merged-calls", "failed")],
+        whole_calls=[half_case("lost-arguments", "ok"), half_case("merged-calls", "skipped")],
+    )
+    return with_half_calls(record, CLIENT, half, None)
 
 
 def matrix_grades() -> tuple[str, ...]:
@@ -177,6 +211,45 @@ def test_a_healthy_answer_that_is_not_understood_is_no_measurement() -> None:
     assert "--only openai-loop" in str(Measured(CLIENT, None).not_run)
 
 
+def test_half_calls_are_told_in_three_ways() -> None:
+    """An error that the client made up is no run; what only the next request tells counts as one."""
+    record = record_with_half_calls()
+    assert record.half_cells == (
+        HalfCell("openai-chat/fault/lost-arguments", HALF, HALF, None),
+        HalfCell("openai-chat/fault/merged-calls", ERROR, HALF, "not judged"),
+    )
+    lines = section(markdown([Measured(CLIENT, record)]), "Half calls")
+    assert "- Commit: `def`, `abc`" in lines
+    assert "- Not run so: none" in lines
+    assert "In 2 cells, 1 half calls were run raw, 2 behind `safe`, 0 behind" in lines
+    assert "`whole-calls`; 1, 0 and 0 were answered with an error." in lines
+    assert lines[-2:] == [
+        "| `openai-chat/fault/lost-arguments` | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |",
+        "| `openai-chat/fault/merged-calls` | 0 | 1 | 1 | 0 | 0 | 0 | 0 | 1 |",
+    ]
+
+
+def test_half_calls_that_were_not_run_again_are_named() -> None:
+    """And count nowhere."""
+    lines = section(
+        markdown([measured({"healthy": "ok", SAFE: "failed"}, {"healthy": "ok", SAFE: "ok"}, reason=HALF)]),
+        "Half calls",
+    )
+    assert "- Not run so: openai-loop" in lines
+    assert any(line.startswith("In 0 cells") for line in lines)
+
+
+def test_half_calls_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None:
+    """Of the same version."""
+    record = record_with_half_calls()
+    write_record(CLIENT.name, record, tmp_path)
+    assert read_record(CLIENT.name, tmp_path) == record
+    anew = record_of(CLIENT, found({"healthy": "ok"}, {"healthy": "ok"}))
+    assert with_half_calls(anew, CLIENT, None, record).half_cells == record.half_cells
+    other = replace(anew, version="0.1")
+    assert with_half_calls(other, CLIENT, half_found(raw=[], safe=[], whole_calls=[]), record) == other
+
+
 def test_results_are_read_again(tmp_path: Path) -> None:
     """Only where all of them are there."""
     folder = results_of(CLIENT, tmp_path)
@@ -188,9 +261,18 @@ def test_results_are_read_again(tmp_path: Path) -> None:
     for how in HOW:
         (folder / f"{how}.json").write_text(json.dumps(wanted[how]))
     assert kept(CLIENT, tmp_path) == wanted
-    report = combined([(CLIENT, wanted)])
+    half = half_found(**{how: [] for how in HALF_CALLS})
+    (folder / "half-calls").mkdir()
+    for name, told in half.items():
+        (folder / "half-calls" / f"{name}.json").write_text(json.dumps(told))
+    assert kept_half_calls(CLIENT, tmp_path) == half
+    report = combined([(CLIENT, {**half, **wanted})])
     assert report is not None
-    assert [one["name"] for one in report["clients"]] == ["openai-loop", "openai-loop, repaired"]
+    assert [one["name"] for one in report["clients"]] == [
+        "openai-loop",
+        "openai-loop, repaired",
+        "openai-loop, whole calls",
+    ]
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
