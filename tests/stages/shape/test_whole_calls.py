@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.laws.driven import run, seen, shaped, sse
+from tests.laws.driven import injected, run, seen, shaped, sse
 from tests.laws.healthy import PATHS, Healthy, streams
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -117,6 +118,30 @@ def test_a_header_alone_is_no_call(dialect: str) -> None:
     for body in (head, head + sse(*lawful(dialect, payloads(head)))):
         assert seen(shaped(body, healthy.exchange, "whole-calls"), healthy.exchange).record.calls == []
     assert [name for name, _ in seen(shaped(healthy.body, healthy.exchange, "whole-calls"), healthy.exchange).calls]
+
+
+NEVER_WHOLE = ("lost-arguments", "merged-calls", "invalid-arguments")
+"""What makes calls of which everything came, and which nobody can run."""
+BROKEN = [
+    (healthy, fault)
+    for one in PROTOCOLS
+    for healthy in CUT[one.name]
+    for fault in NEVER_WHOLE
+    if "whole-calls" in one.shapes and fault in one.injectors
+]
+
+
+@pytest.mark.parametrize(("healthy", "fault"), BROKEN, ids=str)
+def test_no_call_comes_that_nobody_can_run(healthy: Healthy, fault: str) -> None:
+    """The others come, in order; with safe repairs before the shape, and without."""
+    broken = injected(healthy.body, healthy.exchange, fault).out
+    before = seen(broken, healthy.exchange).record
+    for repairs in (frozenset[str](), SAFE):
+        went = run(broken, healthy.exchange, Settings(repairs, ("whole-calls",)))
+        after = seen(went.out, healthy.exchange).record
+        assert all(call.complete for call in after.calls)
+        assert [call.name for call in after.calls] == [call.name for call in before.calls if call.complete]
+        assert after.ended == before.ended
 
 
 def test_what_follows_moves_up() -> None:

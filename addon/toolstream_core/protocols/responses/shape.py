@@ -82,7 +82,7 @@ class WholeCalls(MergedFragments):
         if call is None or call.kind is Kind.SERVER:
             return True
         over = (over or _status(item) == "completed") and _status(item) != "incomplete"
-        return is_whole(call, over=over and not self.is_left_out(call))
+        return is_whole(call, self._context, over=over and not self.is_left_out(call))
 
 
 def _is_call(item: Json) -> bool:

@@ -122,18 +122,18 @@ class MergedFragments(Stage, Holds):
         key = id(call)
         if phase is Phase.OPEN:
             for other in list(self._open.values()):
-                if other is not call and is_whole(other, over=False):
+                if other is not call and is_whole(other, self._context, over=False):
                     self._settled.add(id(other))
         if key in self._settled or key in self._left_out:
             return
         self._open[key] = call
-        if phase in {Phase.ARGUMENTS, Phase.CLOSE} and is_whole(call, over=False):
+        if phase in {Phase.ARGUMENTS, Phase.CLOSE} and is_whole(call, self._context, over=False):
             self._settled.add(key)
         elif phase is Phase.CLOSE:
             status = self.status(event.frame.json)
             if status == "incomplete":
                 self._leave_out(call)
-            elif not is_whole(call, over=True):
+            elif not is_whole(call, self._context, over=True):
                 self._halves.add(event.frame.number)
             elif status == "completed":
                 self._settled.add(key)
@@ -147,7 +147,7 @@ class MergedFragments(Stage, Holds):
     def _decide(self, *, over: bool) -> None:
         """The turn ends: what is not whole now never will be."""
         for key, call in list(self._open.items()):
-            if key not in self._settled and not is_whole(call, over=over):
+            if key not in self._settled and not is_whole(call, self._context, over=over):
                 self._leave_out(call)
             else:
                 self._settled.add(key)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.model import Kind
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import EventContent
+    from toolstream_core.stages.context import Context
 
 
 def turn_over(content: EventContent, choice: int | None = None) -> bool:
@@ -18,15 +20,18 @@ def turn_over(content: EventContent, choice: int | None = None) -> bool:
     return (any(reasons) or content.end) and content.error is None and not any(map(is_cut, reasons))
 
 
-def is_whole(call: OpenCall, *, over: bool) -> bool:
+def is_whole(call: OpenCall, context: Context, *, over: bool) -> bool:
     """Whether nothing of a call is missing; `over`: the protocol said that the call, or its turn, is over.
 
-    Arguments that a bracket or quote opens are whole when it is closed, whatever the protocol says; no arguments, and
-    text that is not JSON, are whole when the call is over.
+    Arguments that are an object are whole when it is closed, whatever the protocol says; other JSON, and no arguments
+    of a tool that needs none, when the call is over. Two objects that were glued together, and what is not JSON, never.
     """
     if call.kind is Kind.CUSTOM:
         return over
     arguments = call.arguments
-    if arguments.ended or arguments.whole or (arguments.empty and call.start_input is not None):
+    if arguments.empty and call.start_input is not None:
+        return is_object(call.start_input) or (over and is_json(call.start_input))
+    if arguments.whole and not arguments.spilled:
         return True
-    return over and not arguments.text().lstrip().startswith(("{", "[", '"'))
+    may_be_empty = over and context.may_be_empty(call.name)
+    return (over or arguments.whole) and arguments.reading(may_be_empty=may_be_empty)[1]

@@ -57,9 +57,12 @@ class OddForms:
     def ready(self) -> list[Frame]:
         """Those whose calls are whole, up to one whose are not."""
         out: list[Frame] = []
-        while self._waiting and all(one.call.arguments.whole for one in self._waiting[0][1]):
+        while self._waiting and all(self._is_whole(one, over=False) for one in self._waiting[0][1]):
             out.append(self._waiting.pop(0)[0].frame)
         return out
+
+    def _is_whole(self, one: ResolvedFragment, *, over: bool) -> bool:
+        return is_whole(one.call, self._context, over=over)
 
     def last(self, choice: int, *, over: bool) -> list[Frame]:
         """Those of a choice of which nothing more comes: half calls are taken out of them."""
@@ -68,7 +71,7 @@ class OddForms:
         for event, resolved in waiting:
             if all(one.call.choice != choice for one in resolved):
                 self._waiting.append((event, resolved))
-            elif all(is_whole(one.call, over=over) for one in resolved):
+            elif all(self._is_whole(one, over=over) for one in resolved):
                 out.append(event.frame)
             else:
                 out += self.without_calls(event)

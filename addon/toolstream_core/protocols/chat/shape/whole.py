@@ -75,7 +75,7 @@ class WholeCalls(Holding):
 
     def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         first = found[0]
-        if len(found) == 1 and first.opening and first.call.arguments.whole and not (self._open or self._next):
+        if len(found) == 1 and first.opening and self._is_whole(first) and not (self._open or self._next):
             return [event.frame]
         rest = self._rest(event, found)
         out: list[Frame] = []
@@ -97,7 +97,7 @@ class WholeCalls(Holding):
             if key in self._given:
                 piece.entry["index"] = self._given[key]
             yield self._context.writer.make(entry_chunk(payload, piece.choice, piece.entry), number)
-        if piece.choice in self._finished and key in self._open and piece.call.arguments.whole:
+        if piece.choice in self._finished and key in self._open and self._is_whole(piece):
             yield from self._go(key)
 
     def _in_turn(self, choice: int) -> Iterator[Frame]:
@@ -105,7 +105,7 @@ class WholeCalls(Holding):
         for key, gathered in list(self._open.items()):
             if gathered.piece.choice != choice:
                 continue
-            if not gathered.piece.call.arguments.whole:
+            if not self._is_whole(gathered.piece):
                 return
             yield from self._go(key)
 
@@ -134,10 +134,13 @@ class WholeCalls(Holding):
         for key, gathered in list(self._open.items()):
             if gathered.piece.choice != choice:
                 continue
-            if is_whole(gathered.piece.call, over=over):
+            if self._is_whole(gathered.piece, over=over):
                 yield from self._go(key)
             else:
                 self._leave_behind(gathered.piece)
+
+    def _is_whole(self, piece: Piece, *, over: bool = False) -> bool:
+        return is_whole(piece.call, self._context, over=over)
 
     def _leave_behind(self, piece: Piece) -> None:
         index = piece.entry.get("index")
