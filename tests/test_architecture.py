@@ -72,6 +72,7 @@ UNMIRRORED = {
     "proxy/reporters.py": "tests/proxy/test_addon.py",
     "proxy/resend.py": "tests/e2e/test_transit.py",
     "fixtures/chunks.py": "tests/fixtures/test_read.py",
+    "report/grouped.py": "tests/report/test_on_purpose.py",
     "report/summary.py": "tests/report/test_text.py",
     "cli/process_output.py": "tests/cli/test_launch.py",
     "proxy/call_provider.py": "tests/e2e/test_made_calls.py",

@@ -169,11 +169,15 @@ def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if row.name == name:
             return row.shapes, row.repairs
     likely = nearest(f"{FOR}{name}", [f"{FOR}{row.name}" for row in CLIENTS])
-    raise SettingsError(f"{likely}{FOR}{name} names no client; known are {_shapes()}")
+    raise SettingsError(f"{likely}{FOR}{name} names no client; known are {_clients()}")
 
 
 def _shapes() -> str:
-    return ", ".join([*sorted({*shape_names(), DESTREAM}), *(f"{FOR}{row.name}" for row in CLIENTS)])
+    return ", ".join([*sorted({*shape_names(), DESTREAM}), _clients()])
+
+
+def _clients() -> str:
+    return ", ".join(f"{FOR}{row.name}" for row in CLIENTS)
 
 
 def _split(words: Iterable[str]) -> Iterable[str]:

@@ -6,10 +6,12 @@ import json
 
 import pytest
 
+from tests.conftest import ROOT
 from toolstream_core.cli import catalogue
 from toolstream_core.cli.explain import explained
 from toolstream_core.cli.main import main
 from toolstream_core.defects.table import ROWS
+from toolstream_core.verdict import Outcome
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,16 +19,32 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document == catalogue.document()
-    assert list(document) == ["version", "defects", "shapes", "transit", "presets", "clients"]
+    assert list(document) == ["version", "defects", "shapes", "transit", "presets", "clients", "verdicts"]
     keys = {"code", "name", "severity", "family", "dialects", "meaning", "plant", "repair", "doc"}
     assert all(one.keys() == keys for one in document["defects"])
     assert main(["list"]) == 0
     text = capsys.readouterr().out
-    names = [one["name"] for key in ("defects", "shapes", "presets", "clients") for one in document[key]]
+    names = [one["name"] for key in ("defects", "shapes", "presets", "clients", "verdicts") for one in document[key]]
     assert [name for name in names if name not in text] == []
+    assert max(map(len, text.splitlines())) <= 120
 
 
-@pytest.mark.parametrize("name", ["empty-id", "TS102", "whole-calls", "glm-5", "for:aichat", "aichat"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "empty-id",
+        "TS102",
+        "ending",
+        "safe",
+        "whole-calls",
+        "destream",
+        "stall",
+        "glm-5",
+        "for:aichat",
+        "aichat",
+        "silent",
+    ],
+)
 def test_explain(capsys: pytest.CaptureFixture[str], name: str) -> None:
     """Each kind of name."""
     assert main(["explain", name]) == 0
@@ -38,14 +56,35 @@ def test_every_defect_is_explained() -> None:
     for row in ROWS:
         told = explained(row.name)
         assert told is not None
-        assert told == explained(row.code)
+        assert told.startswith(explained(row.code) or "?")
         assert row.must in told
+
+
+def test_a_family_is_explained_by_its_defects() -> None:
+    """Each of them, and no other."""
+    told = explained("leak") or ""
+    assert [row.name for row in ROWS if f"`{row.name}`" in told] == [row.name for row in ROWS if row.family == "leak"]
+
+
+def test_a_name_of_two_kinds() -> None:
+    """What a stream shows, and what a client made of one, may have the same name."""
+    told = explained("merged-calls") or ""
+    assert told.startswith("# TS")
+    assert f"# Verdict merged-calls\n\nWhat a client made of an answer: {Outcome.MERGED_CALLS.meaning}." in told
+
+
+def test_the_docs_say_each_verdict_as_the_table_does() -> None:
+    """`docs/cli.md` has them in a table of its own order."""
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert [one for one in Outcome if f"| `{one}` | {one.meaning} |" not in page] == []
 
 
 def test_explain_what_has_no_meaning(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2; without a name everything is listed."""
     assert main(["explain", "nonsense"]) == 2
     assert "toolstream list" in capsys.readouterr().err
+    assert main(["explain", "emtpy-id"]) == 2
+    assert "did you mean empty-id? " in capsys.readouterr().err
     assert main(["explain"]) == 0
     assert "empty-id" in capsys.readouterr().out
 

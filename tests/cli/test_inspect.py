@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
+from toolstream_core.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,3 +150,9 @@ def test_the_page_has_every_option(inspect: Inspect) -> None:
     options = set(re.findall(r"--[a-z-]+", "".join(inspect("--help")))) - {"--help"}
     section = PAGE.partition("## `toolstream repair`")[0]
     assert options == set(re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE))))
+
+
+def test_the_page_names_every_protocol() -> None:
+    """That a file can be read as."""
+    [row] = re.findall(r"^\| `--dialect NAME` .*$", PAGE, re.MULTILINE)
+    assert [one.name for one in PROTOCOLS if f"`{one.name}`" not in row] == []

@@ -89,3 +89,10 @@ def test_a_fault_that_the_protocol_has_no_place_for() -> None:
     """One line says where it can be caused."""
     told = ran("--fault", "missing-event-name")
     assert "#1         fault missing-event-name: cannot be caused in openai-chat, only in " in "\n".join(told)
+
+
+def test_the_summary_names_the_faults() -> None:
+    """Those that broke an answer, and those that found nothing to act on, also where nothing is logged."""
+    told = ran("--fault", "deepseek,reused-index", "--level", "off")
+    assert "toolstream run: broken on purpose: deepseek 1" in told
+    assert "toolstream run: found nothing to act on: reused-index" in told

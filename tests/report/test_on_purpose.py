@@ -42,3 +42,15 @@ def test_a_stream_that_was_broken_and_understood() -> None:
     assert "What the provider sent had late-id by itself." in text
     assert "Its connection broke: cut by toolstream\\_fault." in text
     assert "no request follows it" in text
+
+
+def test_answers_that_a_fault_broke_alike() -> None:
+    """Each thing is said once, with the numbers of the answers; whoever asked the same again is told so."""
+    healthy = streams()[0]
+    answer = replace(reported(healthy.body, healthy), caused=["http-error"], left=[])
+    other = replace(answer, caused=["cut"], request={"model": "other"})
+    text = bug_report([answer, answer, other], "a.flow", "1")
+    assert text.count("toolstream broke answers 0 and 1 on purpose, by fault `http-error`, to test a client.") == 1
+    assert "toolstream broke answer 2 on purpose, by fault `cut`" in text
+    assert "- Answer 0: it asked the same again\n- Answers 1 and 2: nothing that was saved tells" in text
+    assert "As they came, but for what is folded:\n\nAnswers 0, 1 and 2:\n\n```text\n" in text

@@ -8,7 +8,7 @@ from toolstream_core.testing.passed import passed_of
 
 NOTHING = {
     **dict.fromkeys(("requests", "others", "refused", "websockets", "unopened", "answers", "calls"), 0),
-    **{name: {} for name in ("findings", "changes", "verdicts", "advice")},
+    **{name: {} for name in ("findings", "changes", "faults", "verdicts", "advice")},
     "captured": [],
 }
 
@@ -26,6 +26,7 @@ def test_all_of_it() -> None:
             "websockets": 1,
             "findings": {"empty-name": 1, "empty-id": 4, "absent-id": 1},
             "changes": {"empty-id": 2},
+            "faults": {"cut:at=end": 1, "reused-index": 0},
             "verdicts": {"ok": 1, "lost-arguments": 1},
             "advice": {"lost-arguments": "--set toolstream_repair=empty-id"},
             "captured": ["kept/a.flow", "kept/b.flow"],
@@ -36,6 +37,8 @@ def test_all_of_it() -> None:
         "1 WebSocket to an LLM",
         "findings: empty-id 4, absent-id 1, empty-name 1",
         "answers changed: empty-id 2",
+        "broken on purpose: cut:at=end 1",
+        "found nothing to act on: reused-index",
         "verdicts: lost-arguments 1 → --set toolstream_repair=empty-id, ok 1",
         f"captured: 2 flows in {Path('kept')}",
     ]

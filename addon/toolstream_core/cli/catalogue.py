@@ -11,6 +11,7 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.protocols.registry import OVER_HTTP, PROTOCOLS
 from toolstream_core.settings import DESTREAM
 from toolstream_core.transit.rows import TRANSIT, TransitRow
+from toolstream_core.verdict.outcome import Outcome
 
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
@@ -42,6 +43,7 @@ def document() -> dict[str, Any]:
             }
             for one in CLIENTS
         ],
+        "verdicts": [{"name": one.value, "meaning": one.meaning} for one in Outcome],
     }
 
 

@@ -6,16 +6,17 @@ import json
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli import catalogue
+from toolstream_core.report.layout import wrapped
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    told = "list the defects, shapes, presets and clients"
+    told = "list the defects, shapes, presets, clients and verdicts"
     parser = subparsers.add_parser("list", help=told, description=told.capitalize() + ".")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     parser.set_defaults(run=run)
@@ -36,18 +37,29 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield "defects (see with inspect, mend with toolstream_repair, cause with toolstream_fault):"
     for one in document["defects"]:
         does = [f"repair {one['repair']}" if one["repair"] else "", "fault" if one["plant"] else ""]
-        can = ", ".join(word for word in does if word)
-        yield f"  {one['code']} {one['name']:<26} {one['severity']:<8} {one['meaning']}{f'  [{can}]' if can else ''}"
+        begin = f"  {one['code']} {one['name']:<26} {one['severity']:<8} "
+        yield from _told(begin, one["meaning"], [word for word in does if word])
     yield "shapes (toolstream_shape):"
     for one in document["shapes"]:
-        yield f"  {one['name']:<34} {one['meaning']}  [{', '.join(one['dialects'])}]"
+        yield from _named(one, one["meaning"], one["dialects"])
     yield "faults of time and of the connection (toolstream_fault):"
     for one in document["transit"]:
-        yield f"  {one['name']:<34} {one['meaning']}  [{', '.join(key['name'] for key in one['keys'])}]"
+        yield from _named(one, one["meaning"], [key["name"] for key in one["keys"]])
     yield "presets (toolstream_fault):"
     for one in document["presets"]:
-        yield f"  {one['name']:<34} {one['meaning']}  [{', '.join(one['parts'])}]"
+        yield from _named(one, one["meaning"], one["parts"])
     yield "clients (toolstream_shape=for:NAME):"
     for one in document["clients"]:
-        needs = ", ".join([*one["shapes"], *(f"repair {word}" for word in one["repairs"])])
-        yield f"  {one['name']:<34} {one['client']} {one['versions']}  [{needs}]"
+        needs = [*one["shapes"], *(f"repair {word}" for word in one["repairs"])]
+        yield from _named(one, f"{one['client']} {one['versions']}", needs)
+    yield "verdicts (what a client made of an answer):"
+    for one in document["verdicts"]:
+        yield from _named(one, one["meaning"])
+
+
+def _named(one: dict[str, Any], meaning: str, more: Sequence[str] = ()) -> list[str]:
+    return _told(f"  {one['name']:<34} ", meaning, more)
+
+
+def _told(begin: str, meaning: str, more: Sequence[str]) -> list[str]:
+    return wrapped(begin, "", f"{meaning}  [{', '.join(more)}]" if more else meaning)

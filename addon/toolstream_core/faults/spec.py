@@ -85,8 +85,10 @@ def parse_fault(text: str, known: Container[str], own: Callable[[str], Sequence[
     own_values: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        if key not in (*own_keys, *KEYS) or not equals or not value:
+        if not equals or not value:
             raise FaultError(f"{part.strip()!r} in {text!r} is no key=value pair; keys are {keys}")
+        if key not in (*own_keys, *KEYS):
+            raise FaultError(f"{text!r}: {name} has no key {key}; keys are {keys}")
         if key in own_keys:
             own_values[key] = value
         else:

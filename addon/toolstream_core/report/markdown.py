@@ -8,6 +8,8 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.protocols.registry import named
 from toolstream_core.report import prose, reproduce
 from toolstream_core.report.folding import folded, lines
+from toolstream_core.report.grouped import numbered, together
+from toolstream_core.report.layout import counted
 from toolstream_core.report.markdown_text import code, escaped, fenced
 from toolstream_core.report.on_purpose import caused_lines, client_lines, faults_of
 from toolstream_core.report.readings import wrong_readings
@@ -58,7 +60,7 @@ def _head(answers: Sequence[ReportedAnswer], version: str) -> Iterator[str]:
     yield f"| provider | {code(first.record.host or '(unknown)')} |"
     yield f"| model | {code(first.record.model or '(unknown)')} |"
     yield f"| protocol | {first.record.dialect}, {'streamed' if first.record.streamed else 'not streamed'} |"
-    yield f"| answer | HTTP {first.status}, {first.record.events} events, {first.record.bytes} bytes |"
+    yield f"| answer | HTTP {first.status}, {counted(first.record.events, 'event')}, {first.record.bytes} bytes |"
     if faults:
         yield f"| broken by | toolstream, on purpose: fault {' and '.join(map(code, faults_of(answers)))} |"
     yield f"| recorded | {first.recorded}; secrets are overwritten with `*` |"
@@ -91,8 +93,11 @@ def _wrong(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
 def _events(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield "## The events that show it\n"
     yield "As they came, but for what is folded:\n"
-    for answer in answers:
-        yield from fenced(folded(answer.frames, _of_interest(answer)))
+    shown = {number: tuple(folded(answer.frames, _of_interest(answer))) for number, answer in enumerate(answers)}
+    for events, numbers in together(shown).items():
+        if len(answers) > 1:
+            yield f"{numbered(numbers).capitalize()}:\n"
+        yield from fenced(events)
 
 
 def _of_interest(answer: ReportedAnswer) -> set[int]:
@@ -185,7 +190,8 @@ def _whole(answers: Sequence[ReportedAnswer], room: int) -> Iterator[str]:
                 break
             taken += event
         name = "The whole stream" if len(answers) == 1 else f"The whole of answer {number}"
-        yield f"<details>\n<summary>{name} ({answer.record.events} events, {answer.record.bytes} bytes)</summary>\n"
+        size = f"{counted(answer.record.events, 'event')}, {answer.record.bytes} bytes"
+        yield f"<details>\n<summary>{name} ({size})</summary>\n"
         yield from fenced(taken)
         yield "</details>\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.report.grouped import numbered, together
 from toolstream_core.report.markdown_text import code, escaped
 
 if TYPE_CHECKING:
@@ -13,31 +14,45 @@ if TYPE_CHECKING:
 
 
 def caused_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
-    """What was broken on purpose, a paragraph for each answer."""
-    for number, answer in enumerate(answers):
-        if not answer.caused:
-            continue
-        which = "this stream" if len(answers) == 1 else f"answer {number}"
-        faults = " and ".join(map(code, answer.caused))
+    """What was broken on purpose, a paragraph for those of which the same is to be said."""
+    broken = {number: tuple(_caused(answer)) for number, answer in enumerate(answers) if answer.caused}
+    for (faults, *more), numbers in together(broken).items():
+        which = "this stream" if len(answers) == 1 else numbered(numbers)
         yield f"toolstream broke {which} on purpose, by fault {faults}, to test a client."
-        if answer.provider is not None:
-            names = ", ".join(answer.provider)
-            yield f"What the provider sent {f'had {names} by itself' if names else 'was healthy'}."
-        yield "All that is shown here is what the client got.\n"
-        if answer.record.broken:
-            yield f"Its connection broke: {escaped(answer.record.broken)}.\n"
+        yield from more
 
 
 def client_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     """What the clients made of answers that were broken, or that they misread."""
-    told = [(number, answer) for number, answer in enumerate(answers) if answer.caused or not answer.understood]
+    told = {
+        number: _made(answer, answers[number + 1 :])
+        for number, answer in enumerate(answers)
+        if answer.caused or not answer.understood
+    }
     if told:
         yield "## What the client made of it\n"
-    for number, answer in told:
-        where = "" if len(answers) == 1 else f"Answer {number}: "
-        yield f"- {where}{escaped(answer.client) or 'nothing that was saved tells: no request follows it'}"
+    for made, numbers in together(told).items():
+        where = "" if len(answers) == 1 else f"{numbered(numbers).capitalize()}: "
+        yield f"- {where}{made}"
     if told:
         yield ""
+
+
+def _caused(answer: ReportedAnswer) -> Iterator[str]:
+    yield " and ".join(map(code, answer.caused))
+    if answer.provider is not None:
+        names = ", ".join(answer.provider)
+        yield f"What the provider sent {f'had {names} by itself' if names else 'was healthy'}."
+    yield "All that is shown here is what the client got.\n"
+    if answer.record.broken:
+        yield f"Its connection broke: {escaped(answer.record.broken)}.\n"
+
+
+def _made(answer: ReportedAnswer, later: Sequence[ReportedAnswer]) -> str:
+    if answer.client:
+        return escaped(answer.client)
+    again = any(one.request == answer.request for one in later)
+    return "it asked the same again" if again else "nothing that was saved tells: no request follows it"
 
 
 def faults_of(answers: Sequence[ReportedAnswer]) -> list[str]:

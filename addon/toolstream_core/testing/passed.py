@@ -33,6 +33,8 @@ class Passed:
     """By the defect's name."""
     changes: Mapping[str, int]
     """Answers that were rewritten, by the name of the repair or shape."""
+    faults: Mapping[str, int]
+    """Answers that were broken on purpose, by the fault's specification; 0 where it found nothing to act on."""
     verdicts: Mapping[str, int]
     advice: Mapping[str, str]
     """For verdicts, an option under which the client would have understood."""
@@ -51,6 +53,10 @@ class Passed:
             yield f"findings: {_listed(self.findings)}"
         if self.changes:
             yield f"answers changed: {_listed(self.changes)}"
+        if acted := {spec: count for spec, count in self.faults.items() if count}:
+            yield f"broken on purpose: {_listed(acted)}"
+        if idle := [spec for spec, count in self.faults.items() if not count]:
+            yield f"found nothing to act on: {', '.join(idle)}"
         if self.verdicts:
             yield f"verdicts: {_listed(self.verdicts, self.advice)}"
         if self.captured:

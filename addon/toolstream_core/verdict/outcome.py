@@ -4,42 +4,44 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
 
 
 class Outcome(enum.StrEnum):
-    """What became of an answer's calls; of several, the one that stands first here."""
+    """What became of an answer's calls, each with its meaning; of several, the one that stands first here."""
 
-    EXECUTED_HALF_CALL = "executed-half-call"
-    """A call that never came whole came back, or got a result."""
-    SPLIT_CALL = "split-call"
-    """One call came back as several, none of which is the whole."""
-    MERGED_CALLS = "merged-calls"
-    """Several calls came back as one."""
-    WRONG_NAME = "wrong-name"
-    LOST_CALL = "lost-call"
-    PHANTOM_CALL = "phantom-call"
-    """A call that was never sent."""
-    DUPLICATE_CALL = "duplicate-call"
-    WRONG_ARGUMENTS = "wrong-arguments"
-    LOST_ARGUMENTS = "lost-arguments"
-    """`{}` or nothing in place of the arguments, of every call that came back."""
-    WRONG_ID = "wrong-id"
-    """A result belongs to no call, or to two; or a call has none."""
-    RETRIED = "retried"
-    """The same was asked again."""
-    ABORTED = "aborted"
-    """The client left in mid-stream."""
-    SILENT = "silent"
-    """There was no next request."""
-    RESULTS_ONLY = "results-only"
-    """Results alone, where the server keeps the calls."""
-    AS_TEXT = "as-text"
-    """Calls and results were written into the text of messages."""
-    OK = "ok"
+    meaning: str
+    """In half a sentence."""
+
+    def __new__(cls, word: str, meaning: str = "") -> Self:
+        """Its word, as told everywhere, and what it means."""
+        made = str.__new__(cls, word)
+        made._value_ = word
+        made.meaning = meaning
+        return made
+
+    EXECUTED_HALF_CALL = "executed-half-call", "a call that never came whole came back, or has a result"
+    SPLIT_CALL = "split-call", "one call came back as several, none of which is the whole"
+    MERGED_CALLS = "merged-calls", "several calls came back as one"
+    WRONG_NAME = "wrong-name", "a call came back under another name"
+    LOST_CALL = "lost-call", "a call did not come back"
+    PHANTOM_CALL = "phantom-call", "a call came back that was never sent"
+    DUPLICATE_CALL = "duplicate-call", "a call came back twice, or has two results"
+    WRONG_ARGUMENTS = (
+        "wrong-arguments",
+        "a call came back with other arguments; with none, where other calls kept theirs",
+    )
+    LOST_ARGUMENTS = "lost-arguments", "the calls came back with `{}` or nothing in place of their arguments"
+    WRONG_ID = "wrong-id", "a result belongs to no call or to two, or a call has none"
+    RETRIED = "retried", "the same was asked again; `count` says how often"
+    ABORTED = "aborted", "the client left in mid-stream"
+    SILENT = "silent", "no request came: the live proxy says so after ten minutes, and when it ends"
+    RESULTS_ONLY = "results-only", "results alone, where the server keeps the calls"
+    AS_TEXT = "as-text", "calls and results were written into the text of messages"
+    OK = "ok", "each call came back as it was sent, with its own result"
 
 
 class Problem(NamedTuple):

@@ -34,6 +34,7 @@ class Tally(Sink):
         self._counts: Counter[str] = Counter()
         self._findings: Counter[str] = Counter()
         self._changes: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
         self._verdicts: Counter[str] = Counter()
         self._advice: dict[str, str] = {}
 
@@ -69,6 +70,7 @@ class Tally(Sink):
         self._counts["calls"] += len(record.calls)
         self._findings.update(finding.name for finding in record.findings)
         self._changes.update(record.changes)
+        self._faults.update({fault.spec: min(1, fault.changes) for fault in record.faults})
 
     def judged(self, told: ToldVerdict) -> None:
         """Count a verdict, and keep the first advice for each."""
@@ -83,6 +85,7 @@ class Tally(Sink):
             **{name: self._counts[name] for name in _COUNTED},
             "findings": dict(self._findings),
             "changes": dict(self._changes),
+            "faults": dict(self._faults),
             "verdicts": dict(self._verdicts),
             "advice": self._advice,
         }
