@@ -47,8 +47,8 @@ def report(results: Results) -> Iterator[str]:
         yield f"## Live, {PACE} events/s each: mitmdump's own processor time\n"
         yield _table("streams | through | us/event | x (a)", _paced(results))
     if results.captured:
-        yield "## Captures: mitmdump's own processor time, until they are written\n"
-        yield _table("streams | through | us/event | x (h)", _captured(results))
+        yield "## Captures: mitmdump's own processor time, until they are written and it is idle\n"
+        yield _table("streams | through | us/event, least | median | most | x (h)", _captured(results))
     if results.sockets:
         yield "## Messages on a WebSocket: mitmdump's own processor time\n"
         yield _table("messages | through | us/message | x mitmproxy | MiB", _sockets(results))
@@ -82,9 +82,10 @@ def _paced(results: Results) -> Iterator[Row]:
 def _captured(results: Results) -> Iterator[Row]:
     ratios = results.captured_ratios()
     for one in results.captured:
-        cost = statistics.median(one.processor) * 1e6 / one.scene.events
+        costs = (measure(one.processor) * 1e6 / one.scene.events for measure in (min, statistics.median, max))
         times = ratios.get(one.scene.name, 0.0) if one.letter != OFF else 1.0
-        yield one.scene.name, CONTENDERS[one.letter].name, f"{cost:.1f}", f"{times:.2f}" if times else "-"
+        shown = (f"{cost:.1f}" for cost in costs)
+        yield one.scene.name, CONTENDERS[one.letter].name, *shown, f"{times:.2f}" if times else "-"
 
 
 def _delays(results: Results) -> Iterator[Row]:

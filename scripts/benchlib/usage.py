@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 _STEP = 2000
 """Events between two looks."""
+_IDLE_LOOKS = 10
+_BETWEEN_LOOKS = 0.01
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,16 @@ def all_processor_seconds(pid: int) -> float:
     """As `processor_seconds`, of all threads."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
+
+
+def wait_until_idle(pid: int) -> None:
+    """Wait until no thread of `pid` has had anything to do for a while; not at all where nobody tells."""
+    looks = _IDLE_LOOKS
+    while looks:
+        time.sleep(_BETWEEN_LOOKS)
+        stats = (path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat"))
+        idle = all(stat.rpartition(")")[2].split()[0] == "S" for stat in stats)
+        looks = looks - 1 if idle else _IDLE_LOOKS
 
 
 def _status(pid: int, name: str) -> float:

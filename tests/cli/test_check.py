@@ -259,6 +259,7 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
         (["--repair", "saef", "--", "x"], "did you mean safe"),
         (["--shape", "whole-call", "--", "x"], "did you mean whole-calls"),
         (["--flow", "no-such.flow", "--", "x"], "there is no no-such.flow"),
+        (["--flow", __file__, "--", "x"], "test_check.py is no flow file of mitmproxy: "),
         (["--flow", "flows", "--upstream", "--", "x"], "either saved flows answer"),
         (["--flow", "flows", "--call", "ls", "--", "x"], "calls are made only where"),
         (["--client", "a", "--", "x"], "--client names one of the clients of --matrix"),

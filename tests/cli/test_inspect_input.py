@@ -108,7 +108,17 @@ def test_what_cannot_be_read_hides_nothing_else(inspect: Inspect, tmp_path: Path
     assert [stream["source"] for stream in streams] == [f"{tmp_path}/cut.flow#0", f"{GLM}#0", f"{GLM}#1"]
     missing, cut = inspect.err.splitlines()
     assert missing == f"toolstream: {tmp_path}/missing.sse cannot be read: No such file or directory"
-    assert cut.startswith(f"toolstream: {tmp_path}/cut.flow is no whole mitmproxy flow file, after flow 0")
+    assert cut.startswith(
+        f"toolstream: {tmp_path}/cut.flow is not a whole mitmproxy flow file: damaged or cut off after flow 0"
+    )
+
+
+@pytest.mark.parametrize("name", ["a.flow", "a.har", "a.mitm"])
+def test_an_empty_file_is_not_clean(inspect: Inspect, tmp_path: Path, name: str) -> None:
+    """What it should have held was lost."""
+    (tmp_path / name).touch()
+    assert inspect(tmp_path / name, code=2) == []
+    assert inspect.err == f"toolstream: {tmp_path / name} is empty\n"
 
 
 def test_a_body_that_was_not_saved_is_told_with_the_remedy(inspect: Inspect, tmp_path: Path) -> None:

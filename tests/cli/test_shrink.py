@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import stat
@@ -9,19 +10,26 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from mitmproxy.io import FlowReader, FlowWriter
 
 from toolstream_core.cli.main import main
 from toolstream_core.fixtures import load
+from toolstream_core.fixtures.caused import UNCAUSED
 from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mitmproxy import http
+
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FLOW = FLOWS / "deepseek-empty-id.flow"
+HEALTHY = FLOWS / "openai-chat-single.flow"
+CLIENT_GOT = "what the client got is shrunk"
+PROVIDER_SAID = "what the provider said is shrunk, as the bug shows in that alone"
 
 CLIENT = """
 import http.client, os, sys
@@ -113,6 +121,45 @@ def test_another_failure_is_not_taken_for_the_bug(
     [fixture] = load(small)
     assert (b'"id":""' in fixture.body) is (says is not None)
     assert ("--says TEXT" in capsys.readouterr().err) is (says is None)
+
+
+def captured(path: Path, said: Path, got: Path) -> Path:
+    """A capture of an answer of which a fault made another one."""
+    flows = [next(iter(FlowReader(io.BytesIO(one.read_bytes())).stream())) for one in (said, got)]
+    provider, client = (cast("http.HTTPFlow", one) for one in flows)
+    assert provider.response is not None
+    assert client.response is not None
+    sent = {"body": client.response.content, "chunks": [[0, len(client.response.content or b"")]]}
+    fault = {"spec": "deepseek", "drawn": 1, "changes": 10}
+    provider.response.headers.pop("content-encoding", None)
+    provider.metadata["toolstream"] = {"version": 1, "sent": sent, "record": {"faults": [fault], "findings": []}}
+    with path.open("wb") as file:
+        FlowWriter(file).add(provider)
+    return path
+
+
+@pytest.mark.parametrize(("said", "got", "told"), [(HEALTHY, FLOW, CLIENT_GOT), (FLOW, HEALTHY, PROVIDER_SAID)])
+def test_of_an_answer_that_a_fault_changed_what_shows_the_bug_is_shrunk(
+    said: Path, got: Path, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the client got, unless only the provider's own stream shows it; that is told, and no fault is left in it."""
+    kept, small = captured(tmp_path / "kept.flow", said, got), tmp_path / "small.flow"
+    assert run(kept, "--finding", "empty-id", "-o", small) == 0
+    assert f"kept.flow#0: changed on purpose by fault deepseek; {told}" in capsys.readouterr().err
+    [fixture] = load(small)
+    assert [finding.name for finding in fixture.record.findings] == ["empty-id"]
+    assert fixture.caused == UNCAUSED
+
+
+def test_what_the_client_got_is_said_where_nothing_shows_the_bug(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither the one nor the other."""
+    kept = captured(tmp_path / "kept.flow", HEALTHY, FLOW)
+    assert run(kept, "--finding", "empty-name", "-o", tmp_path / "small.flow") == 2
+    said = capsys.readouterr().err
+    assert CLIENT_GOT in said
+    assert "does not show empty-name" in said
 
 
 @pytest.mark.parametrize(

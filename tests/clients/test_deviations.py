@@ -123,6 +123,12 @@ CASES = [
     ),
     Case(Key.NEWEST_OF_INDEX, CHAT, REUSED, [("a", "f", X), ("b", "g", Y)]),
     Case(Key.FIRST_OF_INDEX, CHAT, REUSED, [("a", "f", f"{X}{Y}"), ("b", "g", "")]),
+    Case(
+        Key.FIRST_OF_INDEX,
+        ANTHROPIC,
+        anthropic(block(0, "a", "f"), block(0, "a", "f"), part(0, X)),
+        [("a", "f", X), ("a", "f", "")],
+    ),
     Case(Key.ONLY_OF_INDEX, CHAT, REUSED, [("a", "f", X), ("b", "g", "{}")]),
     Case(
         Key.CHANGED_INDEX,
@@ -140,6 +146,7 @@ CASES = [
         [("a", "f", ""), ("b", "g", f"{X}{Y}")],
     ),
     Case(Key.ENTRY, CHAT, LONG, [("a", "f", ""), ("", "", '{"x"'), ("", "", ": 1}")]),
+    Case(Key.ENTRY, GEMINI, gemini([("f", {})], [("", {"x": 1})]), [(None, "f", "{}"), (None, "", X)]),
     Case(Key.ONE, GEMINI, gemini([("f", {"x": 1}), ("g", {"y": 2})]), [(None, "f", '{"x":1}{"y":2}')]),
     Case(NoIndex.NEW, CHAT, NO_INDEX, [("a", "f", ""), ("", "", X), ("b", "g", ""), ("", "", Y)]),
     Case(
@@ -214,6 +221,12 @@ CASES = [
         [("a", "f", "[object Object]")],
     ),
     Case(
+        Objects.OWN_STRING,
+        CHAT,
+        chat([entry(0, id="a", name="f", arguments={"x": 1})]),
+        [("a", "f", "{'x': 1}")],
+    ),
+    Case(
         Objects.PASSED_OVER,
         CHAT,
         chat([entry(0, id="a", name="f")], [{"index": 0, "function": {"parameters": {"x": 1}}}]),
@@ -223,12 +236,22 @@ CASES = [
     Case(Invalid.HEAD, CHAT, chat([A], [more(0, f"{X}{{")]), [("a", "f", X)]),
     Case(Invalid.COMPLETED, CHAT, CUT, [("a", "f", '{"x": 1, "y": "Os"}')]),
     Case(Invalid.SHORTENED, CHAT, CUT, [("a", "f", X)]),
+    Case(Invalid.COMPLETED, CHAT, chat([A], [more(0, X)], [more(0, Y)]), [("a", "f", f"[{X}, {Y}]")]),
     Case(Invalid.WRAPPED, CHAT, chat([A], [more(0, '{"x')]), [("a", "f", '{"raw": "{\\"x"}')]),
+    Case(Invalid.WRAPPED, CHAT, chat([A], [more(0, '{"x')]), [("a", "f", '{"error": 1, "raw": "{\\"x"}')]),
+    Case(Invalid.WRAPPED, CHAT, chat([A], [more(0, '{"x')]), [("a", "f", '"{\\"x"')]),
     Case(Kept.NAMED, CHAT, chat([A], [more(0, X)], [more(1, Y, id="b")]), [("a", "f", X)]),
     Case(Kept.WITH_ID, CHAT, chat([A], [more(0, X)], [more(1, Y, name="g")]), [("a", "f", X)]),
     Case(Kept.VALID, CHAT, chat([A], [more(0, X)], [B], [more(1, '{"y')]), [("a", "f", X)]),
     Case(Kept.FIRST, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("a", "f", X)]),
+    Case(Kept.LAST, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("b", "g", Y)]),
     Case(Kept.PADDED, CHAT, chat([B], [more(1, Y)]), [("own", "", ""), ("b", "g", Y)]),
+    Case(
+        Kept.PADDED,
+        CHAT,
+        chat([entry(99, id="b", name="g", arguments=Y)]),
+        [*((f"own{at}", "", "") for at in range(99)), ("b", "g", Y)],
+    ),
 ]
 
 

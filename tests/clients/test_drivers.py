@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -33,3 +35,22 @@ def test_repair_saves_what_a_wrong_loop_loses(tmp_path: Path) -> None:
     """The SDK's own way is right without it."""
     assert grades(tmp_path) == (1, {"openai_loop": "ok", "wrong_loop": "failed"})
     assert grades(tmp_path, "--repair", "safe", "--client", "wrong_loop") == (0, {"wrong_loop": "ok"})
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "ran"),
+    [
+        ("read_file", '{"path": "a.txt"}', [["read_file", {"path": "a.txt"}]]),
+        ("read_file", '{"file": "a.txt"}', [["read_file", {"file": "a.txt"}]]),
+        ("write_file", "{}", [["write_file", {}]]),
+        ("read_file", '{"path', []),
+    ],
+)
+def test_what_a_tool_was_called_with_is_noted(tmp_path: Path, name: str, given: str, ran: list[object]) -> None:
+    """Each run once, with wrong arguments and under a wrong name too; none where it could not be called."""
+    program = f"import two_tools; two_tools.run_tool({name!r}, {given!r})"
+    noted = tmp_path / "ran"
+    noted.touch()
+    environment = {**os.environ, "DRIVER_RAN": str(noted), "PYTHONPATH": str(DRIVERS)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=False, stderr=subprocess.DEVNULL)
+    assert [json.loads(line) for line in noted.read_text(encoding="utf-8").splitlines()] == ran

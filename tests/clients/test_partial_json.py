@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolstream_core.clients.partial_json import MAX_TEXT, completed, head, shortened
+from toolstream_core.clients.partial_json import MAX_TEXT, completed, head, listed, shortened
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,15 @@ from toolstream_core.clients.partial_json import MAX_TEXT, completed, head, shor
 def test_partial_values(text: str, first: str, closed: str, shorter: str) -> None:
     """The value at the begin; what closing it gives; what is left without the unfinished member."""
     assert (head(text), completed(text), shortened(text)) == (first, closed, shorter)
+
+
+@pytest.mark.parametrize(
+    ("text", "several"),
+    [('{"x": 1} {"y": 2}{}', '[{"x": 1},{"y": 2},{}]'), ('{"x": 1}', ""), ('{"x": 1}}', ""), ("", "")],
+)
+def test_several_values(text: str, several: str) -> None:
+    """One alone is no list."""
+    assert listed(text) == several
 
 
 def test_what_is_too_deep_or_too_long_is_left_alone() -> None:

@@ -28,6 +28,8 @@ of its event under which it stands, and `read` whether the event's `type` is one
 knows says nothing to anybody, as if it had been lost on the way."""
 NOBODY = frozenset({"", "null"})
 """What stands there where nobody is meant."""
+NUMBERS = frozenset({"index", "output_index", "contentBlockIndex"})
+"""Keys whose values are numbers: a text that is none means nobody, too."""
 type Part = tuple[str, dict[str, Any], str]
 """An argument text with its key, and the keys that say whose it is; `odd` is among them where it is no text."""
 PLACEHOLDERS = re.compile(r"^(?:\s*(?:\{\s*\}|null)(?=\s*[{\"]))+")
@@ -46,6 +48,10 @@ _EMPTY = re.compile(
     rb'|"delta"\s*:\s*\{\s*"toolUse"\s*:\s*\{[^{}]*"input"\s*:\s*\{\s*\}'
 )
 """An object where text belongs; what stands so in the start of a Converse or Anthropic block is no argument."""
+_TYPES = re.compile(
+    r"content_block_(?:start|delta|stop)|message_(?:start|delta|stop)|response\..+"
+    r"|(?:tool-call|content|message|citation)-(?:start|delta|end)|tool-plan-delta"
+)
 NOTHING = {"", "null", "{}", '""'}
 
 
@@ -70,7 +76,7 @@ class Evidence:
     @cached_property
     def _payloads(self) -> list[Any]:
         """All blocks, and the tail where it is whole but for its terminator."""
-        tail = self._cut.tail
+        tail = self._cut.tail.removeprefix(b"\xef\xbb\xbf")
         lines = [line.partition(b":")[2].strip() for line in tail.splitlines() if line.startswith(b"data")]
         last = [*map(parsed, lines), parsed(b"\n".join(lines)), parsed(tail)]
         return [block.payload for block in self._cut.blocks] + last
@@ -160,12 +166,12 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
         return
     if not isinstance(value, dict):
         return
-    keys = keys or {"read": isinstance(value.get("type", ""), str)}
+    keys = keys or {"read": _is_read(value.get("type", ""))}
     mine = {key: keys[key] for key in keys if key not in value}
-    mine |= {key: value[key] for key in KEYS if isinstance(value.get(key), str | int) and value[key] not in NOBODY}
+    mine |= {key: value[key] for key in KEYS if _says_whose(key, value.get(key))}
     for key, inner in value.items():
         mine = {**mine, "root": keys.get("root", key)}
-        if key in ARGUMENTS and isinstance(inner, str):
+        if isinstance(inner, str) and _is_argument(key, keys):
             yield key, mine, inner
         elif key in ARGUMENTS and isinstance(inner, int | float):
             yield key, {**mine, "odd": True}, json.dumps(inner)
@@ -180,6 +186,11 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
 
 
+def _is_read(kind: object) -> bool:
+    """Whether clients know this type of event."""
+    return isinstance(kind, str) and (not kind or _TYPES.fullmatch(kind) is not None)
+
+
 def _begins_somewhere(run: list[str], wanted: str) -> bool:
     """Whether arguments begin with some part and go on in those behind it, as they are or encoded once more."""
     for at, part in enumerate(run):
@@ -189,7 +200,18 @@ def _begins_somewhere(run: list[str], wanted: str) -> bool:
         for begin in {0, joined.find("{")} - {-1}:
             value = _first(joined[begin:].lstrip())
             if isinstance(value, str):
-                value = _first(value)
+                value = _first(value.lstrip())
             if value is not None and canonical(value) == wanted:
                 return True
     return False
+
+
+def _is_argument(key: str, keys: dict[str, Any]) -> bool:
+    """Whether a text under a key is of arguments; `delta` is within an event alone."""
+    return key in ARGUMENTS and (key != "delta" or "root" not in keys)
+
+
+def _says_whose(key: str, value: Any) -> bool:
+    if not isinstance(value, str | int) or value in NOBODY:
+        return False
+    return not (key in NUMBERS and isinstance(value, str)) or value.strip().removeprefix("-").isdecimal()

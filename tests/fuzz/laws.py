@@ -68,6 +68,8 @@ class Seen(Outcome):
         lines = self.case.content_type == "application/x-ndjson"
         if lines and not _FIELD.match(self.case.body):
             return self.case.content_type
+        if not lines and _FIELD.match(self.case.body.partition(b"\n")[2]):
+            return "text/event-stream"  # whatever its first line looks like
         blocks = not lines and len(_BLOCKS.findall(self.case.body)) >= len(_OBJECTS.findall(self.case.body))
         return "application/x-ndjson" if begin == b"{" and not blocks else "text/event-stream"
 

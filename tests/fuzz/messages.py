@@ -43,7 +43,7 @@ def messages(body: bytes) -> tuple[list[Plain], bytes]:
 
 
 def _message(raw: bytes, length: int) -> Plain:
-    if crc32(raw[:-4]) != int.from_bytes(raw[-4:]):
+    if not is_sound(raw):
         return Plain(raw, "", None)
     headers = _headers(raw[_HEAD : _HEAD + length])
     name = next((headers[kind] for kind in _KINDS if kind in headers), "")
@@ -53,6 +53,11 @@ def _message(raw: bytes, length: int) -> Plain:
         return Plain(raw, name, base64.b64decode(inner, validate=True) if isinstance(inner, str) else data or None)
     except ValueError:
         return Plain(raw, name, data or None)
+
+
+def is_sound(raw: bytes) -> bool:
+    """Whether a message's checksum is that of its bytes; at one that is not, AWS's clients raise."""
+    return crc32(raw[:-4]) == int.from_bytes(raw[-4:])
 
 
 def _headers(raw: bytes) -> dict[str, str]:

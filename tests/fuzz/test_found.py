@@ -30,10 +30,17 @@ def chat(delta: Json, finish: str | None = None, key: str = "choices") -> Json:
     return {"object": "chat.completion.chunk", key: [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-def entry(index: int | None, arguments: str, **header: str) -> Json:
+def entry(index: int | str | None, arguments: str, **header: str) -> Json:
     """A delta with one tool call."""
     function = {"arguments": arguments} | ({"name": header.pop("name")} if "name" in header else {})
     return {"tool_calls": [({} if index is None else {"index": index}) | header | {"function": function}]}
+
+
+def one(key: str | None, index: object, arguments: str) -> Json:
+    """An entry; with an `id` it opens a call."""
+    header: Json = {} if key is None else {"id": key, "type": "function"}
+    named: Json = {} if key is None else {"name": f"f_{key}"}
+    return {"index": index} | header | {"function": named | {"arguments": arguments}}
 
 
 def whole_call(index: int) -> Json:
@@ -98,6 +105,11 @@ def argument_delta(index: int, item: str, text: str) -> Json:
     }
 
 
+def without_index(event: Json) -> Json:
+    """The event without its output_index."""
+    return {key: one for key, one in event.items() if key != "output_index"}
+
+
 def completed(*items: Json) -> Json:
     """The event that ends a response, with these items."""
     response = {"status": "completed", "output": [one["item"] for one in items]}
@@ -134,6 +146,7 @@ def stop(index: int) -> tuple[str, Json]:
     return "contentBlockStop", {"contentBlockIndex": index}
 
 
+MESSAGE_START = {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1}}}
 ARGUMENTS_DONE = {"type": "response.function_call_arguments.done"}
 TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
 F = {"toolUseId": "t", "name": "f"}
@@ -193,6 +206,107 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(
             chat(entry(0, '{"a":', id="call_1", name="f", type="function")),
             chat(entry(0, "1}{"), "tool_calls"),
+        ),
+    ),
+    "what cannot begin arguments, without an index": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="call_1", name="f", type="function")),
+            chat(entry(None, "\0")),
+            chat(entry(0, '{"a":1}')),
+        ),
+    ),
+    "a piece without an index behind one that no client reads": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"', id="")),
+            chat(entry(0, '":"', id="")),
+            chat({"text": entry(0, ".md", id="")["tool_calls"]}),
+            chat(entry("-", '"}', id="")),
+        ),
+    ),
+    "a piece of an odd index beside two open calls": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a')),
+            chat(entry(1, '{"b"')),
+            chat(entry(0, '":"Os')),
+            chat(entry("{", 'south"}')),
+        ),
+    ),
+    "arguments under another key before the header of the call that has its own": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [{"index": 0, "function": {"name": [[]], "parameters": {"a": 1}}}]}),
+            chat(entry(0, "", id="call_1", name="f", type="function")),
+            chat({}, "tool_calls"),
+            chat(entry(0, '{"b":2}')),
+        ),
+    ),
+    "arguments under a misspelt key, and the right ones behind a second finish": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "argument": '{"a":1}'}}]}),
+            chat({}, "tool_calls"),
+            chat({"content": "!"}),
+            chat({}, "stop"),
+            chat(entry(0, '{"a":1}', id="c", name="f", type="function")),
+        ),
+    ),
+    "a text with a blank before the object in it": (
+        "openai-chat",
+        sse(chat(entry(0, '"', id="c", name="f")), chat(entry(0, ' {\\"a\\": 1}"', id="c", name="f"))),
+    ),
+    "a line of another protocol before the first event": (
+        "openai-chat",
+        b'{"model":"m","message":{"content":"a"}}\n' + sse(chat(entry(0, '{"', id="")))
+        + b'{"model":"m","message":{"content":"b"}}\n',
+    ),
+    "an index of a blank, and then the number": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [one("c1", 0, '{"a":'), one("c2", " ", '{"b":')]}),
+            chat({"tool_calls": [one(None, 0, "1}"), one(None, 1, "2}")]}),
+        ),
+    ),
+    "a call that only the end of a resumed stream says, behind half of another one": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1") | {"sequence_number": 2},
+            argument_delta(0, "fc_1", '{"'),
+            completed({"item": item_done(0, "fc_2", '{"a":1}')["item"] | {"call_id": "c2", "name": "g"}}),
+        ),
+    ),
+    "other arguments under another item's id at the index of a call that came without one": (
+        "openai-responses",
+        sse(
+            without_index(item_added(0, "fc_1")),
+            without_index(argument_delta(0, "fc_1", '{"a":1}')),
+            argument_delta(0, "fc_2", "") | ARGUMENTS_DONE | {"arguments": ""},
+            argument_delta(0, "fc_2", "") | ARGUMENTS_DONE | {"arguments": '{"b":2}'},
+        ),
+    ),
+    "an item under the call_id of half a call that begins anew": (
+        "openai-responses",
+        sse(
+            item_added(1, "fc_1"),
+            argument_delta(1, "fc_1", '{"des'),
+            item_added(2, "fc_2"),
+            item_done(1, "fc_1", '{"des'),
+            argument_delta(2, "fc_2", ""),
+            argument_delta(2, "fc_2", '{"des":1}'),
+        ),
+    ),
+    "pieces of a call as items, and half of another call between them": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", '{"ci'),
+            item_added(1, "fc_2"),
+            argument_delta(1, "fc_2", 'ty":"Os'),
+            argument_delta(11, "fc_9", ':"UT'),
+            item_done(11, "fc_9", ':"UT'),
+            item_added(3, "fc_3"),
+            argument_delta(3, "fc_3", 'south"}'),
         ),
     ),
     "two messages with the same text": (
@@ -472,7 +586,7 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(
             item_added(0, "fc_1"),
             argument_delta(0, "fc_1", '{"a":1}'),
-            {key: one for key, one in argument_delta(0, "fc_1", '<f>{"a":1}').items() if key != "output_index"},
+            without_index(argument_delta(0, "fc_1", '<f>{"a":1}')),
         ),
     ),
     "arguments of no block under the index that a block is moved to": (
@@ -503,6 +617,191 @@ FOUND: dict[str, tuple[str, bytes]] = {
                 b"PayloadPart " + json.dumps(chat(entry(0, "", id="call_1", name="f"))).encode() + b"\n",
                 b"PayloadPart " + json.dumps(chat({}, "tool_calls")).encode() + b"\n",
             ]
+        ),
+    ),
+    "text of no block behind one that waits, then text of the one before": (
+        "anthropic",
+        sse(
+            text_block(0),
+            tool_use(1, type="server_tool_use"),
+            tool_use(4, type="x_tool_result"),
+            text(5, "Here"),
+            text(0, " it is."),
+        ),
+    ),
+    "text within a call behind text that waits for it": (
+        "anthropic",
+        sse(tool_use(0), text_block(1), text(1, "Here"), text(0, " it is."), partial(0, "{}"), stopped(0)),
+    ),
+    "a block of text behind text within a call, and arguments of that": (
+        "anthropic",
+        sse(text_block(0), tool_use(1), text(1, "Here"), text(0, " it is."), partial(1, "{}"), stopped(1)),
+    ),
+    "a call that is spoilt behind the block that repeated it": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, '{"a":1}'), stopped(0)),
+            *(tool_use(1, id="toolu_0"), partial(1, '{"a": 1}'), stopped(1), partial(0, '{"a":1}')),
+        ),
+    ),
+    "a call that goes on behind a second message's start, at another index": (
+        "anthropic",
+        sse(
+            MESSAGE_START,
+            tool_use(0, type="server_tool_use", id="toolu_s"),
+            tool_use(0),
+            MESSAGE_START | {"message": {"id": "msg_2", "usage": {"input_tokens": 1}}},
+            partial(0, '{"a":1}'),
+        ),
+    ),
+    "arguments of an index that no block has, its stop, and arguments of the call's own": (
+        "anthropic",
+        sse(tool_use(1), partial(0, '{"a":1}'), stopped(0), partial(1, '{"a":2}')),
+    ),
+    "a repetition of a call of which only strays were whole": (
+        "anthropic",
+        sse(
+            tool_use(1),
+            retyped(partial(1, '{"a"') | {"index": False}),
+            *(partial(1, one) for one in (":", "1}")),
+            *(tool_use(0, id="toolu_1"), partial(0, '{"a":1}')),
+        ),
+    ),
+    "a start again behind arguments that are none": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": "{{}}"}}, "tool-call-delta")),
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": "{}"}}, "tool-call-delta")),
+        ),
+    ),
+    "arguments under another key, and an event of no type": (
+        "cohere-v2",
+        sse(
+            cohere(0, named("f")),
+            *(cohere(0, {"function": {"parameters": one}}, "tool-call-delta") for one in ('{"', '":"')),
+            cohere(0, {"function": {"parameters": "5"}}, " "),
+            cohere(0, {"function": {"parameters": '"}'}}, "tool-call-delta"),
+        ),
+    ),
+    "text behind the message's end amid a call": (
+        "cohere-v2",
+        sse(
+            cohere(0, named("f", '{"a":')),
+            {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}},
+            {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": "Hi"}}}},
+        ),
+    ),
+    "a start again behind whole arguments": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": {"a": 1}}), start(0, F), delta(0, {"input": "{}"})),
+    ),
+    "a start again behind a block of another kind at its index": (
+        "bedrock",
+        converse(
+            start(1, F),
+            ("contentBlockStart", {"contentBlockIndex": 1, "start": {}}),
+            *(delta(1, {"input": '{"a":1}'}), start(1, F), delta(1, {"input": '{"a":1}'})),
+        ),
+    ),
+    "text within a call before a call that starts": (
+        "bedrock",
+        converse(
+            start(0, F), ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "Hi"}}),
+            start(2, F | {"toolUseId": "u"}),
+        ),
+    ),
+    "arguments under an odd index behind whole ones under none": (
+        "bedrock",
+        converse(
+            *((kind, {key: one for key, one in body.items() if key != "contentBlockIndex"})
+              for kind, body in (start(0, F), delta(0, {"input": "{}"}))),
+            ("contentBlockDelta", {"contentBlockIndex": "", "delta": {"toolUse": {"input": 'x", '}}}),
+        ),
+    ),
+    "a delta without an index that no arguments begin with": (
+        "bedrock",
+        converse(
+            start(0, F),
+            ("contentBlockDelta", {"delta": {"toolUse": {"input": "1}"}}}),
+            *(delta(0, {"input": '{"a":1}'}), stop(0)),
+        ),
+    ),
+    "an object within half arguments": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": '{"a":"'}), delta(0, {"input": {}}), delta(0, {"input": 'b"}'})),
+    ),
+    "a call that goes on behind a second message's start": (
+        "bedrock",
+        converse(
+            *(("messageStart", {"role": "assistant"}), start(-1, F), ("messageStart", {"role": "user"})),
+            delta(-1, {"input": "{}"}),
+        ),
+    ),
+    "an event cut into the message's stop while a block waits": (
+        "anthropic",
+        sse(
+            *(tool_use(0, name="g"), tool_use(0, id="toolu_1"), partial(0, '{"a":1}')),
+            b'event: message_stop\ndata: {"type":"message_stop"}event: content_block_stop\n\n',
+        ),
+    ),
+    "a delta without an index before one of a type that nobody knows": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"a"'}}, "tool-call-delta")),
+            {key: one for key, one in cohere(0, {"function": {"arguments": ':"b'}}, "tool-call-delta").items()
+             if key != "index"},
+            cohere(0, {"function": {"arguments": "c"}}, "to,-call-delta"),
+            cohere(0, {"function": {"arguments": '"}'}}, "tool-call-delta"),
+        ),
+    ),
+    "arguments of an index that no block has, then the call's stop and its own arguments": (
+        "anthropic",
+        sse(tool_use(1), partial(0, '{"a":1}'), stopped(1), partial(1, '{"a":2}')),
+    ),
+    "a start again within arguments that begin anew behind it": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"b": "c"'), tool_use(0), partial(0, '{"a":1}')),
+    ),
+    "the same of Cohere": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"b": "c"'}}, "tool-call-delta")),
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta")),
+        ),
+    ),
+    "the same of Converse": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": '{"b": "c"'}), start(0, F), delta(0, {"input": '{"a":1}'})),
+    ),
+    "the start of a block that is no call behind one that waits": (
+        "bedrock",
+        converse(
+            *(start(0, F | {"type": "server_tool_use"}), start(2, F | {"toolUseId": "u"})),
+            ("contentBlockStart", {"contentBlockIndex": 1, "start": {"toolResult": {"toolUseId": "t"}}}),
+            delta(2, {"input": '{"a":1}'}),
+        ),
+    ),
+    "arguments and a stop of an index at which a block starts then, and arguments of the call's own": (
+        "anthropic",
+        sse(tool_use(1), partial(0, '{"a":1}'), stopped(0), tool_use(0, id="toolu_1"), partial(1, '{"a":2}')),
+    ),
+    "a start with text that is no arguments, and arguments behind the message's stop reason": (
+        "anthropic",
+        sse(tool_use(0, input="x"), message_delta("tool_use"), partial(0, '{"a":1}')),
+    ),
+    "a block that waits for half a call behind the message's stop reason": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, 'x"}'), message_delta("tool_use")),
+            *(tool_use(2, name="g"), partial(2, '{"a":1}'), {"type": "ping"}),
+        ),
+    ),
+    "arguments behind the end of a call that repeated another one": (
+        "cohere-v2",
+        sse(
+            *(cohere(1, named("f")), {"type": "tool-call-end", "index": 0}),
+            *(cohere(1, named("f")), {"type": "tool-call-end", "index": 1}),
+            cohere(1, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta"),
         ),
     ),
 }  # fmt: skip

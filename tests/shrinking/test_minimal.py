@@ -10,7 +10,7 @@ import pytest
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.shrinking.samples import NAMES, Sample, sample_of
-from toolstream_core.cli.reproduction import Reproduction
+from toolstream_core.cli.reproduction import reproduction
 from toolstream_core.defects.table import named
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size, turn
 from toolstream_core.shrinking.law import Law, RecordCache, shows
@@ -76,7 +76,7 @@ def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
 
 def test_elements_of_an_array_stay_an_array() -> None:
     """Whichever of them are left, the body is JSON."""
-    saved = Reproduction(FLOWS / "gemini-json-array.flow").original
+    saved = reproduction(FLOWS / "gemini-json-array.flow", None).original
     [first, *_] = saved
     elements = [piece for piece in first.pieces if not first.framing.is_required(piece)]
     assert len(elements) > 1

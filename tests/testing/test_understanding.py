@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.testing.test_exchanges import CALL, TOLD
 from toolstream_core.model import Call, Kind
@@ -16,6 +16,9 @@ from toolstream_core.testing.found import FoundVerdict, verdict_of
 from toolstream_core.testing.understanding import half_calls, misunderstood, sources
 from toolstream_core.verdict.answer import SentAnswer
 from toolstream_core.verdict.conversations import Conversations, Judged
+
+if TYPE_CHECKING:
+    import pytest
 
 USER: Any = {"role": "user", "content": "go"}
 SAID: Any = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": '{"p":1}'}}]}
@@ -78,14 +81,28 @@ def test_nothing_was_asked_or_answered() -> None:
     assert line.endswith("y" * 80)
 
 
-def test_what_was_sent_stands_beside_what_came_back() -> None:
+def test_what_was_sent_stands_beside_what_came_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """With events; secrets of results are left out."""
+    monkeypatch.setenv("COLUMNS", "160")
     spoilt = json.loads(json.dumps(SAID).replace("p", "q"))
     lines = misunderstood(judged([exchange(0, call={}), exchange(1, spoilt, RESULT)]))
     assert lines[0] == "wrong-arguments: answer 0 from flows/a.flow#2 (openai-chat)"
     assert "ls id='c1' {\"p\":1} event 0" in lines[2]
     assert "ls id='c1' {\"q\":1} → " in lines[2]
     assert "0123456789abcdef" not in "".join(lines)
+
+
+def test_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One stands below the other, and no line is wider."""
+    monkeypatch.setenv("COLUMNS", "60")
+    long = {"arguments": json.dumps({"p": "some words " * 8})}
+    spoilt = json.loads(json.dumps(SAID).replace("p", "q"))
+    lines = misunderstood(judged([exchange(0, call=long), exchange(1, spoilt, RESULT)]))
+    assert lines[1] == "  sent"
+    assert lines[2].startswith('    ls id=\'c1\' {"p": "some words some')
+    at = lines.index("  came back (request 1)")
+    assert lines[at + 1].startswith("    ls id='c1' {\"q\":1} → ")
+    assert max(map(len, lines[1 : at + 2])) <= 60 - 4
 
 
 def test_half_a_call() -> None:

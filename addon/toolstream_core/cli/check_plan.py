@@ -41,6 +41,7 @@ def plan_asked(args: argparse.Namespace) -> Plan:
         raise UsageError("--call: calls are made only where neither --flow nor --upstream answers")
     if missing := [path for path in args.flow if not path.exists()]:
         raise UsageError(f"there is no {missing[0]}; give a flow file or a folder of such")
+    _check_flows(args.flow)
     settings(Words(repair=args.repair, shape=args.shape))
     return Plan(
         selections=selections,
@@ -52,6 +53,19 @@ def plan_asked(args: argparse.Namespace) -> Plan:
         seed=args.seed,
         repeat=args.repeat,
     )
+
+
+def _check_flows(flows: Sequence[Path]) -> None:
+    """Raise `UsageError` where one has no answer to give."""
+    if not flows:
+        return
+    from toolstream_core.fixtures import FixtureError, load
+
+    try:
+        for flow in flows:
+            load(flow)
+    except FixtureError as error:
+        raise UsageError(f"--flow: {error}") from error
 
 
 def clients_asked(args: argparse.Namespace) -> list[Client]:

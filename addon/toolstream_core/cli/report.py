@@ -97,14 +97,11 @@ class _Fragments(Sink):
 
 
 def _reported(one: Answered, verdict: SavedVerdict | None) -> ReportedAnswer:
-    from toolstream_core.fixtures import read_flow
-    from toolstream_core.fixtures.caused import as_sent, sent_in
+    from toolstream_core.fixtures.answers import as_client_got
     from toolstream_core.report.reported import ReportedAnswer
 
-    caused, fixture = one.fixture.caused, one.fixture
-    changed = bool(caused.specs) and sent_in(one.flow) is not None
-    if changed:
-        fixture = read_flow(as_sent(one.flow), fixture.source) or fixture
+    caused, got = one.fixture.caused, as_client_got(one)
+    fixture = got.fixture
     turn = turn_of(one.number, fixture)
     fragments = _Fragments()
     read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[fragments])
@@ -117,7 +114,7 @@ def _reported(one: Answered, verdict: SavedVerdict | None) -> ReportedAnswer:
         status=fixture.status,
         recorded=datetime.fromtimestamp(one.flow.request.timestamp_start, UTC).date().isoformat(),
         caused=caused.specs,
-        provider=list(dict.fromkeys(found.name for found in one.fixture.record.findings)) if changed else None,
+        provider=list(dict.fromkeys(found.name for found in one.fixture.record.findings)) if got is not one else None,
         left=caused.findings if caused.specs else None,
         client="" if verdict is None else verdict.about_client,
         understood=verdict is None or verdict.verdict.understood,

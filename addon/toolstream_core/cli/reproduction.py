@@ -9,22 +9,23 @@ from toolstream_core.shrinking.candidate import turn
 from toolstream_core.shrinking.pieces import TimedChunk
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from toolstream_core.fixtures import Fixture
+    from toolstream_core.fixtures.answers import Answered
     from toolstream_core.shrinking.candidate import Candidate, Turn
 
 
 class Reproduction:
     """The answers in a flow file, without secrets."""
 
-    def __init__(self, path: Path) -> None:
-        """Read them. Raises `FixtureError`."""
-        from toolstream_core.fixtures.answers import read_answers
-
-        answers = read_answers(path)
+    def __init__(self, answers: Sequence[Answered], note: str = "") -> None:
+        """These."""
         self._flows = {one.number: one.flow for one in answers}
         self.original: Candidate = tuple(turn_of(one.number, one.fixture) for one in answers)
+        self.note = note
+        """Which of two answers these are, where faults changed what the provider said; else empty."""
 
     def flow_bytes(self, candidate: Candidate) -> bytes:
         """A candidate as a flow file."""
@@ -41,6 +42,26 @@ class Reproduction:
         data = self.flow_bytes(candidate)
         write_atomic(path, data)
         write_atomic(expect_path(path), dumps(expectation_of(fixtures_in(data, str(path)))).encode())
+
+
+def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Reproduction:
+    """What is in a flow file: of an answer that a fault changed, what the client got, as that is what failed.
+
+    `shows` says whether the bug shows, where that costs little to ask: if it shows only in what the provider said, that
+    is taken. Raises `FixtureError`.
+    """
+    from toolstream_core.fixtures.answers import as_client_got, read_answers
+
+    said = read_answers(path)
+    got = [as_client_got(one) for one in said]
+    changed = [one.fixture for one, other in zip(said, got, strict=True) if one is not other]
+    if not changed:
+        return Reproduction(said)
+    specs = ", ".join(dict.fromkeys(spec for one in changed for spec in one.caused.specs))
+    broken = f"{', '.join(one.source for one in changed)}: changed on purpose by fault {specs}"
+    provider = Reproduction(said, f"{broken}; what the provider said is shrunk, as the bug shows in that alone")
+    client = Reproduction(got, f"{broken}; what the client got is shrunk")
+    return provider if shows is not None and shows(provider.original) and not shows(client.original) else client
 
 
 def turn_of(number: int, fixture: Fixture) -> Turn:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.output import missing_folder
-from toolstream_core.cli.reproduction import Reproduction
+from toolstream_core.cli.reproduction import reproduction
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.report.paint import word
 from toolstream_core.shrinking.candidate import digest, events, size
@@ -23,6 +23,7 @@ from toolstream_core.state_file import StateError
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from toolstream_core.cli.reproduction import Reproduction
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.law import Oracle
     from toolstream_core.shrinking.search import Progress
@@ -91,8 +92,10 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     began = time.monotonic()
     output = _output(args)
-    saved = Reproduction(args.flow)
     reader = RecordCache()
+    saved = reproduction(args.flow, shows(reader, args.finding) if args.finding else None)
+    if saved.note:
+        print(f"toolstream shrink: {saved.note}", file=sys.stderr)
     law = Law(reader, saved.original, lax=args.any)
     with _oracle(args, saved, reader) as oracle, _tried(args, saved.original) as tried:
         show = _Display(quiet=args.quiet)

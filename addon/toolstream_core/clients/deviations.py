@@ -30,6 +30,7 @@ PROJECTS: Final[Mapping[str, str]] = {
     "agno": f"{_GITHUB}agno-agi/agno",
     "AI SDK": f"{_GITHUB}vercel/ai",
     "aichat": f"{_GITHUB}sigoden/aichat",
+    "anthropic-sdk-python": f"{_GITHUB}anthropics/anthropic-sdk-python",
     "any-llm": f"{_GITHUB}mozilla-ai/any-llm/pull/1305",
     "autogen": f"{_GITHUB}microsoft/autogen",
     "cline": f"{_GITHUB}cline/cline",
@@ -87,7 +88,7 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     Key.NEWEST_OF_INDEX: Row("takes another id at the same index for a new call", ("hermes-agent",)),
     Key.FIRST_OF_INDEX: Row(
         "takes another id at the same index for a new call, and what has no id for more of the first one",
-        ("langchain",),
+        ("langchain", "anthropic-sdk-python"),
     ),
     Key.ONLY_OF_INDEX: Row("passes over what has no id where several calls fit it", ("AI SDK",)),
     Key.CHANGED_INDEX: Row("takes every change of the index for a new call", ("llama-index", "LangChain4j")),
@@ -140,7 +141,8 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     Arguments.LAST: Row("reads the last fragment of the arguments alone", ("ruby_llm",)),
     Arguments.AFTER_OPENING: Row("loses the arguments of the entry that opens the call"),
     Objects.OWN_STRING: Row(
-        "makes `[object Object]` of arguments that are an object", ("openai-node", "openai-agents-js")
+        "makes `[object Object]`, or what its language makes, of arguments that are an object",
+        ("openai-node", "openai-agents-js"),
     ),
     Objects.PASSED_OVER: Row("passes over arguments that are no string, or stand under another key"),
     Invalid.EMPTY: Row("makes `{}` of arguments that are not valid JSON", ("strands", "AI SDK", "openrouter-ai-sdk")),
@@ -148,16 +150,17 @@ ROWS: Final[Mapping[Deviation, Row]] = {
         "keeps the valid head of arguments that are not valid JSON", ("AI SDK", "openrouter-ai-sdk", "pi-ai")
     ),
     Invalid.COMPLETED: Row(
-        "closes the open strings and brackets of arguments that were cut off",
+        "repairs arguments that are not valid JSON: closes open strings and brackets, makes a list of several values",
         ("langchain", "langchainjs", "langgraph", "pi-ai"),
     ),
     Invalid.SHORTENED: Row("drops the last member of arguments that were cut off, and closes the brackets"),
-    Invalid.WRAPPED: Row("wraps arguments that are not valid JSON into an object", ("pydantic-ai",)),
+    Invalid.WRAPPED: Row("wraps arguments that are not valid JSON into an object or a string", ("pydantic-ai",)),
     NoObject.INVALID: Row("treats arguments that are a string as not valid", ("AI SDK", "pydantic-ai")),
     Kept.NAMED: Row("drops calls without a name", ("aichat", "opencode", "cline")),
     Kept.WITH_ID: Row("drops calls without an id", ("litellm",)),
     Kept.VALID: Row("drops calls whose arguments are not valid JSON", ("haystack", "smolagents")),
     Kept.FIRST: Row("keeps the first call only", ("Continue",)),
+    Kept.LAST: Row("keeps the last call only"),
     Kept.PADDED: Row("fills the places before the first index with empty calls", ("agno", "whip")),
 }
 """Every deviation. Those of equal effect are told apart by how many projects they were seen in."""

@@ -145,6 +145,7 @@ class Kept(enum.StrEnum):
     WITH_ID = "idless-dropped"
     VALID = "invalid-dropped"
     FIRST = "first-call-only"
+    LAST = "last-call-only"
     PADDED = "padded-to-index"
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.clients import partial_json
+from toolstream_core.clients.fields import OWN_STRING
 from toolstream_core.clients.model import Invalid, NoObject
 from toolstream_core.verdict.compare import INVALID, same, value_of
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 WRAPPED: Final = "INVALID_JSON"
 """The name that Pydantic AI gives arguments that are not JSON; each client has its own."""
+
+_OWN_STRINGS: Final = re.compile(r"Array|map\[.*\]|\{.*\}", re.DOTALL)
+"""How other languages than JavaScript write an object: PHP, Go; Python, Java, Ruby."""
 
 
 def _empty(text: str) -> str:
@@ -58,13 +63,20 @@ def fits(text: str, invalid: Invalid, no_object: NoObject, echoed: str) -> bool:
     made = kept_arguments(text, invalid, no_object)
     if same(made, echoed) or made.strip() == echoed.strip():
         return True
+    if made == OWN_STRING:
+        return bool(_OWN_STRINGS.fullmatch(echoed.strip())) and not is_json(echoed)
     if made == text or is_object(text):
         return False
     if invalid is Invalid.WRAPPED:
         value = value_of(echoed)
-        return isinstance(value, dict) and len(value) == 1 and text in value.values()
-    # Some parsers take the space off first, so that a string which was cut off behind one ends without it.
-    return invalid is Invalid.COMPLETED and same(kept_arguments(text.rstrip(), invalid, no_object), echoed)
+        return value == text or (isinstance(value, dict) and text in value.values())
+    if invalid is not Invalid.COMPLETED:
+        return False
+    # Some parsers make a list of several values.
+    if (several := partial_json.listed(text)) and same(several, echoed):
+        return True
+    # Some take the space off first, so that a string which was cut off behind one ends without it.
+    return same(kept_arguments(text.rstrip(), invalid, no_object), echoed)
 
 
 def is_valid(text: str) -> bool:

@@ -31,6 +31,17 @@ def head(text: str) -> str:
         return ""
 
 
+def listed(text: str) -> str:
+    """A list of the JSON values that follow each other in `text`; `""` where it is not made of several."""
+    values: list[str] = []
+    while text.strip() and len(text) <= MAX_TEXT:
+        if not (found := head(text)):
+            return ""
+        values.append(found)
+        text = text.lstrip()[len(found) :]
+    return f"[{','.join(values)}]" if len(values) > 1 else ""
+
+
 def completed(text: str) -> str:
     """The text with its open string and brackets closed, shortened as little as it takes; `""` where that is none."""
     if found := head(text):

@@ -61,11 +61,13 @@ def kept(groups: Sequence[Group], form: CallForm, model: ClientModel) -> list[Gr
             return [one for one in known if one.id]
         case Kept.FIRST:
             return known[:1]
+        case Kept.LAST:
+            return known[-1:]
     texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in known]
     return [one for one, text in zip(known, texts, strict=True) if is_valid(text)]
 
 
-MAX_PADDED = 64
+MAX_PADDED = 128
 """Places that a list of calls is filled up to."""
 
 

@@ -34,8 +34,8 @@ _OF_DELTAS: Final = (
 )
 KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     CallForm.DELTAS: _OF_DELTAS,
-    CallForm.ANNOUNCED: (Key.ITEM, Key.ID, Key.GIVEN_ID, Key.LAST, Key.ENTRY, Key.ONE),
-    CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ONE),
+    CallForm.ANNOUNCED: (Key.ITEM, Key.ID, Key.GIVEN_ID, Key.FIRST_OF_INDEX, Key.LAST, Key.ENTRY, Key.ONE),
+    CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ENTRY, Key.ONE),
 }
 """The keys, beside the protocol's own, that clients go by."""
 _ADDINGS: Final[Mapping[CallForm, tuple[Adding, ...]]] = {

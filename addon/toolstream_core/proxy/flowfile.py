@@ -12,11 +12,10 @@ from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.fixtures.caused import caused_in, sent_in
+from toolstream_core.fixtures.error import not_whole
 from toolstream_core.fixtures.sockets import socket_flows
 from toolstream_core.proxy.changes import unlabel
 from toolstream_core.proxy.exchange import exchange_of, request_json, secrets_of
-from toolstream_core.redact import redacted
-from toolstream_core.report.paint import quoted
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import json_access
 
@@ -108,9 +107,7 @@ def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
     except OSError:
         raise
     except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
-        where = f"after flow {count - 1}" if count else "from its beginning"
-        why = quoted(redacted(str(error)), 200)
-        raise UnreadableError(f"is no whole mitmproxy flow file, {where}: {why}") from error
+        raise UnreadableError(not_whole(count, error)) from error
 
 
 def _answer(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:

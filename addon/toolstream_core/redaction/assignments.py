@@ -18,16 +18,24 @@ type Span = tuple[int, int]
 _STEMS: Final = (
     b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"cred", b"sess", b"signature",
     b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"srf", b"connection", b"identifier",
+    b"orgid", b"tenant", b"bearer", b"otp", b"hmac", b"psk", b"assertion", b"saml", b"verifier", b"device_code",
+    b"client-key", b"recovery", b"backup_code", b"mfa_code", b"seed_phrase", b"cvv", b"cvc", b"card_number",
+    b"customer_id", b"workspace_id", b"team_id", b"subscription_id",
 )  # fmt: skip
 _SHORT_PARAMETER: Final = re.compile(rb"[?&](?i:sig|sid|pat|hmac|uid|otp)=")
+# Parameters of which a random value is a secret, and a word is none.
+_CODE_PARAMETER: Final = re.compile(rb"[?&](?i:code|appid)=")
 _BEFORE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 """Characters of a name before the piece that counts."""
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
 _LONGEST_NAME: Final = 64
 _BETWEEN: Final = re.compile(
-    rb"""(?P<quote>\\*["'`])?\]?\s{0,8}(?P<sign>=>|:=|\?=|={1,3}|:{1,3}=?|%3[Dd]|,\s{0,8}\\*["']value\\*["']\s?:|>|\|\||,)"""
+    rb"""(?P<quote>\\*["'`]|\*{1,2})?\]?\s{0,8}"""
+    # `key: str = "…"`, `**Password:** …`, `| password | …`.
+    rb"""(?P<sign>:\s?[&'A-Za-z][\w.\[\]<>' ]{0,40}?\s=\s(?=\\*["'`])|:\*{1,2}"""
+    rb"""|=>|:=|\?=|={1,3}|:{1,3}=?|,\s{0,8}\\*["']value\\*["']\s?:|>|\|\||\||,)"""
     rb"""(?:\s{0,16}-[ ]+|\s{0,8})"""
-    rb"""(?P<open>\\*["'`])?(?:(?:Bearer|Basic|Token|Digest|ApiKey|Bot)(?:\s+|%20|\+))?""",
+    rb"""(?P<open>\\*(?:\"{3}|'{3}|["'`]))?(?:(?:Bearer|Basic|Token|Digest|ApiKey|Bot)(?:\s+|%20|\+))?""",
     re.IGNORECASE,
 )
 # `Incorrect API key provided: …`, `the token is …`.
@@ -36,7 +44,9 @@ _PROSE: Final = re.compile(
     re.IGNORECASE,
 )
 _FLAG: Final = re.compile(rb"""\s{1,4}(?P<open>\\*["'])?""")
+# Within quotes that are not escaped themselves, escaped ones are of the value.
 _QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
+_QUOTING: Final = re.compile(rb"""(?:[^"'`\\\r\n]|\\["']){1,8192}""")
 _BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
 _PLACEHOLDER: Final = re.compile(
     rb"(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
@@ -59,6 +69,9 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
             continue
         before = text[max(0, at - _LONGEST_NAME) : at]
         start = at - len(before) + len(before.rstrip(_BEFORE))
+        if text[start - 1 : start] == b"\\" and start < at and text[start : start + 1] in b"nrt":
+            # The letter of an escape: `\\ncache-key` is a line that begins with `cache-key`.
+            start += 1
         done = _NAME_AFTER.match(text, at).end()  # type: ignore[union-attr]
         name = text[start:done].decode("ascii").lstrip("-.")
         in_query = text.startswith(b"=", done) and text[max(0, start - 1) : start] in {b"?", b"&"}
@@ -67,9 +80,10 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
             yield span
     if b"?" not in text and b"&" not in text:
         return
-    for found in _SHORT_PARAMETER.finditer(text):
-        if (value := _BARE.match(text, found.end())) and not is_placeholder(value[0]):
-            yield value.span()
+    for parameters, tells in ((_SHORT_PARAMETER, is_value), (_CODE_PARAMETER, looks_random)):
+        for found in parameters.finditer(text):
+            if (value := _BARE.match(text, found.end())) and tells(value[0]):
+                yield value.span()
 
 
 def _hits(text: bytes) -> list[int]:
@@ -91,18 +105,23 @@ def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: b
     in_prose = between is None
     if between is None:
         between = _PROSE.match(text, end)
-    if between is None:
+    if between is None or text.startswith(b"-----", end - 5):
         return None
     if in_prose:
         level = Sensitivity.WEAK
-    value = (_QUOTED if between["open"] else _BARE).match(text, between.end())
+    quoted = _QUOTED if (between["open"] or b"").startswith(b"\\") else _QUOTING
+    value = (quoted if between["open"] else _BARE).match(text, between.end())
     # What may be any word comes often: mostly its length alone tells that it is no secret.
     if value is None or (in_prose and len(value[0]) < _RANDOM_LENGTH):
         return None
     if is_placeholder(value[0]) or (in_query and b" " in value[0]):
         return None
-    if between.groupdict().get("sign") == b",":
-        # Two words of a list, such as `"role": "user", "content"`, unless the second one is none.
+    sign = between.groupdict().get("sign")
+    if sign == b">" and between["open"]:
+        # The end of a tag and of the text around it: `<a class=\"password\">"}`.
+        return None
+    if sign in {b",", b"|"}:
+        # Two words of a list or a table, such as `"role": "user", "content"`, unless the second one is none.
         return value.span() if looks_random(value[0]) else None
     sure = in_query or bool(between["open"])
     if not counts_as_secret(value[0], level, sure=sure):
@@ -130,6 +149,11 @@ def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
 def is_placeholder(value: bytes) -> bool:
     """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`."""
     return _PLACEHOLDER.fullmatch(value.strip()) is not None
+
+
+def is_value(value: bytes) -> bool:
+    """Whether a value is no placeholder."""
+    return not is_placeholder(value)
 
 
 def looks_random(value: bytes) -> bool:

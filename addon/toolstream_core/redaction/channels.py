@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.escapes import Edit, Unescaped
+from toolstream_core.redaction.finder import filled
 from toolstream_core.redaction.joined import are_clean
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _TAIL: Final = 8192
 _MOST: Final = 256
 _FEW: Final = 32 * 1024
 """Bytes of all channels below which most of a search is what it costs for each of them."""
+_PARTS: Final = 32
+"""Parts of an answer up to which each is looked through by itself, too."""
 _REPEATED: Final = 16
 """Bytes from which on a value that comes again is no piece of a longer one."""
 # Each begins with what a search in C looks for first.
@@ -51,6 +54,7 @@ class Channel:
         self._starts: list[int] = []
         self._leaves: list[tuple[int, Unescaped | None]] = []
         self._last = b""
+        self._copies: dict[int, list[int]] = {}
 
     def add_line(self, text: bytes, at: int) -> None:
         """A line that is no JSON, which stands at `at`."""
@@ -62,6 +66,7 @@ class Channel:
     def add(self, text: bytes, at: int) -> None:
         """A leaf's raw text, which stands at `at`."""
         if text == self._last and len(text) >= _REPEATED:
+            self._copies.setdefault(len(self._leaves) - 1, []).append(at)
             return
         self._last = text
         self.append(text, at)
@@ -87,6 +92,16 @@ class Channel:
         for edit in finder.edits(self.text, depth=1):
             yield from self.on_leaves(edit)
 
+    def alone(self, finder: SecretFinder) -> Iterator[Edit]:
+        """Keys behind whose escapes nobody sees where they begin, looked for beside no other leaf."""
+        for leaf, (place, plain) in enumerate(self._leaves):
+            if plain is None or not plain.hides:
+                continue
+            for found in finder.find_by_themselves(plain.text):
+                for moved in plain.on_raw(Edit(found.start, filled(plain.text[found.start : found.end]))):
+                    for each in (place, *self._copies.get(leaf, ())):
+                        yield Edit(each + moved.at, moved.data)
+
     def on_leaves(self, edit: Edit) -> Iterator[Edit]:
         """An edit of `text` as edits of the window."""
         at, end = edit.at, edit.at + len(edit.data)
@@ -101,7 +116,8 @@ class Channel:
             place, plain = self._leaves[leaf]
             part = Edit(low - start, edit.data[low - at : high - at])
             for moved in [part] if plain is None else plain.on_raw(part):
-                yield Edit(place + moved.at, moved.data)
+                for each in (place, *self._copies.get(leaf, ())):
+                    yield Edit(each + moved.at, moved.data)
 
     def tail(self, before: int) -> bytes:
         """The end of what stands before a place."""
@@ -131,9 +147,10 @@ class Channels:
         for at, line in other_lines(text):
             lines.add_line(line, at)
         self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
+        alone = [edit for channel in open_.values() for edit in channel.alone(self._finder)]
         if self._are_clean([channel.text for channel in open_.values()]):
-            return []
-        return [edit for channel in open_.values() for edit in channel.edits(self._finder)]
+            return alone
+        return alone + [edit for channel in open_.values() for edit in channel.edits(self._finder)]
 
     def _are_clean(self, texts: Sequence[bytes]) -> bool:
         """Whether it costs little to see that there is nothing to overwrite."""
@@ -150,7 +167,11 @@ class Channels:
     def _groupings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
         """Each way to say which leaves belong together: by key alone, and by what the events say of their calls."""
         yield [(0, b"")] * len(found)
-        if not any(_interleaved(address.findall(text)) for address in _ADDRESSES):
+        said = [address.findall(text) for address in _ADDRESSES]
+        if not any(map(_interleaved, said)):
+            if any(1 < len(set(values)) <= _PARTS for values in said):
+                # Where one part ends and the next begins, two words would be one, and hide a key's beginning or end.
+                yield [(3, address) for address in _of_lines(text, found, call_marks(text))]
             return
         may_leak = call_marks(text)
         places = [at for at, _ in may_leak]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ _SIMPLE: Final = {
 _SURROGATES: Final = range(0xD800, 0xE000)
 _SURROGATE: Final = b"\xff"
 _UNICODE_LENGTH: Final = 6
+_QUOTED: Final = re.compile(rb"%([0-9a-fA-F]{2})")
+_QUOTED_LENGTH: Final = 3
+_SPACED: Final = re.compile(rb"[?&][\w.\[\]-]{1,64}=[^&\s+]{0,8192}\+")
 
 
 class Edit(NamedTuple):
@@ -49,6 +52,8 @@ class Unescaped:
         self._raw = raw
         self.text = _unescaped(raw)
         """What the bytes mean."""
+        self.hides = b"\\u" in raw or b"\\/" in raw
+        """Whether an escape may stand for a character of a key."""
         self._outs: list[int] = []
         self._ins: list[int] = []
 
@@ -110,3 +115,31 @@ def _meaning(found: re.Match[bytes]) -> bytes:
         return _SIMPLE[found[2]]
     code = int(found[1], 16)
     return _SURROGATE if code in _SURROGATES else chr(code).encode()
+
+
+def has_quoted(text: bytes) -> bool:
+    """Whether some of it is percent-encoded, or a query with spaces."""
+    return (b"%" in text and _QUOTED.search(text) is not None) or (b"+" in text and _SPACED.search(text) is not None)
+
+
+class Unquoted:
+    """What percent-encoded bytes mean, and `+`, which is a space there."""
+
+    def __init__(self, raw: bytes) -> None:
+        """Read what is encoded in `raw`."""
+        self._raw = raw
+        self.text = _QUOTED.sub(lambda found: bytes([int(found[1], 16)]), raw.replace(b"+", b" "))
+        """What the bytes mean."""
+        self._coded: list[int] | None = None
+
+    def on_raw(self, edit: Edit) -> Iterator[Edit]:
+        """An edit of `text` as edits of the encoded bytes, of which each is overwritten thrice."""
+        if self._coded is None:
+            self._coded = [
+                found.start() - (_QUOTED_LENGTH - 1) * number
+                for number, found in enumerate(_QUOTED.finditer(self._raw))
+            ]
+        for at, byte in enumerate(edit.data, edit.at):
+            before = bisect_left(self._coded, at)
+            coded = before < len(self._coded) and self._coded[before] == at
+            yield Edit(at + (_QUOTED_LENGTH - 1) * before, bytes([byte]) * (_QUOTED_LENGTH if coded else 1))

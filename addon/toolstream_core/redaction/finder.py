@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.redaction.assignments import assignments, is_placeholder, looks_random
-from toolstream_core.redaction.escapes import Edit, Unescaped, beside_escapes
+from toolstream_core.redaction.escapes import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
 from toolstream_core.redaction.known import forms
+from toolstream_core.redaction.marked import marked
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
 from toolstream_core.secret_shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
 
@@ -64,21 +65,15 @@ _SERVICE_STEM: Final = re.compile(
 _MIDDLE: Final = re.compile(
     rb"(?<![0-9])[0-9]{5,16}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])|[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"
     rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|[0-9]{15,16}(?:\||%7[Cc])[A-Za-z0-9_-]{27,40}"
+    rb"|(?<![A-Za-z0-9])[0-9a-f]{32}(?:\.[A-Za-z0-9]{16}|-us[0-9]{1,2})(?![A-Za-z0-9_.])"
+    rb"|(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
+    rb"|[A-Za-z0-9]{52}(?:[A-Za-z0-9]{24}AZDO[A-Za-z0-9]{4}|JQQJ99[A-Za-z0-9]{26})"
 )
-_MIDDLE_MARKS: Final = (b":A", b"Q~", b".atlasv1.", b"|", b"%7")
+_MIDDLE_MARKS: Final = (b":A", b"Q~", b".", b"-us", b"AZDO", b"JQQJ99", b"|", b"%7")
 _REMEMBERED: Final = 4096
 _LONGEST_REMEMBERED: Final = 256
 _HARMLESS: Final[set[bytes]] = set()
 """What was looked at once and is no secret by its shape, as names and ids come again in every event and every flow."""
-_SCHEME: Final = re.compile(rb"(?:bearer|basic)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", re.IGNORECASE)
-_URL_USER: Final = re.compile(rb"://([^\s/?#@\"'<>\\]{1,256})@")
-_CURL_USER: Final = re.compile(rb"""\s(?:-u|--user)[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""")
-_PEM: Final = re.compile(
-    rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----(.{0,16384}?)(?:-----END[ A-Z0-9_-]{0,60}-----|\Z)",
-    re.DOTALL,
-)
-_PEM_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
-_ARN: Final = re.compile(rb"arn:aws[a-z-]{0,12}:[a-z0-9-]{0,40}:[a-z0-9-]{0,30}:([0-9]{12})(?![0-9])")
 _AWS_SECRET: Final = re.compile(rb"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _NEAR: Final = 400
 _DEEPEST: Final = 4
@@ -111,15 +106,18 @@ class SecretFinder:
         return Sensitivity.STRONG if normal(name) in self._names else field_sensitivity(name)
 
     def edits(self, text: bytes, depth: int = 0) -> Iterator[Edit]:
-        """What overwrites all secrets in a text, also those behind escapes of JSON in JSON."""
+        """What overwrites all secrets in a text, also those behind escapes of JSON in JSON and percent-encoded ones."""
         escaped = b"\\" in text
         for found in self.find(text):
             for start, end in beside_escapes(text, found.start, found.end) if escaped else [(found.start, found.end)]:
                 yield Edit(start, filled(text[start:end]))
-        if escaped and depth < _DEEPEST:
-            plain = Unescaped(text)
-            for edit in self.edits(plain.text, depth + 1):
-                yield from plain.on_raw(edit)
+        if depth < _DEEPEST:
+            layers: list[Unescaped | Unquoted] = [Unescaped(text)] if escaped else []
+            if has_quoted(text):
+                layers.append(Unquoted(text))
+            for plain in layers:
+                for edit in self.edits(plain.text, depth + 1):
+                    yield from plain.on_raw(edit)
 
     def find(self, text: bytes) -> Iterator[Found]:
         """The secrets that stand in a text as they are."""
@@ -129,7 +127,7 @@ class SecretFinder:
         )
         for span in self._named_by_user(text):
             yield Found(*span, "named")
-        for span in _marked(text):
+        for span in marked(text, self.sensitivity):
             yield Found(*span, "credentials")
 
     def find_by_themselves(self, text: bytes) -> Iterator[Found]:
@@ -212,28 +210,6 @@ def _aws_secrets(text: bytes, at: int) -> Iterator[Found]:
     for found in _AWS_SECRET.finditer(text, max(0, at - _NEAR), at + _NEAR):
         if re.search(rb"[0-9/+]", found[0]) and re.search(rb"[A-Z]", found[0]) and re.search(rb"[a-z]", found[0]):
             yield Found(found.start(), found.end(), "aws-secret-key")
-
-
-def _marked(text: bytes) -> Iterator[Span]:
-    """What stands behind a word or a sign that says it is a credential."""
-    lowered = text.lower()
-    if b"bearer" in lowered or b"basic" in lowered:
-        yield from (match.span(1) for match in _SCHEME.finditer(text) if _is_credential(match[1]))
-    if b"://" in text:
-        yield from (match.span(1) for match in _URL_USER.finditer(text) if not is_placeholder(match[1]))
-    if b"PRIVATE KEY" in text:
-        for block in _PEM.finditer(text):
-            lines = _PEM_LINE.finditer(text, *block.span(1))
-            yield from (line.span() for line in lines if not is_placeholder(line[0]))
-    if b"curl" in lowered:
-        yield from (match.span(1) for match in _CURL_USER.finditer(text))
-    if b"arn:aws" in text:
-        yield from (match.span(1) for match in _ARN.finditer(text) if not is_placeholder(match[1]))
-
-
-def _is_credential(word: bytes) -> bool:
-    """Whether what follows `Bearer` is no ordinary word."""
-    return not is_placeholder(word) and (re.search(rb"[0-9_~+/=]|[a-z][A-Z]", word) is not None or len(word) >= RUN)
 
 
 def _all(text: bytes, part: bytes) -> Iterator[int]:

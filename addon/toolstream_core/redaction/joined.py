@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction.escapes import Unescaped
+from toolstream_core.redaction.escapes import Unescaped, Unquoted, has_quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,11 +16,11 @@ _APART: Final = b"\n\x01\n"
 _OVER_LINES: Final = b"PRIVATE KEY"
 """Begins the one secret whose expression does: where it is cut off, it ends with its text."""
 _DEEPEST: Final = 5
-"""How often text is JSON in JSON."""
+"""How often text is JSON in JSON, or percent-encoded."""
 
 
 def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
-    """Whether no text holds a secret, as it stands or as JSON in JSON; `False` may be wrong, `True` is not."""
+    """Whether no text holds a secret in any layer; `False` may be wrong, `True` is not."""
     texts = list(texts)
     for _ in range(_DEEPEST):
         together = _APART.join(texts)
@@ -28,7 +28,8 @@ def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
             return False
         escaped = _APART.join([text for text in texts if b"\\" in text])
         meant = Unescaped(escaped).text
-        if meant == escaped:
+        unquoted = [Unquoted(text).text for text in texts if has_quoted(text)]
+        if meant == escaped and not unquoted:
             return True
-        texts = meant.split(_APART)
+        texts = meant.split(_APART) + unquoted
     return not any(finder.find(_APART.join(texts)))

@@ -28,11 +28,14 @@ _STRONG: Final = re.compile(
     r"|(?:client|app|consumer|shared|webhook|signing|jwt|oauth)_?secret|passw(?:or)?ds?|passwd|pwd|passphrase|passcode"
     r"|(?:access|refresh|id|auth|bearer|session|security|csrf|xsrf|api|oauth|user|bot|app|personal|private|service"
     r"|identity|web_identity|xsrf|delegation|master|device|admin|github|gitlab|hf|slack|npm)_?token"
-    r"|personal_access_token|accesstoken|bearer|authorization|authentication|authkey|auth_data|auth"
-    r"|cookies?|cookie2|credentials?|jwt|session_?key|sessionid|sessid|connection_string|csrf)"
+    r"|personal_access_token|accesstoken|csrfmiddlewaretoken|secret_key_base|client_key_data|access_key_?id|psk|bearer|authorization|authentication|authkey|auth_data|auth"
+    r"|cookies?|cookie2|credentials?|jwt|session_?key|sessionid|sessid|connection_string|csrf"
+    r"|[jp]?(?:hp)?sessid|jsessionid|pgpassword|mysql_pwd|client_assertion|saml_?re(?:sponse|quest)|code_verifier"
+    r"|oauth_verifier|device_code|id_token_hint|seed_phrase|recovery_(?:code|phrase)s?|backup_codes?|(?:mfa|totp)_code"
+    r"|cvv|cvc|card_number|key_material)"
     r"(?:_(?:value|base64|b64|raw|prod|production|dev|staging|test|old|new|\d+))?"
 )
-_WEAK: Final = re.compile(r"(?:.*_)?(?:key|token|pass|cred|creds|pat|sig|assertion|nonce|otp)\d*")
+_WEAK: Final = re.compile(r"(?:.*_)?(?:key|token|pass|cred|creds|pat|sig|assertion|nonce|otp|hmac)\d*")
 _IDENTITY: Final = re.compile(
     r"(?:.*_)?(?:(?:end_)?user(?:_?(?:id|uuid|identifier|email|project))?|safety_identifier|uid|sid|session(?:_id)?"
     r"|org(?:anization|anisation)?(?:_?(?:id|uuid))?|project(?:_?(?:id|uuid|number))?|account(?:_?(?:id|uuid|number))?"
@@ -47,14 +50,22 @@ _HARMLESS: Final = re.compile(
 # In a query or a form, where single words are names of credentials.
 _PARAMETERS: Final = frozenset(
     {"key", "token", "sig", "signature", "session", "pass", "sid", "x_amz_signature", "ticket"}
-    | {"x_amz_security_token", "x_amz_credential", "x_goog_signature", "x_goog_credential", "awsaccesskeyid", "hmac"}
+    | {
+        "x_amz_security_token",
+        "x_amz_credential",
+        "x_goog_signature",
+        "x_goog_credential",
+        "awsaccesskeyid",
+        "awsaccess_key_id",
+        "hmac",
+    }
 )
 _HEADER_WORDS: Final = re.compile(
     r"(?:^|_)(?:auth|authorization|authentication|api_?key|apikey|secret|cookie2?|credentials?|password|passwd|jwt|key"
-    r"|token|signature|session|assertion)(?:_|$)"
+    r"|token|signature|session|assertion|hmac|dpop|appcheck|principal)(?:_|$)|^x_honeycomb_team$|^cf_access_client_id$"
 )
 _HEADER_IDENTITIES: Final = re.compile(
-    r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace)(?:_(?:id|uuid|email|name"
+    r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace|team)(?:_(?:id|uuid|email|name"
     r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|^x_real_ip$|^cf_connecting_ip$|^from$"
 )
 # A WebSocket's key is a nonce: https://www.rfc-editor.org/rfc/rfc6455#section-4.1. Headers' case says nothing.

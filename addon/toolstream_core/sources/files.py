@@ -87,8 +87,8 @@ def begun(path: str) -> Iterator[Begun]:
     """A file, opened, with its kind known. Raises `UnreadableError`, also for what is read of it inside."""
     with _told(), _opened(path) as stream:
         file = _begin(stream)
-        if file.kind is Kind.BODY and file.head and raw.suffix(path) in _RIGHT:
-            raise UnreadableError(_RIGHT[raw.suffix(path)])
+        if file.kind is Kind.BODY and raw.suffix(path) in _RIGHT:
+            raise UnreadableError(_RIGHT[raw.suffix(path)] if file.head else "is empty")
         yield file
 
 

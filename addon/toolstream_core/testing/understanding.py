@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from toolstream_core.redact import redacted
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 72
 """Characters of arguments and results that are shown."""
+_WIDTH = 120
+"""Characters of a line where no terminal says how many it has."""
+_MARGIN = 6
+"""Of these, how many pytest and we leave blank at the beginning."""
 _WHY = 400
 """Characters of the reason for which a request was refused."""
 _BAD_STATUS = 400
@@ -98,17 +105,7 @@ def _lines(judged: Judged) -> list[str]:
     exchange, after = judged.exchange, judged.after
     source = f" from {_here(exchange.source)}" if exchange.source else ""
     where = "no request came after it" if after is None else f"request {after.number}"
-    sent = [_sent(call) for call in to_run(exchange.calls)]
-    back = list(_came_back(exchange, after))
-    width = min(max(map(len, ["sent", *sent])), 100)
-    rows = [
-        f"  {left:<{width}} | {right}"
-        for left, right in zip(
-            ["sent", *sent, *[""] * (len(back) - len(sent))],
-            [f"came back ({where})", *back, *[""] * (len(sent) - len(back))],
-            strict=True,
-        )
-    ]
+    rows = _beside([_sent(call) for call in to_run(exchange.calls)], [*_came_back(exchange, after)], where)
     whys = [
         f"  {problem.verdict}: {'' if problem.call is None else f'call {problem.call} '}{problem.message}"
         for problem in judged.problems
@@ -120,6 +117,20 @@ def _lines(judged: Judged) -> list[str]:
     broken = [f"  the answer broke: {exchange.broken}"] if exchange.broken else []
     head = f"{judged.verdict}: answer {exchange.request.number}{source} ({exchange.request.protocol})"
     return [head, *rows, *whys, *found, *broken]
+
+
+def _beside(sent: Sequence[str], back: Sequence[str], where: str) -> list[str]:
+    """What was sent and what came back in two columns, or one below the other where the terminal is too narrow."""
+    left, right = ["sent", *sent], [f"came back ({where})", *back]
+    width, room = max(map(len, left)), shutil.get_terminal_size((_WIDTH, 0)).columns - _MARGIN
+    pairs = list(zip_longest(left, right, fillvalue=""))
+    if width + max(map(len, right)) + len(" | ") <= room:
+        return [f"  {one:<{width}} | {other}" for one, other in pairs]
+    lines: list[str] = []
+    for one, other in pairs[1:]:
+        for title, text in ((left[0], one), (right[0], other)):
+            lines += [title, *(f"  {line}" for line in wrap(text, room - 2))] if text else []
+    return [f"  {line}" for line in lines or [" | ".join(pairs[0])]]
 
 
 def _here(text: str) -> str:

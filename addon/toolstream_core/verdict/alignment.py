@@ -48,12 +48,29 @@ def _unlikeness(call: Meant, value: Json, one: EchoedCall, other: Json) -> int:
     """0 for the same call, 7 for one that has nothing of it; `value` and `other` are their arguments."""
     same_id = bool(call.id) and call.id == one.id
     same_arguments = call.arguments == one.arguments or (value is not INVALID and equal(value, other))
-    return 7 - 4 * same_id - 2 * (call.name == one.name) - same_arguments
+    unlike = _STRANGERS - 4 * same_id - 2 * (call.name == one.name) - same_arguments
+    return min(unlike, _STRANGERS - 1) if _is_repeated(call.name, one.name) else unlike
+
+
+def _is_repeated(sent: str, again: str) -> bool:
+    """Whether a name came back several times over."""
+    times = len(again) // (len(sent) or 1)
+    return times > 1 and again == sent * times
 
 
 def is_same(call: Meant, one: EchoedCall) -> bool:
     """Whether a call came back as it was meant, under whatever id."""
     return call.name == one.name and same(call.arguments, one.arguments)
+
+
+def said_again(calls: Sequence[Meant], echoed: Sequence[EchoedCall]) -> int:
+    """How many calls came back as they were meant, under whatever ids."""
+    left = list(echoed)
+    for call in calls:
+        found = next((one for one in left if is_same(call, one)), None)
+        if found is not None:
+            left.remove(found)
+    return len(echoed) - len(left)
 
 
 def is_piece(call: Meant, pair: Pair, one: EchoedCall) -> bool:
@@ -74,9 +91,13 @@ def _is_part(call: Meant, one: EchoedCall) -> bool:
 
 
 def is_merged(call: Meant, other: Meant, one: EchoedCall) -> bool:
-    """Whether what came back holds two calls: both arguments in one text, or both names in one."""
+    """Whether what came back holds two calls: both arguments in one text, both names in one, or something of each."""
     if one.name in (call.name + other.name, other.name + call.name):
         return True
+    if call.name != other.name and not same(call.arguments, other.arguments):
+        named, given = (call, other) if one.name == call.name else (other, call)
+        if one.name == named.name and same(one.arguments, given.arguments):
+            return True
     parts = [_dense(part.arguments) for part in (call, other)]
     if not all(len(part) > len("{}") for part in parts):
         return False

@@ -9,7 +9,7 @@ from toolstream_core.verdict.answer import SentAnswer
 from toolstream_core.verdict.history import added, history_of
 from toolstream_core.verdict.judge import judge, to_run, without_request
 from toolstream_core.verdict.outcome import Outcome
-from toolstream_core.verdict.slots import Asked, Slot, State, fit, goes_on
+from toolstream_core.verdict.slots import Asked, Slot, State, ends_alike, fit, goes_on, likeness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,15 +110,14 @@ class Conversations[A: SentAnswer]:
             self._expire(slot)
 
     def _followed(self, asked: Asked) -> tuple[Slot[A], A] | None:
-        """The answer that a request follows; of several that fit alike the last."""
-        best, best_fit = None, None
-        for slot in self._slots.values():
-            if slot.answer is None:
-                continue
-            found = fit(slot, slot.answer, asked)
-            if found is not None and (best_fit is None or found >= best_fit):
-                best, best_fit = (slot, slot.answer), found
-        return best
+        """The answer that a request follows; of several that fit alike the one whose calls it says, or the last."""
+        over = [(slot, slot.answer) for slot in self._slots.values() if slot.answer is not None]
+        fits = [(found, one) for one in over if (found := fit(*one, asked)) is not None]
+        if not fits:
+            return next((one for one in reversed(over) if ends_alike(*one, asked)), None)
+        best = max(found for found, _ in fits)
+        equal = [one for found, one in reversed(fits) if found == best]
+        return equal[0] if len(equal) == 1 else max(equal, key=lambda one: likeness(one[0], one[1], asked))
 
     def _notice_early(self, asked: Asked) -> None:
         """Note a request that came before the answer's end was seen."""

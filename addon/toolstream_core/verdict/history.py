@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ class Entry(NamedTuple):
 
     id: str | None
     digest: int
+    content: int
+    """The digest of all but the id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class History:
     calls: tuple[Entry, ...] = ()
     results: tuple[Entry, ...] = ()
     texts: tuple[int, ...] = ()
+    last: int = field(default=0, compare=False)
+    """The length of the last text."""
 
     @property
     def size(self) -> int:
@@ -39,53 +43,70 @@ class History:
 def history_of(said: Conversation) -> History:
     """The digests of a request's conversation."""
     return History(
-        tuple(Entry(one.id, _call(one)) for one in said.calls),
-        tuple(Entry(one.id, _result(one)) for one in said.results),
+        tuple(map(_call, said.calls)),
+        tuple(map(_result, said.results)),
         tuple(map(hash, said.texts)),
+        len(said.texts[-1]) if said.texts else 0,
     )
 
 
 def added(before: History, after: Conversation, own: Collection[str] = ()) -> Conversation:
     """What a request says beyond an earlier one of the same conversation.
 
-    Clients shorten and rewrite old calls and results: one whose id the earlier request has is no new one, unless it
-    is one of `own`, the ids of the answer between the two.
+    Clients shorten and rewrite old calls and results, and some make up their ids anew: one whose id, or all but the
+    id, the earlier request has is no new one, unless its id is one of `own`, those of the answer between the two.
     """
     digests = list(map(hash, after.texts))
+    calls = [after.calls[place] for place in _beyond(before.calls, [*map(_call, after.calls)], own)]
+    new_ids = {one.id for one in calls}
     return replace(
         after,
-        calls=tuple(_beyond(before.calls, after.calls, [_call(one) for one in after.calls], own)),
-        results=tuple(_beyond(before.results, after.results, [_result(one) for one in after.results], own)),
+        calls=tuple(calls),
+        results=tuple(
+            after.results[place] for place in _beyond(before.results, [*map(_result, after.results)], own, new_ids)
+        ),
         texts=tuple(after.texts[place] for place in _new(before.texts, digests)),
     )
 
 
-def _call(one: EchoedCall) -> int:
-    return hash((one.id, one.name, one.arguments))
+def _call(one: EchoedCall) -> Entry:
+    return _entry(one.id, one.name, one.arguments)
 
 
-def _result(one: ToolResult) -> int:
-    return hash((one.id, one.name, one.text))
+def _result(one: ToolResult) -> Entry:
+    return _entry(one.id, one.name, one.text)
 
 
-def _beyond[T: (EchoedCall, ToolResult)](
-    before: Sequence[Entry], after: Sequence[T], digests: Sequence[int], own: Collection[str]
-) -> list[T]:
-    new = [after[place] for place in _new([entry.digest for entry in before], digests)]
-    still = Counter(digests)
-    changed: Counter[str] = Counter()
-    for entry in before:
-        if still[entry.digest] > 0:
-            still[entry.digest] -= 1
-        elif entry.id:
-            changed[entry.id] += 1
-    kept: list[T] = []
-    for one in new:
-        if one.id and one.id not in own and changed[one.id] > 0:
-            changed[one.id] -= 1
-        else:
-            kept.append(one)
-    return kept
+def _entry(identity: str | None, name: str, text: str) -> Entry:
+    content = hash((name, text))
+    return Entry(identity, hash((identity, content)), content)
+
+
+def _beyond(
+    before: Sequence[Entry], after: Sequence[Entry], own: Collection[str], new: Collection[str | None] = ()
+) -> list[int]:
+    """The places in `after` of what `before` has neither as it is, nor under its id, nor under another id.
+
+    What has an id of `own` is new if it is not there as it is; one of `new`, also where another had its content.
+    """
+    old, again = ([one.digest for one in entries] for entries in (before, after))
+    places = _new(old, again)
+    gone = [before[place] for place in _new(again, old)]
+    by_id = Counter(one.id for one in gone if one.id)
+    places = [place for place in places if after[place].id in own or not _taken(by_id, after[place].id)]
+    if len(after) < len(before):
+        return places  # old ones were left out
+    by_content = Counter(one.content for one in gone if not one.id or _taken(by_id, one.id))
+    kept = {*own, *new}
+    return [place for place in places if after[place].id in kept or not _taken(by_content, after[place].content)]
+
+
+def _taken[T](left: Counter[T], key: T | None) -> bool:
+    """Whether there is one of that key, which is taken then."""
+    if key is None or left[key] < 1:
+        return False
+    left[key] -= 1
+    return True
 
 
 def _new(before: Sequence[int], after: Sequence[int]) -> list[int]:

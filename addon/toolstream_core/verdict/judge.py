@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolstream_core.verdict.alignment import is_merged, is_piece, paired
-from toolstream_core.verdict.compare import INVALID, leaves, same, value_of
+from toolstream_core.verdict.compare import same, value_of
+from toolstream_core.verdict.in_text import half_stands_in, stands_in
 from toolstream_core.verdict.outcome import Outcome, Problem, Verdict
 from toolstream_core.verdict.results import changed_ids, judge_ids, judge_results
 
@@ -88,25 +89,14 @@ def _without_calls(meant: Sequence[Meant], new: Conversation, dropped: Collectio
     """Neither calls nor results: they may stand in the text, or the client tried again."""
     text = "\n".join(new.texts)
     run = "the call never came whole, and the text says that it was run"
-    half = [Problem(Outcome.AS_TEXT, at, run) for at, call in enumerate(meant) if _half_stands_in(call, text)]
+    half = [Problem(Outcome.AS_TEXT, at, run) for at, call in enumerate(meant) if half_stands_in(call, text)]
     whole = list(_wanted(meant, dropped))
     outcome, why = Outcome.LOST_CALL, "the client went on, and neither the call nor a result came back"
     if not new.texts:
         outcome, why = Outcome.RETRIED, "the same was asked again, and neither the call nor a result came back"
-    missing = [Problem(outcome, at, why) for at, call in whole if not _stands_in(call, text)]
+    missing = [Problem(outcome, at, why) for at, call in whole if not stands_in(call, text)]
     otherwise = Outcome.AS_TEXT if whole else Outcome.RETRIED if meant else Outcome.OK
     return _verdict([*half, *missing], otherwise)
-
-
-def _stands_in(call: Meant, text: str) -> bool:
-    """Whether a text names the tool and holds each value of its arguments."""
-    value = value_of(call.arguments)
-    found = leaves({} if value is INVALID else value)
-    return bool(call.name) and call.name in text and all(leaf in text for leaf in found)
-
-
-def _half_stands_in(call: Meant, text: str) -> bool:
-    return not call.complete and bool(call.arguments) and call.name in text and call.arguments in text
 
 
 def _judge_calls(

@@ -46,9 +46,14 @@ class _Answered(Protocol):
 def judge_results(
     meant: Sequence[Meant], calls: Sequence[tuple[int, _Answered]], results: Sequence[ToolResult]
 ) -> Iterable[Problem]:
-    """Each call's result, by its id; by the tool's name, or by being as many, where the protocol has no ids."""
+    """Each call's result, by its id; by the tool's name, or by being as many, where the protocol has no ids.
+
+    Where calls came back without the ids that the protocol has a field for, results may have kept theirs.
+    """
     with_ids = Counter(one.id for one in results if one.id)
+    said = {call.id for _, call in calls if call.id}
     without = [one for one in results if not one.id]
+    loose = [one for one in results if one.id and one.id not in said]
     for place, call in calls:
         if call.id and with_ids[call.id]:
             if not meant[place].complete:
@@ -57,8 +62,17 @@ def judge_results(
                 yield Problem(Outcome.DUPLICATE_CALL, place, f"got {with_ids[call.id]} results")
         elif fitting := next((one for one in without if one.name in ("", call.name)), None):
             without.remove(fitting)
+        elif call.id is None and (kept := _kept(meant[place], loose)):
+            loose.remove(kept)
         elif meant[place].complete:
             yield _missing(place, call, results)
+
+
+def _kept(call: Meant, loose: Sequence[ToolResult]) -> ToolResult | None:
+    """The result that has the id under which a call was sent; for a call without one, any of its tool."""
+    if call.id:
+        return next((one for one in loose if one.id == call.id), None)
+    return next((one for one in loose if one.name in ("", call.name)), None)
 
 
 def _missing(place: int, call: _Answered, results: Sequence[ToolResult]) -> Problem:

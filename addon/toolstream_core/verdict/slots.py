@@ -6,11 +6,17 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolstream_core.verdict.alignment import said_again
 from toolstream_core.verdict.history import History, added
+from toolstream_core.verdict.in_text import stands_in
+from toolstream_core.verdict.judge import to_run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.protocols.requests.conversation import Conversation
     from toolstream_core.verdict.answer import SentAnswer
+    from toolstream_core.verdict.outcome import Meant
 
 
 class State(enum.Enum):
@@ -83,6 +89,11 @@ class Fit(NamedTuple):
     same_place: bool
 
 
+def likeness(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> int:
+    """How many of an answer's calls a request says again as they were sent, beyond the conversation so far."""
+    return said_again(to_run(answer.calls), added(slot.history, asked.said, answer.ids).calls)
+
+
 def fit(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> Fit | None:
     """How well a request fits behind an answer; `None` where it does not follow it."""
     named = bool(answer.response) and answer.response == asked.said.previous
@@ -112,6 +123,30 @@ def goes_on(slot: Slot[Any], asked: Asked) -> bool:
     return bool(new.calls or new.results)
 
 
+def ends_alike(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> bool:
+    """Whether a request that begins otherwise ends with just the calls of an answer, under other ids, or none.
+
+    The conversation so far was made into a summary, or the user's message has got more.
+    """
+    if slot.state is State.PASSED or 0 < asked.began < answer.ended:
+        return False
+    if (slot.place, slot.source) != (asked.place, asked.source) or asked.said.previous:
+        return False
+    wanted = [call for call in to_run(answer.calls) if call.complete]
+    new = added(slot.history, asked.said)
+    if not wanted:
+        return False
+    if new.calls and new.results:
+        return said_again(wanted, new.calls[-len(wanted) :]) == len(wanted)
+    return not new.calls and not new.results and _goes_on_in_text(slot.history, wanted, new.texts)
+
+
+def _goes_on_in_text(before: History, wanted: Sequence[Meant], texts: Sequence[str]) -> bool:
+    """Whether a new text begins as the last of the earlier ones, and goes on with the calls."""
+    longer = [one for one in texts if before.last and hash(one[: before.last]) == before.texts[-1]]
+    return any(all(stands_in(call, one[before.last :]) for call in wanted) for one in longer)
+
+
 def _size(history: History) -> int:
     return len(history.texts) + len(history.calls) + len(history.results)
 
@@ -139,6 +174,8 @@ def _prefix(before: History, after: History) -> int:
     head = History(after.calls[:calls], after.results[:results], after.texts[:texts])
     if head == before:
         return 2
-    # Old results are shortened.
-    same_ids = [one.id for one in (*head.calls, *head.results)] == [one.id for one in (*before.calls, *before.results)]
-    return int(same_ids and texts > 1)
+    # Old results are shortened, and some clients make up all ids anew.
+    pairs = [*zip(head.calls, before.calls, strict=True), *zip(head.results, before.results, strict=True)]
+    if all(one.content == other.content for one, other in pairs):
+        return int(texts > 0)
+    return int(texts > 1 and all(one.id == other.id or one.content == other.content for one, other in pairs))

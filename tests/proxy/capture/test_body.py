@@ -10,7 +10,7 @@ from mitmproxy.io import tnetstring
 
 from tests.proxy.flows import CHUNK, DONE, SECRET
 from toolstream_core.proxy.capture.batch import Batch
-from toolstream_core.proxy.capture.body import KeptBody
+from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.packing import pack
 from toolstream_core.redaction import Redaction
 
@@ -40,7 +40,7 @@ CUTS = [[0, len(CHUNK)], [20, 20], [1500, len(CHUNK) + len(DONE) - 20]]
 @contextlib.contextmanager
 def kept(folder: Path, batches: Sequence[Batch], coding: str = "") -> Iterator[KeptBody]:
     """A body that has come in batches."""
-    body = KeptBody(folder, Redaction(), (), coding, compared=True)
+    body = KeptBody(Shared(folder, Redaction()), (), coding, compared=True)
     for batch in batches:
         body.add(batch)
     body.end()

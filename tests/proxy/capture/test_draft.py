@@ -12,6 +12,7 @@ from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import read_flow
 from toolstream_core.proxy.capture.batch import Batch
+from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, Ending, Store
 from toolstream_core.proxy.capture.folder import Folder
 from toolstream_core.proxy.exchange import exchange_of, request_json
@@ -39,7 +40,9 @@ class Kept:
     def __init__(self, path: Path, limit: int = 10**6) -> None:
         self.path = path
         self.errors: list[tuple[str, Exception]] = []
-        self.store = Store(Folder(path, limit), Redaction(), lambda *told: self.errors.append(told), lambda _: None)
+        self.store = Store(
+            Folder(path, limit), Shared(path, Redaction()), lambda *told: self.errors.append(told), lambda _: None
+        )
 
     def draft(self, flow: http.HTTPFlow) -> Draft:
         return Draft(self.store, flow.id, flow.request)

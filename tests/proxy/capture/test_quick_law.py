@@ -10,6 +10,7 @@ import pytest
 
 from toolstream_core.proxy.capture import quick
 from toolstream_core.proxy.capture.quick import QuickRedactor
+from toolstream_core.proxy.capture.seen import SeenForms
 from toolstream_core.redaction import Redaction, redacted_body
 
 if TYPE_CHECKING:
@@ -109,14 +110,14 @@ class Writer:
 
 @pytest.mark.parametrize("window", [(6000, 4000), (1 << 19, 1 << 16)])
 def test_the_same_as_the_plain_way(monkeypatch: pytest.MonkeyPatch, window: tuple[int, int]) -> None:
-    """Byte for byte, however the stream is cut and wherever windows end."""
+    """Byte for byte, however the stream is cut, wherever windows end, and whatever was seen in other streams."""
     monkeypatch.setattr(quick, "WINDOW", window[0])
     monkeypatch.setattr(quick, "KEPT", window[1])
-    quickly = 0
-    for seed in range(40):
+    quickly, seen = 0, SeenForms()
+    for seed in range(60):
         writer = Writer(seed)
         body = writer.stream()
-        redactor = QuickRedactor(Redaction(), [KNOWN])
+        redactor = QuickRedactor(Redaction(), [KNOWN], seen)
         size = writer.chance.choice((1, 300, 5000, len(body)))
         out = b"".join(redactor.feed(body[at : at + size]) for at in range(0, len(body), size)) + redactor.finish()
         assert out == redacted_body(body, Redaction(), [KNOWN]), seed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.started_calls import StartedCalls
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.calls.open_call import OpenCall
+    from toolstream_core.model import EventContent
 
 
 NOBODYS = 1 << 16
@@ -28,6 +29,19 @@ class AnthropicCalls(StartedCalls):
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not stopped, by their position."""
         self._strays = Strays()
+        self._stopped_last: OpenCall | None = None
+        """The call that was stopped last: fragments of other indexes may still turn out to be nobody's."""
+
+    @override
+    def conclude(self, content: EventContent) -> None:
+        self._decide()
+        super().conclude(content)
+
+    def _decide(self) -> None:
+        """What came under other indexes is of the call that was stopped."""
+        if self._stopped_last is not None:
+            self._strays.forget(self._stopped_last)
+            self._stopped_last = None
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         if fragment.phase is Phase.CLOSE:
@@ -50,6 +64,7 @@ class AnthropicCalls(StartedCalls):
         if before is not None and before.index != fragment.index:
             for other, number in self._strays.given_back(before):
                 self._as_nobodys(before, other, number)
+        self._decide()
 
     def _continued(self, fragment: Fragment, event: int) -> OpenCall:
         """The call that a delta goes on with."""
@@ -66,7 +81,9 @@ class AnthropicCalls(StartedCalls):
         return call
 
     def _as_nobodys(self, call: OpenCall, fragment: Fragment, event: int) -> None:
-        """A fragment that was given to `call` is of a call that nobody started."""
+        """A fragment that was given to `call` is of a call that nobody started, and so is the stop behind it."""
+        if call.closed:
+            call.closed, self._still_open[call.position] = False, call
         if self._newest.get(fragment.index) is call:
             self._newest[fragment.index] = self._open(fragment)
         other = self._newest[fragment.index]
@@ -100,7 +117,8 @@ class AnthropicCalls(StartedCalls):
         if fragment.phase is Phase.CLOSE:
             call.closed = call.over = True
             self._still_open.pop(call.position, None)
-            self._strays.forget(call)
+            self._decide()
+            self._stopped_last = call
         elif isinstance(fragment.arguments, str):
             call.start_input = fragment.arguments
 

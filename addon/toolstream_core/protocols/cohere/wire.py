@@ -13,6 +13,7 @@ from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
+    from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, Any]
 
@@ -31,6 +32,11 @@ def kind_of(payload: Json, name: str = "") -> str:
     """What an event is: its type, or the event line's `name` where it has none; `""` where the type is not text."""
     kind = payload.get("type", name) if isinstance(payload, dict) else ""
     return kind if isinstance(kind, str) else ""
+
+
+def is_event(frame: Frame) -> bool:
+    """Whether a frame is an event of this protocol: an object, or what ends the stream."""
+    return isinstance(frame.json, dict) or (frame.data or b"").strip() == DONE
 
 
 def entries(payload: Json) -> list[Json]:

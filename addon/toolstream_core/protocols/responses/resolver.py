@@ -53,7 +53,7 @@ class ResponsesCalls(Calls):
         self._open_calls = OpenCalls()
         self._in_event = CallsOfEvent()
         self._end_completes = False
-        """Whether the terminal event said a call whole that was half until then."""
+        """Whether the terminal event said a call whole that was not until then."""
 
     @override
     def half_calls(self) -> list[OpenCall]:
@@ -103,12 +103,17 @@ class ResponsesCalls(Calls):
             fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and corrects(call, fragment):
             call.arguments = ArgumentText()
-        before = call.arguments
+        new, whole = call.arguments.empty, call.arguments.whole
         super()._fill(call, fragment)
-        if fragment.phase is Phase.WHOLE and call.arguments is not before:
-            self._end_completes |= not (before.empty or before.whole) and call.arguments.whole
+        if fragment.phase is Phase.WHOLE and not whole and (self._resumed or not new):
+            self._end_completes |= call.arguments.whole
         if fragment.phase is Phase.OPEN and fragment.arguments and call.kind is not Kind.CUSTOM:
             call.start_input = call.arguments.text()
+
+    @property
+    def _resumed(self) -> bool:
+        """Whether the stream begins with an event of a call: nothing is put into it, the end's calls neither."""
+        return next(iter(self._opened[0].runs)) == 0
 
     def _reopen(self, call: OpenCall) -> None:
         if not call.arguments.whole:

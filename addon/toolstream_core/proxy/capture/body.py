@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from toolstream_core.proxy.capture.batch import Batch
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, packed_cuts
 from toolstream_core.proxy.capture.quick import QuickRedactor
-from toolstream_core.proxy.capture.spool import Spool
+from toolstream_core.proxy.capture.seen import SeenForms
+from toolstream_core.proxy.capture.spool import Memory, Spool
 from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
@@ -19,18 +21,27 @@ if TYPE_CHECKING:
     from toolstream_core.redaction import Redaction
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all bodies have in common."""
+
+    folder: Path
+    """Where their spools are."""
+    redaction: Redaction
+    seen: SeenForms = field(default_factory=SeenForms)
+    memory: Memory = field(default_factory=Memory)
+
+
 class KeptBody:
     """One body. Used by the writer's thread alone."""
 
-    def __init__(
-        self, folder: Path, redaction: Redaction, known: Sequence[str], coding: str = "", *, compared: bool = False
-    ) -> None:
+    def __init__(self, shared: Shared, known: Sequence[str], coding: str = "", *, compared: bool = False) -> None:
         """`known` are secrets of the request; `coding` is the content coding that is undone.
 
         `compared`: whether the `digest` will be asked for.
         """
-        self._redactor = QuickRedactor(redaction, known)
-        self._bytes, self._cuts = Spool(folder), Spool(folder)
+        self._redactor = QuickRedactor(shared.redaction, known, shared.seen)
+        self._bytes, self._cuts = (Spool(shared.folder, shared.memory) for _ in range(2))
         self._begun: float | None = None
         self._digest = hashlib.sha256() if compared else None
         self._decode: Callable[[bytes], bytes] | None = None
@@ -50,13 +61,14 @@ class KeptBody:
         if self._begun is None and batch.whens:
             self._begun = batch.whens[0]
         try:
-            data = self._cut(batch)
+            pieces = self._cut(batch)
         except CodingError as error:
             self.failure = str(error)
             return 0
         if self._digest is not None:
-            self._digest.update(data)
-        self._bytes.write(self._redactor.feed(data))
+            for piece in pieces:
+                self._digest.update(piece)
+        self._bytes.write(self._redactor.feed(*pieces))
         return self.size - before
 
     def end(self) -> None:
@@ -92,13 +104,13 @@ class KeptBody:
         self._bytes.close()
         self._cuts.close()
 
-    def _cut(self, batch: Batch) -> bytes:
+    def _cut(self, batch: Batch) -> Sequence[bytes]:
         """The decoded bytes of `batch`, whose cuts are noted. Raises `CodingError`."""
         begun = self._begun or 0.0
         plain = batch if self._decode is None else _decoded(batch, self._decode)
         whens = [int((when - begun) * 1000 + 0.5) for when in plain.whens]
         self._cuts.write(packed_cuts(whens, plain.counts, plain.sizes))
-        return b"".join(plain.data)
+        return plain.data
 
 
 def _decoded(batch: Batch, decode: Callable[[bytes], bytes]) -> Batch:

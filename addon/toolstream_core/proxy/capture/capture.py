@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mitmproxy.exceptions import OptionsError
 
+from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.recording import Recording
@@ -58,7 +59,7 @@ class Capture:
         self._store = None
         if options.toolstream_capture:
             folder = _folder(options.toolstream_capture, limit)
-            self._store = Store(folder, redaction, self._failed, self._wrote)
+            self._store = Store(folder, Shared(folder.path, redaction), self._failed, self._wrote)
 
     def begin(self, flow: http.HTTPFlow) -> Recording | None:
         """What takes the flow's bytes from now on; `None` where flows are not captured."""

@@ -13,7 +13,7 @@ from toolstream_core.fixtures.chunks import LINE_ENDS
 from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.model import Runs
 from toolstream_core.protocols.requests import asked
-from toolstream_core.proxy.capture.body import KeptBody
+from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.names import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
 from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.requests.asked import Asked
     from toolstream_core.proxy.capture.batch import Batch
     from toolstream_core.proxy.capture.folder import Folder
-    from toolstream_core.redaction import Redaction
 
 VERSION = 1
 """Of `flow.metadata["toolstream"]`."""
@@ -52,7 +51,7 @@ class Store:
     """Where captures go, and what is taken out of them."""
 
     folder: Folder
-    redaction: Redaction
+    bodies: Shared
     failed: Callable[[str, Exception], None]
     """Is told of a flow, by its id, that is not kept, and why."""
     wrote: Callable[[Path], None]
@@ -110,7 +109,7 @@ class Draft:
                 body.close()
 
     def _body(self, coding: str = "") -> KeptBody:
-        return KeptBody(self._store.folder.path, self._store.redaction, self._known, coding, compared=self.compares)
+        return KeptBody(self._store.bodies, self._known, coding, compared=self.compares)
 
     def _add(self, body: KeptBody, batch: Batch) -> None:
         if self._failed:
@@ -142,7 +141,7 @@ class Draft:
         state = {**ending.state, "metadata": {}, "backup": None, "websocket": None}
         if ending.broken is not None and state["error"] is None:
             state["error"] = flow.Error(ending.broken).get_state()
-        return redacted_state(state, self._store.redaction)
+        return redacted_state(state, self._store.bodies.redaction)
 
     def _put_body(self, response: dict[str, Any]) -> None:
         """Give a response upstream's body, decoded, and the headers that fit it."""
@@ -157,7 +156,7 @@ class Draft:
         ]
 
     def _metadata(self, ending: Ending) -> dict[str, object]:
-        redaction = self._store.redaction
+        redaction = self._store.bodies.redaction
         noted: dict[str, object] = {
             "version": VERSION,
             "chunks": [] if self._upstream is None else self._upstream.chunks(),
@@ -179,7 +178,7 @@ class Draft:
         """What `fixtures.sockets.note_of` says of the socket, redacted as a body is."""
         told = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
         clean: dict[str, Any] = json.loads(
-            redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.redaction, self._known)
+            redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.bodies.redaction, self._known)
         )
         return clean
 
@@ -192,7 +191,7 @@ class Draft:
         """The record as `inspect` prints it, redacted as a body is. Event numbers, which may be many, are streamed."""
         told = record_object(replace(record, calls=[replace(call, events=Runs()) for call in record.calls]))
         plain = json.dumps(told, ensure_ascii=False).encode()
-        redacted = redacted_body(plain, self._store.redaction, self._known)
+        redacted = redacted_body(plain, self._store.bodies.redaction, self._known)
         clean: dict[str, Any] = told if redacted == plain else json.loads(redacted)
         for call, one in zip(clean["calls"], record.calls, strict=True):
             call["events"] = numbers(one.events.ranges)
@@ -202,7 +201,7 @@ class Draft:
         named = ending.record or _asked(ending)
         protocol = "unknown" if named is None else named.dialect
         model = None if named is None else named.model
-        model = None if model is None else redacted_text(model, self._store.redaction, self._known)
+        model = None if model is None else redacted_text(model, self._store.bodies.redaction, self._known)
         return stem(ending.state["request"]["timestamp_start"], protocol, model)
 
 

@@ -22,15 +22,15 @@ _SMALLER: Final = 8
 """By how much fewer events are tried together where so many were not alike."""
 _MARK: Final = 24
 """Bytes that tell one place from others in nearly every stream."""
-_CANARY: Final = b"Zq8vT1xYw3Lk9RmPa7Bd"
-"""Looks like a key, and is one only where what stands around it says so."""
 
 
 class Condensed(NamedTuple):
     """What holds whatever a window of events says, and is much shorter."""
 
-    events: bytes
-    """One of each form that was not known before, and what is like no other."""
+    forms: list[Form]
+    """Those that were not known before."""
+    rare: list[bytes]
+    """Events that are like no other, or made a form wider."""
     texts: dict[bytes, list[bytes]]
     """The strings that differ, joined, by their keys."""
 
@@ -50,7 +50,7 @@ class Condenser:
             return None
         self._begin(border)
         self._take(window)
-        return Condensed(self._events(), self._texts()) if self._learned <= _FORMS else None
+        return Condensed([*self._new.values()], [*self._rare], self._texts()) if self._learned <= _FORMS else None
 
     def _begin(self, border: bytes) -> None:
         if len(self._forms) > _FORMS:
@@ -109,11 +109,6 @@ class Condenser:
                 at += 1
         return head + (tail + head).join([*lines[at:], last])
 
-    def _events(self) -> bytes:
-        """One event of each new form, as it came and with what might be a secret, and those that made one wider."""
-        forms = [one for form in self._new.values() for one in (form.line, form.with_texts(_CANARY))]
-        return b"\n\n".join([*forms, *self._rare])
-
     def _texts(self) -> dict[bytes, list[bytes]]:
         """What differs, joined key by key, for each form where that is something else; long pieces by themselves."""
         keys: defaultdict[bytes, list[bytes]] = defaultdict(list)
@@ -124,10 +119,11 @@ class Condenser:
                 calls[key, id(form)] += column
         texts = {key: [b"".join(said)] for key, said in keys.items()}
         for (key, _), said in calls.items():
-            if (text := b"".join(said)) not in texts[key][0]:
+            if len(said) < len(keys[key]) and (text := b"".join(said)) not in texts[key][0]:
                 texts[key].append(text)
         for key, said in keys.items():
-            texts[key] += dict.fromkeys([text for text in said if len(text) >= _LONG])
+            if max(map(len, said)) >= _LONG:
+                texts[key] += dict.fromkeys([text for text in said if len(text) >= _LONG])
         return texts
 
     def _learn(self, event: bytes) -> None:

@@ -94,7 +94,14 @@ class Folder:
 
 
 def _write(file: IO[bytes], pieces: Iterable[bytes]) -> None:
+    """Write all pieces, so that whatever becomes of this process, the file has them. Raises `OSError`.
+
+    The system writes them to the disk in its own time: a power failure may cost the last captures, or cut them off,
+    and one that was cut off does not read as whole. mitmproxy's own dumps, VCR's cassettes and git's loose objects are
+    kept so, too (https://git-scm.com/docs/git-config#Documentation/git-config.txt-corefsync); to wait for the disk,
+    capture by capture, would take longer than all that is done to most of them.
+    """
     for piece in pieces:
         file.write(piece)
     file.flush()
-    os.fsync(file.fileno())
+    os.close(os.dup(file.fileno()))  # a file system on the network says now what it could not write

@@ -21,9 +21,15 @@ _TO_LINES: Final = bytes.maketrans(_MARKS, b"\n" * len(_MARKS))
 _ADDRESS: Final = re.compile(rb"\w*index|item_id|call_id|tool_call_id|toolUseId|id")
 """Keys that say which call a line is of: lines of several calls are of several forms."""
 _DELTAS: Final = frozenset(
-    (b"content", b"text", b"arguments", b"partial_json", b"delta", b"thinking", b"reasoning", b"reasoning_content")
+    (
+        *(b"content", b"text", b"arguments", b"partial_json", b"delta"),
+        *(b"thinking", b"reasoning", b"reasoning_content", b"obfuscation"),
+    )
 )
 """Keys whose values differ, though those of two lines may be equal."""
+_ANY_LINE: Final = re.compile(b"")
+_CANARY: Final = b"Zq8vT1xYw3Lk9RmPa7Bd"
+"""Looks like a key, and is one only where what stands around it says so."""
 
 
 class Value(NamedTuple):
@@ -56,9 +62,10 @@ class Form:
         self.head = self.tail = b""
         """What stands before the first of them, and behind the last."""
         self._between: list[bytes] = []
-        self._lines = re.compile(b"")
+        self._lines = _ANY_LINE
         """Lines of this form without head and tail, one below the other, marks between their values."""
         self._differ: set[int] = set()
+        self.widen(line, found)
 
     def widen(self, line: bytes, found: Sequence[Value]) -> None:
         """Let the form fit another line, which differs in values alone."""
@@ -93,14 +100,20 @@ class Form:
         found, count = text.translate(_TO_LINES).split(b"\n"), len(self.keys)
         return [found[at:-1:count] for at in range(count)] if len(found) == len(lines) * count + 1 else None
 
-    def with_texts(self, text: bytes) -> bytes:
-        """The first line with `text` wherever a string differs."""
+    def samples(self) -> list[bytes]:
+        """The first line, as it came and with what might be a secret wherever a string differs."""
+        if not self._differ:
+            return [self.line]
         parts, at = [], 0
         for value in (self.found[number] for number in sorted(self._differ)):
             if value.text:
-                parts += [self.line[at : value.start], text]
+                parts += [self.line[at : value.start], _CANARY]
                 at = value.end
-        return b"".join([*parts, self.line[at:]])
+        return [self.line, b"".join([*parts, self.line[at:]])]
+
+    def skeleton(self) -> bytes:
+        """The first line without its values."""
+        return _without(self.line, self.found)
 
 
 @lru_cache(maxsize=64)
@@ -114,9 +127,17 @@ def _lines(texts: tuple[bool, ...]) -> re.Pattern[bytes]:
 
 def outline(line: bytes, found: Iterable[Value]) -> bytes:
     """A line without the values that may differ: equal for lines of one form."""
+    return _without(line, [value for value in found if not _is_address(value.key)])
+
+
+def _without(line: bytes, found: Iterable[Value]) -> bytes:
     parts, at = [], 0
     for value in found:
-        if _ADDRESS.fullmatch(value.key) is None:
-            parts.append(line[at : value.start])
-            at = value.end
+        parts.append(line[at : value.start])
+        at = value.end
     return b"\0".join([*parts, line[at:]])
+
+
+@lru_cache(maxsize=1024)
+def _is_address(key: bytes) -> bool:
+    return _ADDRESS.fullmatch(key) is not None

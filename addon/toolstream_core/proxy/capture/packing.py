@@ -70,13 +70,16 @@ def pack(value: object) -> Packed:
 
 
 def _packed(value: object) -> bytes | Packed:
-    plain = _PLAIN.get(type(value))
-    if plain is not None:
+    if (plain := _PLAIN.get(type(value))) is not None:
         return plain(value)
     if isinstance(value, Streamed):
         return _wrapped(value.size, [value], value.kind)
     if isinstance(value, dict):
-        return _joined([_packed(one) for pair in value.items() for one in pair], b"}")
+        fields: list[bytes | Packed] = []
+        for key, one in value.items():
+            plain = _PLAIN.get(type(one))
+            fields += (_word(key) if type(key) is str else _packed(key), _packed(one) if plain is None else plain(one))
+        return _joined(fields, b"}")
     if isinstance(value, list | tuple):
         return _joined(list(map(_packed, value)), LIST)
     return tnetstring.dumps(value)  # type: ignore[arg-type]  # checked there

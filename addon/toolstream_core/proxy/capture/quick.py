@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.proxy.capture.events import Condensed, Condenser
+from toolstream_core.proxy.capture.seen import SeenForms
 from toolstream_core.redaction import BodyRedactor, TextMode, redacted_body
 from toolstream_core.redaction.assignments import counts_as_secret
 from toolstream_core.redaction.finder import SecretFinder
@@ -18,21 +19,24 @@ if TYPE_CHECKING:
 
 # The redactor looks at every string of every event, which costs as much as passing the event on. Nearly all of them
 # are what they were in the event before. So a window of events is condensed: one event of each form, and what differs,
-# joined key by key. Where the redactor finds nothing in that, there is nothing in the window; where it finds
-# something, the body is redacted as any other from there on.
+# joined key by key; of a form that other bodies had, too, the strings alone. Where the redactor finds nothing in that,
+# there is nothing in the window; where it finds something, the body is redacted as any other from there on.
 
 WINDOW: Final = 1024 * 1024
 """Bytes that are looked at together."""
 KEPT: Final = 64 * 1024
 """Of these, how many are looked at again with what follows."""
+_EVENTS: Final = b"\n\n"
+"""Stands between two of them."""
 
 
 class QuickRedactor:
     """As `BodyRedactor`, and several times as fast where nothing has to be redacted."""
 
-    def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
-        """The same arguments."""
+    def __init__(self, redaction: Redaction, known: Sequence[str] = (), seen: SeenForms | None = None) -> None:
+        """`seen` remembers forms of events from one body of this redaction to the next."""
         self._redaction, self._known = redaction, known
+        self._seen = SeenForms() if seen is None else seen
         self._finder = SecretFinder(redaction, known)
         self._condenser = Condenser()
         self._held: list[bytes] = []
@@ -46,11 +50,11 @@ class QuickRedactor:
         """Whether nothing was found so far."""
         return self._slow is None
 
-    def feed(self, data: bytes) -> bytes:
+    def feed(self, *pieces: bytes) -> bytes:
         """What is ready."""
         if self._slow is not None:
-            return self._slow.feed(data)
-        self._hold(data)
+            return self._slow.feed(b"".join(pieces))
+        self._hold(*pieces)
         return self._look(last=False) if self._size >= WINDOW else b""
 
     def finish(self) -> bytes:
@@ -70,15 +74,27 @@ class QuickRedactor:
         self._hold(window[flushed:])
         return window[:flushed]
 
-    def _hold(self, data: bytes) -> None:
-        self._held.append(data)
-        self._size += len(data)
+    def _hold(self, *pieces: bytes) -> None:
+        self._held += pieces
+        self._size += sum(map(len, pieces))
 
     def _is_clean(self, short: Condensed) -> bool:
-        if redacted_body(short.events, self._redaction, self._known, self._finder) != short.events:
+        new = [form for form in short.forms if not self._seen.holds(form)]
+        samples = _EVENTS.join([*(line for form in new for line in form.samples()), *short.rare])
+        if samples and redacted_body(samples, self._redaction, self._known, self._finder) != samples:
+            return False
+        if len(new) < len(short.forms) and any(self._finder.find_by_themselves(_first_lines(short))):
             return False
         for key, texts in short.texts.items():
             level = self._finder.sensitivity(key.decode("latin-1"))
             if level and any(counts_as_secret(text, level, sure=True) for text in texts):
                 return False
-        return are_clean(dict.fromkeys(text for texts in short.texts.values() for text in texts), self._finder)
+        if not are_clean(dict.fromkeys(text for texts in short.texts.values() for text in texts), self._finder):
+            return False
+        for form in new:
+            self._seen.add(form, self._finder)
+        return True
+
+
+def _first_lines(short: Condensed) -> bytes:
+    return _EVENTS.join([form.line for form in short.forms])

@@ -84,7 +84,7 @@ class Recording:
             state["request"] = self._request.get_state()
         if self._head is not None and flow.response is not None:
             ended = flow.response.timestamp_end or time.time()
-            trailers = flow.response.get_state()["trailers"]
+            trailers = state["response"]["trailers"]
             state["response"] = {**self._head, "timestamp_end": ended, "trailers": trailers}
         return state
 

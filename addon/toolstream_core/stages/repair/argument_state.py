@@ -74,6 +74,20 @@ class ArgumentState:
         return self._head.lstrip(WHITE)[:1] == "{" and not text.spilled
 
     @property
+    def begun(self) -> bool:
+        """Whether anything has come."""
+        return bool(self._head)
+
+    @property
+    def half(self) -> bool:
+        """Whether an object is open: what comes next is a part of it."""
+        return self._behind is None and self._text.half
+
+    def restarted_by(self, piece: str) -> bool:
+        """Whether `piece` begins an object that cannot go on with the one that is open."""
+        return self.half and self._text.restarted_by(piece)
+
+    @property
     def spoilt(self) -> bool:
         """Whether what went on is no JSON for a client that joins it, whatever was meant."""
         if self._behind is not None:

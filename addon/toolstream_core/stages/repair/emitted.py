@@ -14,13 +14,13 @@ class Emitted:
 
     __slots__ = ("stray", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, stray: bool = False) -> None:
         """As decided so far."""
         self.text = text
-        self.stray = False
+        self.stray = stray
         """Whether it follows whole arguments, and is neither the same again nor garbage that goes.
 
-        Also where it is whole itself, follows half arguments, and is no part of them.
+        Also where it is whole itself, follows half arguments, and is no part of them; or cannot begin arguments.
         """
 
 

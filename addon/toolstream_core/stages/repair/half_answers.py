@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, override
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.defects.finish import CUT_OFF_CALL
+from toolstream_core.model import Phase
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.stage import Holds, Indifferent
 
@@ -31,8 +32,6 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     """
 
     holding = False
-    end_is_read_last: ClassVar[bool] = True
-    """Whether clients stop reading at the answer's last event."""
 
     @override
     def __init__(self, context: Context) -> None:
@@ -46,7 +45,8 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         if not (self._held or (self._says_whole(event.content) and self._context.half_calls())):
             return (event.frame,)
-        out = self._beside_held(event, more=bool(resolved))
+        more = bool(resolved) or (_says_call(event.content) and not self._ended)
+        out = self._beside_held(event, more=more)
         self.went(event.frame, out, waits=bool(self._held))
         return out
 
@@ -63,6 +63,10 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
         held, self._held, self.holding = self._held, [], False
         return held
 
+    def is_read_last(self, event: Event) -> bool:
+        """Whether clients stop reading at an event."""
+        return event.content.end
+
     def _beside_held(self, event: Event, *, more: bool) -> list[Frame]:
         """What goes on for an event that says the end, or comes behind one that does; `more`: of the answer's calls."""
         if self._goes(event):
@@ -71,7 +75,7 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
             return [*self.release(), event.frame]
         going, kept = self._parted(event)
         self._held += kept
-        self._ended = self._ended or (event.content.end and self.end_is_read_last)
+        self._ended = self._ended or self.is_read_last(event)
         self.holding = True
         self.because(CUT_OFF_CALL)
         return going
@@ -94,3 +98,8 @@ class HalfAnswerRepairer(Repairer, Holds, Indifferent):
     def _parted(self, event: Event) -> tuple[list[Frame], list[Frame]]:
         """An event that says the end: what of it goes on, and what is kept back."""
         return [], [event.frame]
+
+
+def _says_call(content: EventContent) -> bool:
+    """Whether an event says more of a call than its end: one that another stage had held is resolved no more."""
+    return any(fragment.phase is not Phase.CLOSE for fragment in content.fragments)

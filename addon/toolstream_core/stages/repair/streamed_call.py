@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.emitted import Emitted
+    from toolstream_core.wire.frame import Frame
 
 
 class StreamedCall(ABC):
@@ -28,6 +29,12 @@ class StreamedCall(ABC):
     """Whether the client has been given anything of the arguments."""
     emitted: Emitted | None = None
     """What the client is to be given for the last delta; may still change while that waits."""
+    torn = False
+    """Whether an event that nobody could read came behind its start: it may have been part of the arguments."""
+    left_out: Frame | None = None
+    """A start that came again behind half of the arguments, and was not sent: clients would forget that half."""
+    _anew = False
+    """Whether it was started once more behind arguments, which clients forget there."""
     _changed = False
     """Whether the client was given other arguments than those that came."""
 
@@ -35,6 +42,7 @@ class StreamedCall(ABC):
         """`on` says whether a row's repair is switched on."""
         self.call = call
         self._context = context
+        self._on = on
         self._arguments = ArgumentRepair(on)
 
     @abstractmethod
@@ -44,7 +52,24 @@ class StreamedCall(ABC):
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but its end."""
-        return self._arguments.whole or self.call.whole(may_be_empty=self._context.may_be_empty(self.call.name))
+        if self._arguments.whole or self._anew:
+            return self._arguments.whole
+        return self.call.whole(may_be_empty=self._context.may_be_empty(self.call.name))
+
+    @property
+    def given_whole(self) -> bool:
+        """Whether the client has all of the arguments, and nothing but them."""
+        empty = self.call.arguments.empty
+        return not (self.late or self._anew) and (empty or (self._arguments.whole and not self._arguments.spoilt))
+
+    def begin_anew(self) -> None:
+        """Its start is sent once more."""
+        self._anew, self.given = True, False
+        self._arguments = ArgumentRepair(self._on)
+
+    def is_restarted_by(self, piece: object) -> bool:
+        """Whether a delta begins anew behind half of the arguments."""
+        return isinstance(piece, str) and self._arguments.restarted_by(piece)
 
     @property
     def finished(self) -> bool:
@@ -54,7 +79,7 @@ class StreamedCall(ABC):
     @property
     def runnable(self) -> bool:
         """Whether it is whole, and its arguments are an object; costs as much as they are long."""
-        if self.late or not self.whole or self._arguments.spoilt:
+        if self.late or self._anew or not self.whole or self._arguments.spoilt:
             return False
         return is_runnable(self.call, self._context, changed=self._changed and self._arguments.whole)
 

@@ -2,10 +2,19 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /** The two tools of every driver, what it is asked, and how many turns it takes at most. */
 final class TwoTools {
+  /** First: TOOLS is made with it. */
+  private static final ObjectMapper JSON =
+      new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
+
   static final int TURNS = 8;
   static final String MODEL = System.getenv().getOrDefault("DRIVER_MODEL", "gpt-4.1-mini");
   static final List<Tool> TOOLS = List.of(
@@ -32,6 +41,9 @@ final class TwoTools {
   /** A tool on offer. */
   record Tool(String name, String description, JsonNode schema) {}
 
+  /** The file that is told of each run of a tool, as a JSON array of its name and its arguments; null without one. */
+  private static final String RAN = System.getenv("DRIVER_RAN");
+
   private TwoTools() {}
 
   static String prompt(String[] arguments) {
@@ -44,7 +56,10 @@ final class TwoTools {
     return switch (name) {
       case "get_weather" -> getWeather(given.path("city").textValue(), given.path("unit").textValue());
       case "read_file" -> readFile(given.path("path").textValue());
-      default -> "There is no tool " + name + ".";
+      default -> {
+        ran(name, given);
+        yield "There is no tool " + name + ".";
+      }
     };
   }
 
@@ -61,16 +76,30 @@ final class TwoTools {
   }
 
   static String getWeather(String city, String unit) {
+    ran("get_weather", JSON.createObjectNode().put("city", city).put("unit", unit));
     return city == null || unit == null ? "Wrong arguments." : "Mild in " + city + ", 15 degrees " + unit + ".";
   }
 
   static String readFile(String path) {
+    ran("read_file", JSON.createObjectNode().put("path", path));
     return path == null ? "Wrong arguments." : path + " has one line.";
+  }
+
+  private static void ran(String name, JsonNode given) {
+    if (RAN == null) {
+      return;
+    }
+    try {
+      String line = JSON.createArrayNode().add(name).add(given) + "\n";
+      Files.writeString(Path.of(RAN), line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
   }
 
   private static JsonNode parsed(String text) {
     try {
-      return new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).readTree(text);
+      return JSON.readTree(text);
     } catch (JsonProcessingException error) {
       throw new IllegalArgumentException(error);
     }

@@ -1,3 +1,5 @@
+import { appendFileSync } from "node:fs";
+
 // The two tools of every driver, what it is asked, and how many turns it takes at most.
 export const TURNS = 8;
 export const MODEL = process.env.DRIVER_MODEL ?? "gpt-4.1-mini";
@@ -23,9 +25,13 @@ const TOOLS = {
   read_file: ({ path }) => `${path} has one line.`,
 };
 
+// The file that is told of each run of a tool, as a JSON array of its name and its arguments.
+const RAN = process.env.DRIVER_RAN;
+
 // The result of a call; arguments that are text are parsed, which throws where they are not JSON.
 export function runTool(name, given) {
   const parsed = typeof given === "string" ? JSON.parse(given) : given ?? {};
+  if (RAN) appendFileSync(RAN, `${JSON.stringify([name, parsed])}\n`);
   return Object.hasOwn(TOOLS, name) ? TOOLS[name](parsed) : `There is no tool ${name}.`;
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any, Final
 
 TURNS: Final = 8
@@ -25,6 +26,15 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     },
 }
 DESCRIPTIONS: Final = {"get_weather": "Get the weather of a city.", "read_file": "Read a text file."}
+RAN: Final = os.environ.get("DRIVER_RAN")
+"""The file that is told of each run of a tool, as a JSON array of its name and its arguments."""
+
+
+def ran(name: str, given: Any) -> None:
+    """Note what a tool was called with, where that is asked for."""
+    if RAN:
+        with Path(RAN).open("a", encoding="utf-8") as file:
+            file.write(json.dumps([name, given]) + "\n")
 
 
 def get_weather(city: str, unit: str) -> str:
@@ -34,6 +44,7 @@ def get_weather(city: str, unit: str) -> str:
         city: The city's name.
         unit: celsius or fahrenheit.
     """
+    ran("get_weather", {"city": city, "unit": unit})
     return f"Mild in {city}, 15 degrees {unit}."
 
 
@@ -43,6 +54,7 @@ def read_file(path: str) -> str:
     Args:
         path: The file's path.
     """
+    ran("read_file", {"path": path})
     return f"{path} has one line."
 
 
@@ -51,10 +63,12 @@ def run_tool(name: str, arguments: str | dict[str, Any] | None) -> str:
     given = json.loads(arguments) if isinstance(arguments, str) else arguments or {}
     tools = {"get_weather": get_weather, "read_file": read_file}
     if name not in tools:
+        ran(name, given)
         return f"There is no tool {name!r}."
     try:
         return tools[name](**given)
     except TypeError as error:
+        ran(name, given)
         return f"Wrong arguments: {error}"
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.defects.finish import REPEATED_STOP, UNCLOSED_CALL
+from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
+from toolstream_core.protocols.anthropic.repair.block_ends import BlockEndRepairer
 from toolstream_core.protocols.anthropic.repair.block_mode import Stop
 from toolstream_core.protocols.anthropic.repair.client_block import InnerText
-from toolstream_core.protocols.anthropic.repair.client_message import ClientMessage
 from toolstream_core.protocols.anthropic.repair.events import Payload, arguments_of, index_of, is_text, set_apart
 from toolstream_core.protocols.anthropic.repair.held import Placeholder, Undecided, Waiting
-from toolstream_core.protocols.anthropic.repair.output import NamedEventRepairer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -29,19 +28,16 @@ _OF_A_STOP: Final = frozenset({"type", "index"})
 """The keys of an event that only stops a block."""
 
 
-class BlockRepairer(NamedEventRepairer):
+class BlockRepairer(BlockEndRepairer):
     """Judges and repairs content blocks that need not wait; its subclasses decide which have to."""
 
     @override
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self.message = ClientMessage(context)
         self._started = 0
         """How many blocks the wire has started, those included that the client does not get."""
         self._waiting = Waiting()
         self._placeholder: Placeholder | None = None
-        self._moved = False
-        """Whether any block has another place than its index."""
 
     def _begin(self, block: ClientBlock, event: Event, payload: Payload) -> None:
         """Give the client a block."""
@@ -92,8 +88,6 @@ class BlockRepairer(NamedEventRepairer):
         Its arguments might be taken so wherever blocks are put in order; everything else, where the index is given
         to another block.
         """
-        for block in self.message.open.values() if is_text(payload) else ():
-            self.flush_texts(block)
         index = index_of(payload)
         taken = index is not None and 0 <= index < self.message.count
         self.message.lost_arguments = self.message.lost_arguments or call is not None
@@ -136,7 +130,13 @@ class BlockRepairer(NamedEventRepairer):
             if repaired is not changed and not rest and not arguments_of(repaired):
                 return
             arguments.late = arguments.late or bool(piece)
+        if piece:
+            self._spoilt(block)
         self._pass(event.frame, payload, changed)
+
+    def _spoilt(self, block: ClientBlock) -> None:
+        """Arguments come behind the stop of a block."""
+        raise NotImplementedError
 
     def _settle_placeholder(self) -> None:
         """Send a first `{}` that waited for the next event, or what it has become."""
@@ -189,57 +189,6 @@ class BlockRepairer(NamedEventRepairer):
             self._text_after(block)
             if self._waiting.events:
                 self._go_on()
-
-    def close(self, block: ClientBlock) -> None:
-        """Stop a block whose stop has not come."""
-        self._stop_now(block, Stop.MADE)
-
-    def close_whole(self, *, failed: bool) -> None:
-        """The message is over: stop calls that are whole, and send what was kept of the others."""
-        for block in list(self.message.open.values()):
-            message = "no content_block_stop came for the call"
-            if not block.whole_call or failed:
-                self.flush(block)
-            elif self.report(UNCLOSED_CALL, self.number, message, block.call):
-                self.close(block)
-
-    def flush(self, block: ClientBlock) -> None:
-        """Send what was kept of a block that is not stopped, as it came: nothing of it may be lost."""
-        for text in block.arguments.kept():
-            self.put(block.new_delta(text))
-        self.flush_texts(block)
-
-    def flush_texts(self, block: ClientBlock) -> None:
-        """Send the text that came inside a call where it came, before whatever follows it."""
-        texts, block.texts = block.texts, []
-        for frame, payload in texts:
-            moved = block.moved_to_place(payload)
-            self._pass(frame, payload, moved if "type" in payload else {"type": "content_block_delta", **moved})
-
-    def _stop_now(self, block: ClientBlock, stop: Stop) -> None:
-        self._finish_block(block, stop)
-        self.put(block.new_stop())
-        self._text_after(block)
-
-    def _finish_block(self, block: ClientBlock, stop: Stop) -> None:
-        """Send what has to be said of a block before its stop."""
-        for text in block.arguments.rest():
-            self.put(block.new_delta(text))
-        block.stop(stop)
-        self.message.open.pop(block.place, None)
-
-    def _text_after(self, block: ClientBlock) -> None:
-        """Send text that came inside a call as a block of its own; APIs refuse one of nothing but white space."""
-        text = "".join([one.payload["delta"]["text"] for one in block.texts])
-        block.texts = []
-        if not text.strip():
-            return
-        place = {"index": self.message.count}
-        self.message.count += 1
-        self._moved = True
-        self.put({"type": "content_block_start", **place, "content_block": {"type": "text", "text": ""}})
-        self.put({"type": "content_block_delta", **place, "delta": {"type": "text_delta", "text": text}})
-        self.put({"type": "content_block_stop", **place})
 
     def let_go(self) -> None:
         """Send all blocks that wait."""

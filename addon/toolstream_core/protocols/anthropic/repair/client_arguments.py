@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.anthropic.repair.events import Payload
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.emitted import Emitted, Judge
+    from toolstream_core.wire.frame import Frame
 
 
 class ClientArguments:
@@ -34,6 +35,8 @@ class ClientArguments:
     """Arguments that the block's start said, and that are to come in a delta."""
     emitted: Emitted | None = None
     """What the client is to be given for the last delta; may still change while that waits."""
+    left_out: tuple[Frame, Payload] | None = None
+    """A start that came again behind half of them, and was not sent: clients would forget that half."""
     _type: Seen[Json] = ABSENT
     """The type of the delta that first brought arguments."""
     mistyped = False
@@ -89,24 +92,26 @@ class ClientArguments:
     @property
     def accepts_any(self) -> bool:
         """Whether fragments may be skipped, and taken later."""
-        return self._client_runs and self.repair.decided and not self._mixed
+        return self._client_runs and self.repair.decided and not self._mixed and self.left_out is None
 
     @property
     def inside_value(self) -> bool:
         """Whether plain text in the middle of a value needs no change."""
-        return self._client_runs and self.repair.inside_value and not self._mixed
+        return self._client_runs and self.repair.inside_value and not self._mixed and self.left_out is None
 
     def settle(self) -> None:
         """Nothing follows that could change what waits."""
         self.repair.settle(self._judge)
 
     def mean(self, means: str, name: str) -> bool:
-        """Whether they are whole and mean this; not if any of them came late or in a type that not every client reads.
+        """Whether the client was given them whole, and they mean this. `name` is the tool's.
 
-        `name` is the tool's.
+        Not if any of them came late or in a type that not every client reads.
         """
         mistyped = self._mixed or self._type not in (ABSENT, "input_json_delta")
-        if self._call is None or self.late or mistyped:
+        if self._call is None or self.late or self._anew or mistyped:
+            return False
+        if not (self._call.arguments.empty or (self.repair.whole and not self.repair.spoilt)):
             return False
         if not self._call.whole(may_be_empty=self._context.may_be_empty(name)):
             return False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls import nonblank
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.defects.arguments import PREFILLED_ARGUMENTS
 from toolstream_core.defects.framing import MISSING_INPUT
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.anthropic.repair.identity import KnownIds
     from toolstream_core.protocols.anthropic.repair.output import NamedEventRepairer
     from toolstream_core.wire.frame import Frame
+
+_BEGINS: Final = frozenset('{"')
+"""How arguments begin: as an object, or as text that holds one."""
 
 
 class InnerText(NamedTuple):
@@ -72,6 +76,11 @@ class ClientBlock:
         """It is stopped, or its stop is kept back."""
         self.mode = LEADS_TO[self.mode, stop]
         self.open = self.stop_owed = self.mode is BlockMode.STOP_OWED
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything of it is kept: text that came inside it, or a start that came again."""
+        return bool(self.texts) or self.arguments.left_out is not None
 
     @property
     def begun(self) -> bool:
@@ -127,6 +136,8 @@ class ClientBlock:
         if given is None or (isinstance(given, str) and says_nothing(given)):
             if self.judge(MISSING_INPUT, "the block starts without input"):
                 content["input"] = {}
+        elif isinstance(given, str) and given.lstrip(WHITE)[:1] not in _BEGINS:
+            self.judge(PREFILLED_ARGUMENTS, "the block starts with text that is no arguments")
         elif given != {} and self.judge(PREFILLED_ARGUMENTS, "the block starts with its arguments"):
             content["input"] = {}
             self.arguments.prefilled = given if isinstance(given, str) else encoded(given).decode()

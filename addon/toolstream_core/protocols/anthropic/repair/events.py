@@ -8,7 +8,6 @@ from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
 
 NAMED: Final = frozenset(
@@ -57,14 +56,15 @@ def is_text(payload: Payload) -> bool:
     return isinstance(delta, dict) and delta.get("type") == "text_delta" and isinstance(delta.get("text"), str)
 
 
+def says_text(payload: Payload) -> bool:
+    """Whether an event is a delta of text or of thinking, or starts a block with text."""
+    said = payload.get("delta", payload.get("content_block"))
+    return isinstance(said, dict) and bool(said.get("text") or said.get("thinking"))
+
+
 def arguments_of(payload: Payload) -> Json:
     """The `partial_json` of a delta; `ABSENT` where there is none."""
     return json_access.get(payload, "delta", "partial_json")
-
-
-def is_begun(call: OpenCall) -> bool:
-    """Whether no arguments have come for a call, or only the beginning of a value."""
-    return call.arguments.empty or call.arguments.half or call.arguments.quoted
 
 
 def adds(content: Payload, payload: Payload) -> bool:

@@ -78,8 +78,7 @@ class FinishRepair:
         replaceable = cut is None or self._reason is not None or was_end(cut)
         put = replaceable and clean and not (self._over or self.failed) and self._message.runnable and self._put()
         if not put:
-            for block in self._message.open.values():
-                repairer.flush(block)
+            repairer.flush_open()
         return None if put else cut
 
     def _put(self) -> bool:

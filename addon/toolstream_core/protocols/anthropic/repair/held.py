@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.protocols.anthropic.repair.events import Payload, is_text
+from toolstream_core.protocols.anthropic.repair.events import Payload, is_text, says_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,11 +53,12 @@ class Waited(NamedTuple):
 class Queue:
     """The events of one block so far, its start first."""
 
-    __slots__ = ("events", "index", "stopped")
+    __slots__ = ("events", "index", "place", "stopped")
 
-    def __init__(self, index: int | None, start: Waited) -> None:
-        """`index` is the wire's."""
+    def __init__(self, index: int | None, start: Waited, place: int) -> None:
+        """`index` is the wire's; `place`: how many blocks have waited up to this one."""
         self.index = index
+        self.place = place
         self.events = [start]
         self.stopped = False
         """Whether its stop is among them."""
@@ -79,6 +80,10 @@ class Waiting:
         """By the call that they are."""
         self.events = 0
         """How many events wait; with each block at least its start."""
+        self._begun = 0
+        """How many blocks have waited."""
+        self._text_at = 0
+        """The place of the last of them that has text."""
 
     @property
     def first(self) -> Queue:
@@ -98,19 +103,31 @@ class Waiting:
         """The block of a call, where it waits."""
         return self._calls.get(id(call))
 
+    def is_overtaken(self, queue: Queue | None) -> bool:
+        """Whether text of this block, or of none that waits, would go on before text that waits and came earlier."""
+        waits = self._queues and self._text_at >= self.first.place
+        return bool(waits) and (queue is None or queue.place < self._text_at)
+
     def begin(self, index: int | None, start: Waited) -> None:
         """A block starts, and waits."""
-        queue = self._newest[index] = Queue(index, start)
+        self._begun += 1
+        queue = self._newest[index] = Queue(index, start, self._begun)
         self._queues.append(queue)
         if start.call is not None:
             self._calls[id(start.call)] = queue
         self.events += 1
+        self._note_text(queue, start)
 
     def add(self, queue: Queue, waited: Waited) -> None:
         """One more event of a block that waits."""
         queue.events.append(waited)
         queue.stopped = queue.stopped or waited.stops
         self.events += 1
+        self._note_text(queue, waited)
+
+    def _note_text(self, queue: Queue, waited: Waited) -> None:
+        if says_text(waited.payload):
+            self._text_at = max(self._text_at, queue.place)
 
     def pop(self) -> Queue:
         """Take out the block whose turn it is."""

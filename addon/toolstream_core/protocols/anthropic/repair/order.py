@@ -10,7 +10,7 @@ from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.protocols.anthropic.repair.block_mode import Stop
 from toolstream_core.protocols.anthropic.repair.client_block import ClientBlock, InnerText
-from toolstream_core.protocols.anthropic.repair.events import Payload, adds, index_of, is_begun, is_text
+from toolstream_core.protocols.anthropic.repair.events import Payload, adds, arguments_of, index_of, is_text, says_text
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.unknown_blocks import UnknownBlockRepairer
 
@@ -37,7 +37,15 @@ class OrderRepairer(UnknownBlockRepairer):
         """What stopped waiting at the event that is still being repaired."""
 
     def _queue_of(self, payload: Payload, call: OpenCall | None) -> Queue | None:
-        """The waiting block to which an event belongs; arguments belong to the block of the call they resolved to.
+        """The waiting block to which an event belongs. Text that would overtake text that waits is of none any more."""
+        queue = self._belongs_to(payload, call)
+        if says_text(payload) and self._waiting.is_overtaken(queue):
+            self.let_go()
+            return None
+        return queue
+
+    def _belongs_to(self, payload: Payload, call: OpenCall | None) -> Queue | None:
+        """The same; arguments belong to the block of the call they resolved to.
 
         Text of no block comes behind that of the blocks that wait.
         """
@@ -54,6 +62,24 @@ class OrderRepairer(UnknownBlockRepairer):
         own = self.message.by_call.get(id(call))
         return None if own is not None and own.has(index) else queue
 
+    @override
+    def _begin(self, block: ClientBlock, event: Event, payload: Payload) -> None:
+        if says_text(payload):
+            self._flush_others(None)
+        super()._begin(block, event, payload)
+
+    @override
+    def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
+        if call is None and says_text(payload):
+            self._flush_others(self.message.block_of(index_of(payload), call))
+        super()._delta(event, payload, call)
+
+    def _flush_others(self, block: ClientBlock | None) -> None:
+        """Text comes in `block`: what came before it inside the calls that are open goes on first."""
+        for other in self.message.open.values():
+            if other is not block:
+                self.flush_texts(other)
+
     def _wait(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         self._waiting.begin(index_of(payload), Waited(event, payload, block.call, stops=False))
 
@@ -61,17 +87,33 @@ class OrderRepairer(UnknownBlockRepairer):
         """The start of an open block, repeated: dropped if it adds nothing, and at most the beginning of a value came.
 
         Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
+        Behind half of them it is sent after all where the next delta begins anew.
         """
         drop = self.report(REPEATED_START, self.number, "the block starts again", block.call)
-        if block.call is not None and is_begun(block.call) and not adds(block.content, payload):
+        if block.call is not None and block.call.begun and not adds(block.content, payload):
             if drop:
+                block.arguments.left_out = (event.frame, payload)
                 return
         else:
             self._settled()
-            self.flush(block)
             self.let_go()
-            block.arguments.begin_anew()
+            self._forget(block)
         self._pass(event.frame, payload, block.header_again(payload))
+
+    def _forget(self, block: ClientBlock) -> None:
+        """The client is given the start of a block once more, and forgets its arguments."""
+        self.flush(block)
+        block.arguments.begin_anew()
+
+    @override
+    def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
+        piece = arguments_of(payload) if block.arguments.left_out is not None else ""
+        if piece and block.arguments.left_out is not None:
+            (frame, start), block.arguments.left_out = block.arguments.left_out, None
+            if isinstance(piece, str) and block.arguments.repair.restarted_by(piece):
+                self._forget(block)
+                self._pass(frame, start, block.header_again(start))
+        super()._filled(event, payload, block)
 
     def _block(self, payload: Payload, call: OpenCall | None) -> ClientBlock:
         content = payload.get("content_block")
@@ -148,6 +190,20 @@ class OrderRepairer(UnknownBlockRepairer):
         self._started -= 1
         queue.events = [waited for waited in queue.events if not is_text(waited.payload)]
         self._begin_queue(queue, self._block(queue.start.payload, queue.start.call))
+
+    @override
+    def _spoilt(self, block: ClientBlock) -> None:
+        """A block that only said this one again is sent: it alone may be whole now."""
+        doubled = self._doubled
+        if doubled is None or not block.given_id:
+            return
+        if self._block(doubled.start.payload, doubled.start.call).given_id == block.given_id:
+            self._bring_back(doubled)
+
+    def _tear(self) -> None:
+        """An event could not be read: it may have been anything, also the message's end, so nothing waits behind it."""
+        self.torn = True
+        self.let_go()
 
     def _closes(self, block: ClientBlock) -> bool:
         """Whether a block can be stopped so that one that waits can start."""

@@ -8,11 +8,12 @@ from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, RE
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNDECIDED
-from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, is_begun, type_of
+from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, type_of
 from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
 from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
+from toolstream_core.protocols.anthropic.repair.restart import SecondMessage
 from toolstream_core.stages.repair.unread import is_unread
 from toolstream_core.stages.stage import HoldsBesideText, SkippableWhole
 
@@ -39,7 +40,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         self._finish = FinishRepair(self)
         self._head: Payload | None = None
         """The event that started the message."""
-        self._restarted = False
+        self._second: SecondMessage | None = None
         self._tail: tuple[Event, OpenCall | None] | None = None
         """The last event, which lacks its end: what goes on for it is known when the body ends."""
         self._taken: Json = None
@@ -58,7 +59,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         block = self.message.last
         if block is None or block.call is not call or self._waits:
             return True
-        return self._restarted or not (block.open and block.arguments.inside_value)
+        return self._second is not None or not (block.open and block.arguments.inside_value)
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
@@ -77,13 +78,13 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         block = self.message.last
         if block is None or block.call is not call or self._waits:
             return False
-        return self.context.judging and not self._restarted and block.accepts_any
+        return self.context.judging and self._second is None and block.accepts_any
 
     @property
     @override
     def needs_text(self) -> bool:
-        """Text of the newest block needs no change where nothing waits and no index is moved."""
-        return self._moved or self._waits
+        """Text of the newest block needs no change where nothing waits, no index is moved, and it alone is open."""
+        return self._moved or self._waits or len(self.message.open) > 1
 
     @property
     def _waits(self) -> bool:
@@ -93,10 +94,13 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame, call = event.frame, resolved[0].call if resolved else None
-        if frame.trailing and frame.raw.strip() and not self._restarted:
+        if frame.trailing and frame.raw.strip() and self._second is None:
             self._tail = (event, call)
             return ()
-        if self._restarted or (frame.data is None and self._placeholder is None):
+        if self._second is not None:
+            self.went(frame, out := [self._second.passed(event)])
+            return out
+        if frame.data is None and self._placeholder is None:
             return (frame,)
         self._out = []
         self._unsent = self._held_frames if self._placeholder is not None or self._strays else []
@@ -108,8 +112,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         if self._waiting.events > MAX_WAITING:
             self.let_go()
         last = self.message.last
-        keeps_text = last is not None and bool(last.texts) and len(self._before) < MAX_UNDECIDED
-        held = self._placeholder is not None or bool(self._strays) or keeps_text
+        keeps = last is not None and last.keeps and len(self._before) < MAX_UNDECIDED
+        held = self._placeholder is not None or bool(self._strays) or keeps
         self.went(frame, self._out, waits=held or (self._waiting.events > 0 and self._undecided))
         self._unsent, self._taken = [], None
         return self._out
@@ -136,7 +140,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
             self._one(*tail)
         self._settled()
         self.let_go()
-        if not self._restarted:
+        if self._second is None:
             cut = self._finish.at_end(cut, clean=clean)
             self._out += [] if cut is None else [cut]
         self._tail = None
@@ -156,10 +160,10 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         payload, self.number = event.frame.json, event.frame.number
         kind = type_of(event)
         undecided = self._placeholder is not None or bool(self._strays)
-        if undecided and (kind in _ENDS_DELTA or event.content.error):
+        if undecided and (kind in _ENDS_DELTA or event.content.error) and not self._ends_strays(kind, payload):
             self._settled()
-        if kind not in NAMED or payload is ABSENT:
-            self.torn = self.torn or is_unread(event)
+        if (kind not in NAMED or payload is ABSENT) and is_unread(event):
+            self._tear()
         if event.content.error:
             self._finish.failed = True
             self.close_whole(failed=True)
@@ -209,9 +213,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         """From here on nothing is repaired: the events of the two messages cannot be told apart."""
         self.report(RESTARTED_STREAM, self.number, "a second message starts within the stream")
         self.let_go()
-        for block in self.message.open.values():
-            self.flush(block)
-        self._restarted, self._moved = True, False
+        self.flush_open()
+        self._second = SecondMessage(self.message, self.context.writer)
 
     def _with_usage(self, payload: Payload) -> Payload:
         message = payload.get("message")
@@ -228,7 +231,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
             return
         queue = self._waiting.of(index) if self._waiting.events else None
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
-            if self.report(REPEATED_START, self.number, "the block starts again", call) and is_begun(call):
+            if self.report(REPEATED_START, self.number, "the block starts again", call) and call.begun:
                 return
             self._waiting.add(queue, Waited(event, payload, call, stops=False))
             return

@@ -15,13 +15,13 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Event
+    from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 # They are taken for arguments of the one open call only while that call gets none under its own index. So they wait
 # until its block stops, or until a delta of its own comes: that one goes on with them, or it shows that they are not
-# the call's, and they go on as they came.
+# the call's, and they go on as they came. A stop waits with them.
 
 
 class UnknownBlockRepairer(BlockRepairer, Holds):
@@ -45,7 +45,8 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
             return
         message = f"no block {payload.get('index')} was started"
         repair = self.report(UNKNOWN_BLOCK, self.number, message, call)
-        if not repair or call is None or not call.guessed or id(call) not in self.message.by_call:
+        guessed = call is not None and call.guessed and id(call) in self.message.by_call
+        if not (repair and guessed) or self.torn:
             self._stray(event, payload, call=call)
             return
         self._strays.append(Waited(event, payload, call, stops=False))
@@ -62,9 +63,21 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
 
     @override
     def _stop(self, event: Event, payload: Payload) -> None:
+        if self._ends_strays("content_block_stop", payload):
+            self._strays.append(Waited(event, payload, None, stops=True))
+            return
         if self._strays:
             self._send_strays()
         super()._stop(event, payload)
+
+    def _ends_strays(self, kind: str, payload: Json) -> bool:
+        """Whether an event is a stop of those that wait: of the index under which they came, or of the call's own."""
+        if not self._strays or kind != "content_block_stop" or not isinstance(payload, dict):
+            return False
+        first, index = self._strays[0], index_of(payload)
+        block = self.message.by_call.get(id(first.call))
+        own = block is not None and block.has(index)
+        return self._placeholder is None and (own or index == index_of(first.payload))
 
     @override
     def _settled(self) -> None:
@@ -79,10 +92,14 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         """
         strays, self._strays = self._strays, []
         number = self.number
-        typed = not [one for one in strays if one.payload["delta"].get("type") != "input_json_delta"]
-        for event, payload, call, _ in strays:
+        deltas = [one.payload["delta"] for one in strays if not one.stops]
+        typed = all(one.get("type") == "input_json_delta" for one in deltas)
+        for event, payload, call, stops in strays:
             self.number = event.frame.number
             self.because(UNKNOWN_BLOCK)
+            if stops:
+                super()._stop(event, payload)
+                continue
             block = self.message.by_call.get(id(call))
             if block is None or call is None or not call.guessed:
                 self._stray(event, payload, call=call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.finish import REPEATED_STOP
+from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
 from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.bedrock.converse_event import (
@@ -21,6 +21,7 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
 MAX_WAITING: Final = 4096
@@ -36,6 +37,8 @@ class BlockRepairer(ClientBlocks):
         """Give the client a block that is a call."""
         assert one.call is not None
         used = event.index in self._by_index or event.index in self._others
+        if self._current is not None:
+            self._text_after(self._current)
         place = self._indexes.of_block(event, self._why_moved(event, one.call), used=used)
         block = Block(self.message, event, one.call, place, again=again)
         self._current = self._by_call[id(one.call)] = self._by_index[event.index] = block
@@ -45,6 +48,39 @@ class BlockRepairer(ClientBlocks):
             if block.given_id:
                 self.by_id.setdefault(block.given_id, []).append(block)
                 self.message.given_ids.add(block.given_id)
+
+    def _start_again(self, frame: Frame, event: ConverseEvent, block: Block) -> None:
+        """The start of a block that is open comes again: it goes where at most the beginning of a value came.
+
+        Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
+        Behind half of them it is sent after all where the next delta begins anew.
+        """
+        gone = self.report(REPEATED_START, self.message.number, "the block starts again", block.call)
+        if gone and block.call.begun:
+            block.left_out = frame
+            return
+        if not block.call.begun:
+            self._settle()
+            self._forget(block)
+        self.pass_on(frame, event, block.at_place(event.body))
+
+    def _forget(self, block: Block) -> None:
+        """The client is given the start of a block once more, and forgets its arguments."""
+        self.flush(block)
+        block.begin_anew()
+
+    def _bring_start(self, block: Block, piece: Json) -> None:
+        """Send a start that was left out, where `piece` begins anew behind half of the arguments."""
+        left_out, block.left_out = block.left_out, None
+        event = event_of(left_out) if left_out is not None and block.is_restarted_by(piece) else None
+        if left_out is not None and event is not None:
+            self._forget(block)
+            self.pass_on(left_out, event, block.at_place(event.body))
+
+    def _start_beside(self, one: Waited, event: ConverseEvent) -> None:
+        """The start of a block that is no call."""
+        self._settle()
+        self.pass_on(one.event.frame, event, self._beside_calls(event))
 
     def _why_moved(self, event: ConverseEvent, call: OpenCall) -> Row | None:
         """The defect for which a block gets another index than the event that starts it has; `None` for no defect."""
@@ -71,7 +107,7 @@ class BlockRepairer(ClientBlocks):
             self._nobodys(one.event.frame, event)
         elif event.index not in {None, block.index}:
             repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", one.call)
-            if repair and one.call.guessed and block.open:
+            if repair and one.call.guessed and block.open and not self.torn:
                 self._strays.append(one)
             elif repair and block.adopted:
                 self._fill(one.event.frame, event, block)
@@ -80,7 +116,10 @@ class BlockRepairer(ClientBlocks):
         else:
             if self._strays:
                 self._refuse_strays()
-            self._fill(one.event.frame, event, block)
+            if block.may_be_own(event):
+                self._fill(one.event.frame, event, block)
+            else:
+                self._nobodys(one.event.frame, event)
 
     def _nobodys(self, frame: Frame, event: ConverseEvent) -> None:
         """Arguments of a block that was never started: they are not said under the index of a moved block."""
@@ -113,6 +152,9 @@ class BlockRepairer(ClientBlocks):
             block.late = block.late or bool(json_access.get(event.body, "delta", "toolUse", "input"))
             self.pass_on(frame, event, block.at_place(event.body))
             return
+        piece = json_access.get(event.body, "delta", "toolUse", "input")
+        if piece and block.left_out is not None:
+            self._bring_start(block, piece)
         changed = block.delta(event.body)
         waits = block.waiting
         if self._unsure and not (waits and block.placeholder and len(self._unsure) < MAX_WAITING):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, Final, override
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.defects.arguments import NULL_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.bedrock.converse_event import ConverseEvent, Payload
     from toolstream_core.protocols.bedrock.repair.client_message import ClientMessage
 
+_BEGINS: Final = frozenset('{"n')
+"""How arguments begin: as an object, as text that holds one, or as `null`."""
+
 
 class Block(StreamedCall):
     """A block that is a call; `place` is the index under which the client gets it."""
@@ -33,6 +37,9 @@ class Block(StreamedCall):
         self._message = message
         self._tool = event.tool or {}
         self.index = event.index
+        self._given_index: Json = event.body.get(INDEX)
+        self._indexed = False
+        """Whether a delta came under the index as its start spells it, or under a number."""
         self.place = place
         self.moved = place is not event.body.get(INDEX)
         self.again = again
@@ -55,13 +62,18 @@ class Block(StreamedCall):
         return self._message.reporter.report(row, self._message.number, message, self.call)
 
     @property
+    def keeps(self) -> bool:
+        """Whether anything of it is kept: text that came inside it, or a start that came again."""
+        return bool(self.texts) or self.left_out is not None
+
+    @property
     def prefilled(self) -> bool:
         """Whether its start said the arguments, and no delta has."""
         return self.call.start_input is not None and self.call.arguments.empty
 
     def says(self, name: str, means: str) -> bool:
         """Whether it is this very call, with arguments that mean this, and whole."""
-        if self.name != name or self.late:
+        if self.name != name or not self.given_whole:
             return False
         return self.call.whole(may_be_empty=self._message.context.may_be_empty(name)) and self.means == means
 
@@ -113,10 +125,25 @@ class Block(StreamedCall):
             return with_input(changed, "") if self.judge(NULL_ARGUMENTS, "input is null") else changed
         if not isinstance(arguments, str):
             message = f"input is not text, but {type(arguments).__name__}"
-            if not self.judge(OBJECT_ARGUMENTS, message) or not isinstance(arguments, dict):
+            if not self.judge(OBJECT_ARGUMENTS, message) or not isinstance(arguments, dict) or self._arguments.half:
                 return changed
         text = self.take(arguments if isinstance(arguments, str) else encoded(arguments).decode())
         return changed if text == arguments else with_input(changed, text)
+
+    def may_be_own(self, event: ConverseEvent) -> bool:
+        """Whether a delta that does not carry its index can be its own: it begins its arguments, or goes on with them.
+
+        What comes behind whole ones is not, where others carried the index.
+        """
+        if event.body.get(INDEX) == self._given_index or event.index is not None:
+            self._indexed = True
+            return True
+        piece = (event.tool or {}).get("input")
+        if not isinstance(piece, str) or not piece.strip():
+            return True
+        if self._arguments.whole:
+            return not self._indexed
+        return self._arguments.begun or piece.lstrip(WHITE)[:1] in _BEGINS
 
     def rest(self) -> str:
         """What is still to be said of the arguments before the stop."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, override
+
 from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Event
 
 
 class ConverseHalfAnswerRepairer(HalfAnswerRepairer):
     """Lets text go on behind `messageStop` too: clients read on, for `metadata` follows it."""
 
-    end_is_read_last = False
+    @override
+    def is_read_last(self, event: Event) -> bool:
+        return False

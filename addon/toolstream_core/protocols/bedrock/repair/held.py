@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.protocols.bedrock.converse_event import event_of
+from toolstream_core.protocols.bedrock.converse_event import event_of, says_text
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -26,6 +26,11 @@ class Waited(NamedTuple):
         """The index that the event carries."""
         event = event_of(self.event.frame)
         return None if event is None else event.index
+
+    @property
+    def says_text(self) -> bool:
+        """Whether it is a delta of text."""
+        return says_text(event_of(self.event.frame))
 
 
 class Unsure(NamedTuple):

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import RESTARTED_STREAM
 from toolstream_core.defects.identity import DOUBLED_CALL
-from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, START, STOP, event_of
+from toolstream_core.protocols.bedrock.converse_event import (
+    BLOCK_DELTA,
+    BLOCK_START,
+    BLOCK_STOP,
+    START,
+    STOP,
+    event_of,
+    says_text,
+)
 from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING, BlockRepairer
 from toolstream_core.protocols.bedrock.repair.finish import FinishRepair
 from toolstream_core.protocols.bedrock.repair.held import Waited
+from toolstream_core.protocols.bedrock.repair.restart import SecondMessage
 from toolstream_core.stages.repair.unread import is_unread
 from toolstream_core.stages.stage import Holds
 
@@ -37,13 +46,11 @@ class ConverseRepairer(BlockRepairer, Holds):
         self._finish = FinishRepair(self)
         self._head: Payload | None = None
         """What the event said that started the message."""
-        self._restarted = False
+        self._second: SecondMessage | None = None
         self._again: list[Waited] = []
         """The events since the start of a block that may be an earlier call again."""
         self._queue: list[Waited] = []
         """Events that wait for the open block."""
-        self._dropped: set[int] = set()
-        """Calls that say earlier ones again and were let go, by `id(call)`."""
         self._unsent: list[Frame] = []
         """What was held behind the last event that was dealt with."""
 
@@ -61,8 +68,9 @@ class ConverseRepairer(BlockRepairer, Holds):
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame = event.frame
-        if self._restarted:
-            return (frame,)
+        if self._second is not None:
+            self.went(frame, out := [self._second.passed(frame)])
+            return out
         self._out = []
         self.message.number = frame.number
         converse = event_of(frame)
@@ -75,13 +83,13 @@ class ConverseRepairer(BlockRepairer, Holds):
         if len(self._queue) + len(self._again) > MAX_WAITING:
             self._let_go()
         self._unsent = self._held() if self._strays or self._again or self._queue or self._unsure else []
-        waits = bool(self._unsent) or bool(self._current and self._current.texts)
+        waits = bool(self._unsent) or bool(self._current and self._current.keeps)
         self.went(frame, self._out, waits=waits)
         return self._out
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        if self._restarted:
+        if self._second is not None:
             return ()
         self._out = []
         self._let_go()
@@ -98,7 +106,8 @@ class ConverseRepairer(BlockRepairer, Holds):
         """An error, or what nobody could read: nothing waits any longer, and nothing is concluded from what came."""
         frame, error = event.frame, event.content.error if event.frame.data is not None else None
         self._let_go(more=True)
-        self._finish.failed |= bool(error) or frame.trailing or is_unread(event)
+        self.torn = self.torn or is_unread(event)
+        self._finish.failed |= bool(error) or frame.trailing or self.torn
         if error:
             self.close_whole(failed=True)
             self.report(IN_BAND_ERROR, self.message.number, f"the provider reports an error: {error}")
@@ -114,6 +123,9 @@ class ConverseRepairer(BlockRepairer, Holds):
             self._of_candidate(one, event)
         elif self._queue and not self._is_current(one, event):
             self._queue.append(one)
+        elif self._queue and says_text(event) and any(waited.says_text for waited in self._queue):
+            self._let_go()
+            self._delta(one, event)
         elif event.kind == BLOCK_DELTA:
             self._delta(one, event)
         elif event.kind == BLOCK_STOP:
@@ -122,8 +134,7 @@ class ConverseRepairer(BlockRepairer, Holds):
         elif event.tool is not None and one.call is not None:
             self._start(one, event, one.call)
         else:
-            self._settle()
-            self.pass_on(one.event.frame, event, self._beside_calls(event))
+            self._start_beside(one, event)
 
     def _is_current(self, one: Waited, event: ConverseEvent) -> bool:
         block = self._current
@@ -150,15 +161,14 @@ class ConverseRepairer(BlockRepairer, Holds):
         if self._head is not None:
             self.report(RESTARTED_STREAM, self.message.number, "a second message starts within the stream")
             self.close_whole(failed=True)
-            self._restarted = True
+            self._second = SecondMessage(self._by_index, self.context.writer)
         self._head = head
         return body
 
     def _start(self, one: Waited, event: ConverseEvent, call: OpenCall, *, decided: bool = False) -> None:
         block, current = self._by_call.get(id(call)), self._current
         if block is not None:
-            if not self.report(REPEATED_START, self.message.number, "the block starts again", call):
-                self.pass_on(one.event.frame, event, block.at_place(event.body))
+            self._start_again(one.event.frame, event, block)
             return
         self._settle()
         if current is not None and current.open:
@@ -205,18 +215,6 @@ class ConverseRepairer(BlockRepairer, Holds):
                 self._one(one, event)
         self.message.number = number
 
-    def _is_dropped(self, one: Waited, event: ConverseEvent) -> bool:
-        """Whether an event is let go that is of an earlier call again."""
-        if one.call is None or id(one.call) in self._dropped:
-            return one.call is not None
-        new = event.kind == BLOCK_START and id(one.call) not in self._by_call
-        again = new and self._may_be_again(event) and self._is_again(one.call)
-        message = f"{one.call.name} was called so before"
-        if again and self.report(DOUBLED_CALL, one.event.frame.number, message, one.call):
-            self._dropped.add(id(one.call))
-            return True
-        return False
-
     def _next(self) -> None:
         """The open block was stopped: whose turn it is now."""
         queue, self._queue = self._queue, []
@@ -244,6 +242,8 @@ class ConverseRepairer(BlockRepairer, Holds):
                 self._start(one, event, one.call, decided=True)
             elif event.kind == BLOCK_DELTA:
                 self._delta(one, event)
-            else:
+            elif event.kind == BLOCK_STOP:
                 self._stop(one, event)
+            else:
+                self._start_beside(one, event)
         self._settle()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_grammar import WHITE
+from toolstream_core.calls.open_call import nonblank
 from toolstream_core.defects.arguments import CUMULATIVE_ARGUMENTS, NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import Phase
@@ -31,7 +33,8 @@ class Arguments:
 
     def take(self, fragment: Fragment, choice: Choice, client_call: ClientCall, form: Form) -> Emitted:
         """What a fragment's arguments become, and what they say of the call and of others."""
-        usual = form is Form.PLAIN and (client_call.forms.first is Form.PLAIN or not fragment.arguments)
+        forms = client_call.forms
+        usual = form is Form.PLAIN and (forms.first is Form.PLAIN or not (fragment.arguments or forms.waits))
         if not usual and client_call.is_apart(fragment, form):
             return Emitted("")
         waited = bool(choice.placeholders) and client_call.spelling.placeholder
@@ -39,8 +42,10 @@ class Arguments:
             emitted = self._in_message(fragment, choice, client_call)
         else:
             client_call.streamed = True
-            given = fragment.arguments
-            emitted = self.bare(given, choice, client_call) if isinstance(given, str) and given else Emitted("")
+            given = fragment.arguments if isinstance(fragment.arguments, str) else ""
+            if given and _is_nobodys(fragment, given, client_call):
+                return Emitted(given, stray=True)
+            emitted = self.bare(given, choice, client_call) if given else Emitted("")
         if choice.placeholders:
             placeholders.resolved(fragment, choice, client_call, waited=waited)
         elif not client_call.has_header or client_call.may_wait:
@@ -87,3 +92,12 @@ class Arguments:
             client_call.null = emitted
         elif client_call.judge(NULL_ARGUMENTS, "the arguments are null"):
             emitted.text = ""
+
+
+def _is_nobodys(fragment: Fragment, given: str, client_call: ClientCall) -> bool:
+    """Whether an entry without an index, id or name has what cannot begin the arguments of a call that has an index."""
+    if isinstance(fragment.index, int) or not isinstance(client_call.call.index, int) or client_call.spelling.begun:
+        return False
+    text = ArgumentText()
+    text.add(given)
+    return not (nonblank(fragment.id) or nonblank(fragment.name) or text.viable)

@@ -127,6 +127,11 @@ class ClientCall:
         return not (self.call.id or self.call.name) and self.call.arguments.empty
 
     @property
+    def first_event(self) -> int:
+        """The event that opened it."""
+        return next(iter(self.call.runs))
+
+    @property
     def may_wait(self) -> bool:
         """Whether it may still change, or nothing has come that it could be known by."""
         call = self.call

@@ -41,8 +41,13 @@ class EndOfStream:
     def look(self, event: Event) -> None:
         """Note an event that nobody can read."""
         frame = event.frame
-        if not json_access.items(json_access.get(frame.json, "choices")):
-            self.torn = self.torn or is_unread(event)
+        if json_access.items(json_access.get(frame.json, "choices")):
+            unread = b'"arguments"' in frame.raw
+        else:
+            unread = is_unread(event)
+            self.torn = self.torn or unread
+        if unread:
+            self._stream.unread_at = frame.number
         self.ends_open = frame.oversize
 
     def at_done(self, number: int) -> list[Frame]:
@@ -116,9 +121,7 @@ class EndOfStream:
             for client_call in choice.unfinished
             if client_call.call.arguments.empty and client_call.call.name
         ]
-        return not self._stream.done and any(
-            next(iter(client_call.call.runs)) > choice.held_event for client_call in empty
-        )
+        return not self._stream.done and any(client_call.first_event > choice.held_event for client_call in empty)
 
     def _is_finished(self, choice: Choice, number: int) -> bool:
         """Whether an answer that says its end but no finish has made all calls of a choice in full."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls import nonblank
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.chat.edit import choice_number
@@ -25,6 +26,7 @@ class Entries:
 
     def __init__(self, stream: ChatStream) -> None:
         """For one stream."""
+        self._stream = stream
         self._identity = Identity(stream)
         self.doubled = DoubledCalls(stream)
 
@@ -33,7 +35,9 @@ class Entries:
         fragment, client_call = part.fragment, part.client_call
         client_call.event = waiting.frame.number
         odd = part.form is Form.FOREIGN or part.emitted.stray
-        part.kept = fragment.phase is Phase.WHOLE or (odd and part.stays)
+        raw = waiting.entry(part) if not fragment.well_formed else {}
+        index = raw.get("index", ABSENT)
+        part.kept = fragment.phase is Phase.WHOLE or (odd and part.stays) or self._is_apart(part, index)
         if part.kept:
             return {}
         if client_call.twin is not None and client_call.doubled:
@@ -47,8 +51,6 @@ class Entries:
                 if self._identity.drops(Place.HEADER, Came.NOTHING, client_call) and not _hides(waiting, part)
                 else {}
             )
-        raw = waiting.entry(part) if not fragment.well_formed else {}
-        index = raw.get("index", ABSENT)
         opened, before = client_call.has_header, (client_call.id, client_call.name)
         rewrite = self._identity.continuation if opened else self._identity.header
         edits = rewrite(part.choice, client_call, fragment, index)
@@ -57,7 +59,9 @@ class Entries:
         elif part.emitted.text != fragment.arguments:
             edits["arguments"] = part.emitted.text
         bare = not opened and fragment.arguments is ABSENT and "arguments" not in edits
-        if bare and client_call.judge(NULL_ARGUMENTS, "the call opens without arguments"):
+        if bare and _has_unread(waiting.entry(part)):
+            self._stream.unread_at = client_call.event
+        elif bare and client_call.judge(NULL_ARGUMENTS, "the call opens without arguments"):
             edits["arguments"] = part.emitted.text
         client_call.has_arguments = client_call.has_arguments or bool(part.emitted.text)
         names = fragment.name is not ABSENT and bool(fragment.name) and "name" not in edits
@@ -65,6 +69,19 @@ class Entries:
         if opened and edits and not says and not (_has_more(waiting, part) or _hides(waiting, part)):
             return None
         return edits
+
+    def _is_apart(self, part: Part, index: Json) -> bool:
+        """Whether an entry of another index than the header's may be of another call, or not the next part.
+
+        Several calls are open and what `index` is in the payload says nothing, or an event came that nobody could read.
+        """
+        fragment, client_call = part.fragment, part.client_call
+        if fragment.index == client_call.wire_index or not client_call.has_header:
+            return False
+        guessed = client_call.call.guessed and index is not ABSENT and index is not None
+        if not (guessed or self._stream.unread_at >= client_call.first_event):
+            return False
+        return not (nonblank(fragment.id) or nonblank(fragment.name)) and part.emitted.text == fragment.arguments
 
     @staticmethod
     def _edit_arguments(part: Part, raw: dict[str, Json], edits: Edits) -> None:
@@ -90,6 +107,13 @@ def _has_more(waiting: Waiting, part: Part) -> bool:
     """Whether the entry has fields beside those that every entry has."""
     entry = waiting.entry(part)
     return bool(entry.keys() - {"index", "id", "type", "function", "name", "arguments"})
+
+
+def _has_unread(entry: dict[str, Json]) -> bool:
+    """Whether what may be arguments stands in the entry under a key that nobody knows."""
+    function = entry.get("function")
+    values = function.values() if isinstance(function, dict) else ()
+    return any(isinstance(value, str) and value.lstrip().startswith("{") for value in values)
 
 
 def _hides(waiting: Waiting, part: Part) -> bool:

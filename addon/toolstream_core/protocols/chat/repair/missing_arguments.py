@@ -72,6 +72,8 @@ class MissingArguments:
             return True
         if not (call.arguments.empty or client_call.says_null) or choice.unfinished.any_half or self._stream.astray:
             return False
+        if self._stream.unread_at >= client_call.first_event:
+            return False
         if not client_call.context.may_be_empty(client_call.tool):
             self._lost.append((client_call, number))
             choice.unfinished.lost(client_call)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # A call whose arguments come in another form throughout is mended. Where some of them come in the form that clients
 # read, these are the call's arguments to them, and the others stay as they came: joined they might be none. So the
-# first piece in another form waits for the next one.
+# first piece in another form waits for the next one, or for a header with `""` in the form that clients read.
 
 
 class Form(Enum):
@@ -65,7 +65,9 @@ class Forms:
     def take(self, fragment: Fragment, form: Form) -> bool:
         """The next fragment: whether it shows that those before it are to stay as they came."""
         given = fragment.arguments
-        if fragment.phase is not Phase.MORE or not isinstance(given, str) or not given.strip(WHITE):
+        if fragment.phase is not Phase.MORE or not isinstance(given, str):
+            return False
+        if not given.strip(WHITE) and not (form is Form.PLAIN and self.waits and (fragment.id or fragment.name)):
             return False
         waited, self.waits = self.waits, False
         if self.first is None:

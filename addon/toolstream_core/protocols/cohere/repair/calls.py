@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, override
+from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.protocols.cohere.repair.output import NamedEventRepairer
 from toolstream_core.protocols.requests.tools import earlier_ids
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.wire.frame import Frame
+
+MAX_UNDECIDED: Final = 64
+"""Events behind a start that came again, for which the next delta decides on it."""
 
 
 class Unsure(NamedTuple):
@@ -54,6 +57,11 @@ class ClientCalls(NamedEventRepairer):
         if self._earlier is None:
             self._earlier = earlier_ids(self.context.exchange.request)
         return self._earlier
+
+    @property
+    def keeps_start(self) -> bool:
+        """Whether the next delta decides on a start that came again."""
+        return self.last is not None and self.last.left_out is not None and len(self._before) < MAX_UNDECIDED
 
     @property
     def runnable(self) -> bool:

@@ -66,7 +66,7 @@ class ClientCall(StreamedCall):
     @property
     @override
     def runnable(self) -> bool:
-        if self.late or not self.whole or self._arguments.spoilt or not (self.call.name or self.name):
+        if self.late or self._anew or not self.whole or self._arguments.spoilt or not (self.call.name or self.name):
             return False
         if self.call.arguments.empty or (self._changed and self._arguments.whole):
             return True
@@ -75,16 +75,16 @@ class ClientCall(StreamedCall):
     @property
     def inside_value(self) -> bool:
         """Whether plain text within its arguments goes on as it is."""
-        return self.open and self._arguments.inside_value
+        return self.open and self.left_out is None and self._arguments.inside_value
 
     @property
     def accepts_any(self) -> bool:
         """Whether parts of its arguments may be skipped, and taken later."""
-        return self.open and self._arguments.decided
+        return self.open and self.left_out is None and self._arguments.decided
 
     def says(self, name: str, arguments: str) -> bool:
         """Whether it is this very call, whole."""
-        if self.name != name or self.late or not self.whole:
+        if self.name != name or not self.whole or not self.given_whole:
             return False
         return same_arguments(self.call.meant()[0], arguments)
 
@@ -98,6 +98,8 @@ class ClientCall(StreamedCall):
         changed, arguments = payload, function[key]
         message = f"the arguments come under {key!r}"
         if key != ARGUMENT_KEYS[0] and self.judge(MISNAMED_ARGUMENTS, message):
+            if self.torn:
+                return payload
             changed = with_arguments(payload, arguments)
         text = arguments if isinstance(arguments, str) else self._text(arguments)
         if text is None:

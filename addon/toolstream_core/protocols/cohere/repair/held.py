@@ -9,6 +9,7 @@ from toolstream_core.protocols.cohere.repair.sequence import CallRepairer
 from toolstream_core.protocols.cohere.wire import (
     CALL_END,
     CALL_START,
+    arguments_in,
     entry_of,
     function_of,
     with_entry,
@@ -17,7 +18,7 @@ from toolstream_core.protocols.cohere.wire import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.protocols.cohere.repair.client_call import ClientCall
     from toolstream_core.protocols.cohere.wire import Payload
@@ -39,6 +40,8 @@ class HeldRepairer(CallRepairer):
         """Its events so far."""
         self._doubles: set[int] = set()
         """Calls that say others again, and do not go on; by `id(call)`, which live as long as the stream."""
+        self._doubled: tuple[ClientCall, list[Held]] | None = None
+        """The last of them, and its events."""
 
     def _one(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         """Deal with an event."""
@@ -75,6 +78,7 @@ class HeldRepairer(CallRepairer):
         if self._is_double(one):
             self._started += 1
             self._doubles.add(id(one.call))
+            self._doubled = one, [held for held in queue if held[0].frame.data is not None]
             rest = [held for held in rest if held[0].frame.data is None]
         else:
             self._begin(one, first.frame)
@@ -83,6 +87,23 @@ class HeldRepairer(CallRepairer):
                 self._behind(event)
             else:
                 self._one(event, resolved)
+
+    def _stays_dropped(self, call: OpenCall, payload: Payload) -> bool:
+        """Whether an event is of a call that says another one again.
+
+        Where arguments come behind that call's end it did not: it is sent then, before them.
+        """
+        doubled = self._doubled
+        if doubled is not None and doubled[0].call is call and arguments_in(payload):
+            (one, [(first, _), *rest]), self._doubled = doubled, None
+            self._doubles.discard(id(call))
+            self._started -= 1
+            one.place, number = len(self.calls), self.number
+            self._begin(one, first.frame)
+            for event, resolved in rest:
+                self._one(event, resolved)
+            self.number = number
+        return id(call) in self._doubles
 
     def _is_double(self, one: ClientCall) -> bool:
         """Whether a call that the client has is this one, and it is not to be sent again."""

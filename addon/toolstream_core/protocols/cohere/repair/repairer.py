@@ -12,6 +12,8 @@ from toolstream_core.protocols.cohere.repair.calls import Unsure
 from toolstream_core.protocols.cohere.repair.client_call import ClientCall
 from toolstream_core.protocols.cohere.repair.finish import FinishRepair
 from toolstream_core.protocols.cohere.repair.held import Held, HeldRepairer
+from toolstream_core.protocols.cohere.repair.output import NAMED
+from toolstream_core.protocols.cohere.repair.restart import SecondMessage
 from toolstream_core.protocols.cohere.wire import (
     CALL_DELTA,
     CALL_END,
@@ -19,6 +21,7 @@ from toolstream_core.protocols.cohere.wire import (
     DONE,
     MESSAGE_END,
     MESSAGE_START,
+    is_event,
     kind_of,
 )
 from toolstream_core.stages.repair.unread import is_unread
@@ -48,7 +51,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
         self._finish = FinishRepair(self)
         self._head: Payload | None = None
         """The event that started the message."""
-        self._restarted = False
+        self._second: SecondMessage | None = None
         self._tail: Held | None = None
         """The last event, which lacks its end: what goes on for it is known when the body ends."""
         self._unsent: list[Frame] = []
@@ -68,12 +71,12 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
         one = self.last
         if one is None or one.call is not call or self.holding:
             return True
-        return self._restarted or not one.inside_value
+        return self._second is not None or not one.inside_value
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
         one = self.last
-        if one is None or one.call is not call or self.holding or self._restarted:
+        if one is None or one.call is not call or self.holding or self._second is not None:
             return False
         return self.context.judging and one.accepts_any
 
@@ -91,7 +94,10 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame = event.frame
-        if self._restarted or (frame.data is None and not self.holding):
+        if self._second is not None:
+            self.went(frame, out := [self._second.passed(frame)])
+            return out
+        if frame.data is None and not self.holding:
             return (frame,)
         if frame.trailing and frame.raw.strip():
             self._tail = (event, resolved)
@@ -101,7 +107,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self._behind(event)
         else:
             self._one(event, resolved)
-        self.went(frame, self._out, waits=bool(self._unsure or self._queue))
+        self.went(frame, self._out, waits=bool(self._unsure or self._queue) or self.keeps_start)
         self._unsent = []
         return self._out
 
@@ -109,12 +115,12 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         self._out, self._unsent = [], list(self.release())
         tail, self._tail = self._tail, None
-        cut = tail[0].frame if tail is not None and not _is_whole(tail[0].frame) else None
+        cut = tail[0].frame if tail is not None and not is_event(tail[0].frame) else None
         if tail is not None and cut is None:
             self._one(*tail)
         self._let_go()
         self._settled()
-        if not self._restarted:
+        if self._second is None:
             self._finish.at_end(clean=clean and cut is None)
         if cut is not None:
             self._send(cut)
@@ -152,8 +158,10 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self.number = event.frame.number
         if kind != CALL_DELTA:
             self._settled()
-        if payload is ABSENT or not kind.endswith(("-start", "-delta", "-end")):
-            self.torn = self.torn or is_unread(event)
+        if (payload is ABSENT or kind not in NAMED) and is_unread(event):
+            self.torn = True
+            if self.last is not None:
+                self.last.torn = True
         if event.content.error:
             self._failed(event)
         if not isinstance(payload, dict):
@@ -179,7 +187,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
         frame, call = event.frame, resolved[0].call if resolved else None
         if self._finish.done and self.report(DATA_AFTER_END, self.number, "an event follows [DONE]"):
             return
-        if call is not None and id(call) in self._doubles:
+        if self._doubles and call is not None and self._stays_dropped(call, payload):
             self.because(DOUBLED_CALL)
         elif kind == CALL_START and resolved:
             self._start(event, payload, resolved)
@@ -208,7 +216,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             for one in self.calls:
                 if one.open:
                     self.flush(one)
-            self._restarted = True
+            self._second = SecondMessage(self)
         self._head = payload
         self._pass(frame, payload, payload)
 
@@ -240,8 +248,3 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self._filled(frame, payload, one)
             return
         self._of_nobody(frame, payload, call)
-
-
-def _is_whole(frame: Frame) -> bool:
-    """Whether a last frame that lacks its end says something."""
-    return isinstance(frame.json, dict) or (frame.data or b"").strip() == DONE

@@ -103,13 +103,35 @@ class CallRepairer(EndRepairer):
         return split
 
     def _start_again(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
-        """A start of the call that is open comes again; arguments that it says count."""
+        """A start of the call that is open comes again; arguments that it says count.
+
+        Behind whole arguments, or such as cannot become any, nobody knows what it is for: clients forget them there.
+        Behind half of them it is sent after all where the next delta begins anew.
+        """
         gone = self.report(REPEATED_START, self.number, "the call starts again", one.call)
         arguments = arguments_in(payload)
-        if not gone:
+        if not (gone and one.call.begun):
+            if not one.call.begun:
+                self._settled()
+                self._forget(one)
             self._pass(frame, payload, self._moved(one, payload))
-        elif isinstance(arguments, str) and arguments:
+            return
+        one.left_out = None if arguments else frame
+        if isinstance(arguments, str) and arguments:
             self.put(call_delta(one.shown, one.take(arguments)))
+
+    def _forget(self, one: ClientCall) -> None:
+        """The client is given the start of a call once more, and forgets its arguments."""
+        self.flush(one)
+        one.begin_anew()
+
+    def _bring_start(self, one: ClientCall, piece: Json) -> None:
+        """Send a start that was left out, where `piece` begins anew behind half of the arguments."""
+        left_out, one.left_out = one.left_out, None
+        start = left_out.json if left_out is not None and one.is_restarted_by(piece) else None
+        if left_out is not None and isinstance(start, dict):
+            self._forget(one)
+            self._pass(left_out, start, self._moved(one, start))
 
     def _overlaps(self, one: ClientCall) -> None:
         """A call starts while another one is open, which is ended first where it can be."""
@@ -130,8 +152,13 @@ class CallRepairer(EndRepairer):
 
     def _filled(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
         """A delta of a call that the client has."""
-        changed = continued(one, payload)
-        changed = self._indexed(one, payload, changed)
+        changed = self._indexed(one, payload, continued(one, payload))
+        if one.torn and not one.moved and changed.get("index") != payload.get("index"):
+            self._astray = True
+            self._pass(frame, payload, payload)
+            return
+        if one.left_out is not None and (piece := arguments_in(payload)):
+            self._bring_start(one, piece)
         changed = one.delta(changed)
         first = self._unsure[0] if self._unsure else None
         if one.waiting or (first is not None and one.placeholder):

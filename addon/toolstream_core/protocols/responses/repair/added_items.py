@@ -17,6 +17,7 @@ from toolstream_core.protocols.responses.repair.item_start import Start
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.client_item import ClientItem
     from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
@@ -33,8 +34,17 @@ class AddedItems:
         self._state = state
         self._kept = kept
         self._custom = custom
-        self.copies: set[str] = set()
-        """Ids of items that only repeat a call, or carry a piece of it."""
+        self.copies: dict[str, dict[str, Json]] = {}
+        """The events that add items which only repeat a call, or carry a piece of it, by the item's id."""
+        self._loose: set[str] = set()
+        """Ids of such items of which the client was told after all."""
+        self._call: OpenCall | None = None
+        self._before: OpenCall | None = None
+        """The call of the last event before the one at hand."""
+
+    def begin(self, call: OpenCall) -> None:
+        """An event of a call is at hand."""
+        self._before, self._call = self._call, call
 
     def take(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
         """The event as the client is to get it, given the id of its item, `own`; `None` where it gets none yet."""
@@ -81,28 +91,42 @@ class AddedItems:
         again = item.whole and not (item.in_pieces or item.call.arguments.empty)
         if not again:
             item.in_pieces, item.closed = True, False
+            if self._before is not item.call:
+                item.arguments.lose_order()
         state.places.in_pieces = state.places.in_pieces or item.in_pieces
         row = DOUBLED_CALL if again else ITEM_PER_FRAGMENT
         message = "the call was said before" if again else "a fragment of the call comes as an item of its own"
         if isinstance(own, str):
-            self.copies.add(own)
+            self.copies[own] = payload
         repair = state.report(row, message, item.call)
         return repair and not (item.in_pieces and not item.arguments.joinable)
 
-    def take_of_copy(self, payload: dict[str, Json], kind: str, item: ClientItem) -> dict[str, Json] | None:
-        """Another event of an item that only repeats a call, or carries a piece of it."""
+    def take_of_copy(self, payload: dict[str, Json], kind: str, own: str, item: ClientItem) -> dict[str, Json] | None:
+        """Another event of an item that only repeats a call, or carries a piece of it; `own` is its id."""
         state = self._state
         if kind == CLOSED:
             item.arguments.compare_piece(json_access.get(payload, "item", "arguments"))
         repairs = state.on(DOUBLED_CALL) or state.on(ITEM_PER_FRAGMENT)
-        if not repairs or (item.in_pieces and not item.arguments.joinable):
+        if not repairs or own in self._loose or (item.in_pieces and not item.arguments.joinable):
             return payload
         if kind == CLOSED and item.in_pieces and not item.closed and state.on(ITEM_PER_FRAGMENT) and item.whole:
             item.put_end()
-        if item.closed or kind in {DONE, CLOSED}:
+        if kind in {DONE, CLOSED} or (item.closed and (item.arguments.repair.whole or not payload.get("delta"))):
             return None
+        if item.closed:
+            return self._loosened(payload, own, item)
         emitted = item.arguments.take(payload.get("delta"))
+        if emitted is not None and emitted.stray:
+            return self._loosened(payload, own, item)
         if emitted is not None:
             item.arguments.give(emitted.text)
             payload = {**payload, "delta": emitted.text}
         return {**payload, "item_id": item.id, "output_index": item.place}
+
+    def _loosened(self, payload: dict[str, Json], own: str, item: ClientItem) -> dict[str, Json]:
+        """A delta of an item that was taken for a piece of a call, and is none: the client is told of the item."""
+        self._loose.add(own)
+        item.arguments.lose_order()
+        self._state.because(ITEM_PER_FRAGMENT)
+        self._state.output.put(self.copies[own])
+        return payload

@@ -172,6 +172,10 @@ class ClientArguments:
             self.judge(SHORT_DELTAS, "the deltas say other arguments than the event behind them")
         return ""
 
+    def lose_order(self) -> None:
+        """The pieces do not follow each other: nobody knows what else is lacking."""
+        self._with_gap = self._call.arguments
+
     def compare_piece(self, piece: Json) -> None:
         """Another item of the call closes with this piece of the arguments."""
         if isinstance(piece, str) and not (is_object(piece) or self._call.arguments.text().endswith(piece)):

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_text import is_json
+from toolstream_core.calls.json_text import is_json, is_object
+from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import REPLAYED_ARGUMENTS
 from toolstream_core.defects.finish import REPEATED_STOP
-from toolstream_core.defects.identity import ITEM_PER_FRAGMENT, LATE_NAME, MISSING_START
+from toolstream_core.defects.identity import (
+    ITEM_PER_FRAGMENT,
+    LATE_NAME,
+    MISSING_INDEX,
+    MISSING_START,
+    REUSED_INDEX,
+)
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.responses.repair.added_items import AddedItems
 from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE, event_type
@@ -60,6 +67,7 @@ class ItemEvents:
                 self._state.places.other(payload, closed=kind == CLOSED)
             return payload
         fragment, call = resolved[0]
+        self.added.begin(call)
         may_repeat = fragment.phase is Phase.OPEN or id(call) in self._state.repeated
         if may_repeat and self._repeats.drops(fragment, call):
             return None
@@ -71,7 +79,7 @@ class ItemEvents:
             return self._add(frame, payload, self._items.of(call), own)
         known = self._items.find(call) if own in self.added.copies else None
         if known is not None and not (kind in {DONE, CLOSED} and self._items.outdated(known)):
-            return self.added.take_of_copy(payload, kind, known)
+            return self.added.take_of_copy(payload, kind, str(own), known)
         return self._of_item(frame, payload, kind, self._items.of(call))
 
     def _add(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
@@ -100,6 +108,8 @@ class ItemEvents:
             return self._of_waiting(frame, payload, kind, item)
         if kind in {DONE, CLOSED} and self._kept.last is not None:
             self._kept.give_back_at_place_of(item)
+        if kind == DONE and _contradicts(payload, item):
+            return self._of_nobody(payload, item)
         changed = item.locate(payload, kind)
         if kind == DELTA and item.arguments.completed and item.call.over and (item.done or item.closed):
             message = "a delta follows the event that says the arguments whole"
@@ -117,6 +127,17 @@ class ItemEvents:
             self.held.drop_closing()
         closing = item.close(changed)
         return self._closed(frame, closing, item) if _is_piece(closing, item) else closing
+
+    def _of_nobody(self, payload: dict[str, Json], item: ClientItem) -> dict[str, Json]:
+        """An event of another item that says other arguments than those with which a call was over.
+
+        It goes on as it came, but for an output_index which the call has for the client alone.
+        """
+        item.finish_arguments(payload)
+        if not item.moved or "output_index" not in payload:
+            return payload
+        self._state.because(REUSED_INDEX if isinstance(item.call.index, int) else MISSING_INDEX)
+        return {**payload, "output_index": self._state.places.free}
 
     def _of_waiting(
         self, frame: Frame, payload: dict[str, Json], kind: str, item: ClientItem
@@ -157,6 +178,14 @@ class ItemEvents:
             return closing
         self.held.hold_closing(frame, closing, item)
         return None
+
+
+def _contradicts(payload: dict[str, Json], item: ClientItem) -> bool:
+    """Whether an event under another item's id says other whole arguments than a call that was over before it."""
+    own, text, before = payload.get("item_id"), payload.get("arguments"), item.arguments.given
+    if own in (None, "", item.id) or not ((item.done or item.closed) and isinstance(text, str) and is_object(text)):
+        return False
+    return is_object(before) and not same_arguments(text, before)
 
 
 def _is_piece(closing: dict[str, Json], item: ClientItem) -> bool:

@@ -1,0 +1,151 @@
+"""What stands behind a word or a sign that says it is a credential: schemes, URLs, commands, markup, hashes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.redaction.assignments import counts_as_secret, is_placeholder, is_value, looks_random
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolstream_core.redaction.names import Sensitivity
+
+type Span = tuple[int, int]
+
+_LONG: Final = 16
+"""Characters from which on a word of letters alone is no ordinary one."""
+
+
+def _is_credential(word: bytes) -> bool:
+    """Whether what follows `Bearer` is no ordinary word."""
+    return not is_placeholder(word) and (re.search(rb"[0-9_~+/=]|[a-z][A-Z]", word) is not None or len(word) >= _LONG)
+
+
+def _is_login(pair: bytes) -> bool:
+    """Whether it is a user with a password, and not two numbers."""
+    return not pair.replace(b":", b"").isdigit()
+
+
+class Mark(NamedTuple):
+    """A way to say that something is a credential."""
+
+    signs: tuple[bytes, ...]
+    """Of these, in lower case, one stands in each text that has it: the expression is not tried in others."""
+    pattern: re.Pattern[bytes]
+    """Its last group is the credential."""
+    counts: Callable[[bytes], bool]
+    """Whether what was found is one."""
+
+
+def _mark(signs: str, pattern: bytes, counts: Callable[[bytes], bool] = is_value) -> Mark:
+    return Mark(tuple(signs.encode().split()), re.compile(pattern, re.IGNORECASE), counts)
+
+
+_OPEN: Final = rb"""\s{0,4}\\*["']?"""
+_CLOSE: Final = rb"""\\*["']?\s{0,4}"""
+_WORD: Final = rb"""([^\s"'`\\|;<>]{3,256})"""
+_HASH: Final = (
+    rb"\$(?:2[abxy]\$[0-9]{2}\$|(?:1|5|6|apr1|y)\$(?:rounds=[0-9]{1,9}\$)?[^$\s:]{0,32}\$"
+    rb"|argon2(?:id|i|d)\$(?:[a-z0-9=,]{1,40}\$){0,3}[^$\s:]{0,64}\$)([A-Za-z0-9./+]{20,128})"
+)
+MARKS: Final = (
+    _mark("bearer basic", rb"(?:bearer|basic)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", _is_credential),
+    _mark("://", rb"://([^\s/?#@\"'<>\\]{1,256})@"),
+    # A password with a slash: what follows the colon is no port.
+    _mark("://", rb"://[^\s/?#@:\"'<>\\]{0,64}:(?![0-9]{1,5}(?:[/?#]|\b))([^\s@\"'<>\\]{1,256})@"),
+    _mark(
+        "curl",
+        rb"""\bcurl(?=\s)[^|;]{0,600}?\s(?:-u|--user)[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""",
+        _is_login,
+    ),
+    _mark("arn:aws", rb"arn:aws[a-z-]{0,12}:[a-z0-9-]{0,40}:[a-z0-9-]{0,30}:([0-9]{12})(?![0-9])"),
+    _mark("/subscriptions/", rb"/subscriptions/([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})"),
+    # Passwords on the command line, which one letter says.
+    _mark("login", rb"\blogin\b[^\r\n|;]{0,160}?\s-p" + _OPEN + _WORD),
+    _mark("sshpass", rb"\bsshpass\s{1,4}-p" + _OPEN + _WORD),
+    _mark("mysql mariadb", rb"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\r\n|;]{0,160}?\s-p" + _WORD),
+    _mark("redis-cli", rb"\bredis-cli\b[^\r\n|;]{0,160}?\s-a" + _OPEN + _WORD),
+    _mark("ldap", rb"\bldap[a-z]{1,12}\b[^\r\n|;]{0,160}?\s-w" + _OPEN + _WORD),
+    _mark("-stdin --with-token", rb"\becho(?:\s{1,4}-n)?\s{1,4}\\*[\"']?" + _WORD + _CLOSE + rb"\|[^\r\n|]{0,99}\s--"),
+    _mark("requirepass masterauth bindpw", rb"\b(?:requirepass|masterauth|bindpw)\s{1,4}\\*[\"']?" + _WORD),
+    _mark("identified", rb"\bidentified\s(?:with\s\S{1,40}\s)?by\s\\*[\"']([^\"'\\\r\n]{1,128})"),
+    _mark(":543", rb"(?<![\w.*-])[\w.*-]{1,128}:543[0-9]:[\w*-]{1,64}:[\w*-]{1,64}:([^\s:&\"'\\]{4,128})(?![:\w])"),
+    _mark("jdbc:oracle:", rb"\bjdbc:oracle:[a-z]{1,8}:[^\s/@\"']{1,64}/([^\s@\"'\\]{1,128})@"),
+    # Signatures and sessions.
+    _mark("signature=", rb"\bsignature=([0-9a-f]{64}|[A-Za-z0-9+/%_~-]{27,})", looks_random),
+    _mark("digest", rb"\bdigest\s[^\r\n]{0,400}?\bresponse=\\*\"?([0-9a-f]{32,64})"),
+    _mark("kty", rb"\"\s?(?:d|k|p|q|dp|dq|qi)\\*\"\s?:\s?\\*\"([A-Za-z0-9_-]{16,})", looks_random),
+    _mark("$", _HASH),
+    _mark("password", rb"<input\b[^<>]{0,200}?\btype=.{0,4}password\b[^<>]{0,200}?\bvalue=\\*[\"']([^\"'\\<>]+)"),
+)  # fmt: skip
+_BY_SIGN: Final = tuple((sign, mark) for mark in MARKS for sign in mark.signs)
+_COOKIES: Final = re.compile(
+    rb"""(?:\b(?:set-)?cookie\\*["']?\s?:\s{0,4}\\*["']?|\bcurl\b[^\r\n|;]{0,400}?\s(?:-b|--cookie)[\s=]\\*["']?)"""
+    rb"""([^\r\n"'\\]{1,4096})""",
+    re.IGNORECASE,
+)
+_COOKIE: Final = re.compile(
+    rb"(?:^|;)\s{0,4}(?!(?:path|domain|expires|max-age|samesite|priority)=)[^=;\s]{1,128}=([^;\s]{4,})", re.IGNORECASE
+)
+# A name, and the value that is given to it beside it: in markup, in YAML, in a property list.
+_PAIRS: Final = (
+    re.compile(
+        rb"""\b(?:name|key|id)=\\*["']([\w.-]{1,64})\\*["'][^<>\r\n]{0,200}?"""
+        rb"""\b(?:value|content)=\\*["']([^"'\\<>\r\n]{1,8192})"""
+    ),
+    re.compile(
+        rb"""\bname:[ \t]{0,4}["']?([\w.-]{1,64})["']?[ \t]*\r?\n[ \t]{0,40}"""
+        rb"""value:[ \t]{0,4}["']?([^\s"'\\]{1,8192})"""
+    ),
+    re.compile(rb"<key>([\w.-]{1,64})</key>\s{0,40}<string>([^<>]{1,8192})"),
+)
+_PAIRED: Final = (b"value", b"content=", b"<key>")
+_KEY_BLOCKS: Final = (
+    re.compile(
+        rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----(.{0,16384}?)(?:-----END[ A-Z0-9_-]{0,60}-----|\Z)",
+        re.DOTALL,
+    ),
+    re.compile(rb"Private-Lines: [0-9]{1,3}\s(.{0,16384}?)(?:Private-MAC|\Z)", re.DOTALL),
+)
+_KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
+
+
+def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[Span]:
+    """Where such credentials stand; `sensitivity` is that of the name in a pair."""
+    lowered = text.lower()
+    for sign, mark in _BY_SIGN:
+        if sign in lowered:
+            last = mark.pattern.groups
+            yield from (found.span(last) for found in mark.pattern.finditer(text) if mark.counts(found[last]))
+    if b"private key" in lowered or b"private-lines" in lowered:
+        yield from _key_lines(text)
+    if b"cookie" in lowered or b"curl" in lowered:
+        yield from _cookies(text)
+    if any(sign in lowered for sign in _PAIRED):
+        yield from _paired(text, sensitivity)
+
+
+def _key_lines(text: bytes) -> Iterator[Span]:
+    for pattern in _KEY_BLOCKS:
+        for block in pattern.finditer(text):
+            lines = _KEY_LINE.finditer(text, *block.span(1))
+            yield from (line.span() for line in lines if not is_placeholder(line[0]))
+
+
+def _cookies(text: bytes) -> Iterator[Span]:
+    """The values of all cookies in a header that is quoted; the first alone stands behind its name."""
+    for cookies in _COOKIES.finditer(text):
+        begin = cookies.start(1)
+        for pair in _COOKIE.finditer(cookies[1]):
+            if looks_random(pair[1]):
+                yield begin + pair.start(1), begin + pair.end(1)
+
+
+def _paired(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[Span]:
+    for pattern in _PAIRS:
+        for found in pattern.finditer(text):
+            level = sensitivity(found[1].decode("latin-1"))
+            if level and counts_as_secret(found[2], level, sure=True):
+                yield found.span(2)

@@ -1,0 +1,48 @@
+"""Calls in the text of messages, as agents write them there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from toolstream_core.model import Call, Kind
+from toolstream_core.verdict.in_text import half_stands_in, stands_in
+
+PATH = 'a\n"b" <c> & é\\d'
+
+
+def call(arguments: object) -> Call:
+    """A call of `ls`."""
+    return Call(0, 0, Kind.FUNCTION, "c1", "ls", json.dumps(arguments), complete=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<ls><path>{PATH}</path><n>1</n></ls>",
+        '<tool name="ls"><path>a\n"b" &lt;c&gt; &amp; é\\d</path> 1',
+        f"ls(n=1.0, **{ {'path': PATH}!r})",
+        json.dumps({"name": "ls", "arguments": {"path": PATH, "n": 1}}),
+        json.dumps({"name": "ls", "arguments": json.dumps({"path": PATH, "n": 1.0})}),
+        json.dumps({"name": "ls", "arguments": json.dumps({"path": PATH, "n": 1})}, ensure_ascii=False),
+    ],
+)
+def test_a_call_is_found_however_it_is_written(text: str) -> None:
+    """XML, Python, JSON, JSON in JSON; `1.0` is `1`."""
+    assert stands_in(call({"path": PATH, "n": 1.0}), text)
+    assert not stands_in(call({"path": PATH + "e", "n": 1.0}), text)
+
+
+def test_the_tool_has_to_be_named() -> None:
+    """Values alone are in many texts."""
+    assert stands_in(call({}), "I called ls.")
+    assert not stands_in(call({"path": "notes"}), "The notes say so.")
+
+
+def test_half_a_call() -> None:
+    """As much of it as came, also as a string of JSON."""
+    half = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"path": "a', complete=False)
+    assert half_stands_in(half, 'ls {"path": "a')
+    assert half_stands_in(half, json.dumps({"name": "ls", "arguments": '{"path": "a'}))
+    assert not half_stands_in(half, "ls")
