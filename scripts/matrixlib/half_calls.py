@@ -9,7 +9,7 @@ from matrixlib.run import HALF_CALLS
 from toolstream_core.checking.grading import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from matrixlib.clients import MatrixClient
 
@@ -48,15 +48,14 @@ def half_call_run(found: dict[str, Any]) -> HalfCallRun:
     return HalfCallRun(date=about["date"], commits=tuple(about["commit"].split(", ")), command=about["command"])
 
 
-def half_cells(client: MatrixClient, found: dict[str, Any]) -> Iterator[HalfCell]:
-    """Its cells, but for the healthy answer."""
+def half_cells(client: MatrixClient, cases: Iterable[str], found: dict[str, Any]) -> Iterator[HalfCell]:
+    """What was found of these cases; one that a run says nothing of is not judged."""
     told = [
         {case["id"]: _wrong(case, driver=client.driver) for case in found[how]["clients"][0]["cases"]}
         for how in HALF_CALLS
     ]
-    for case in told[0]:
-        if not case.endswith("/healthy"):
-            yield HalfCell(case, *(way.get(case, NOT_JUDGED) for way in told))
+    for case in cases:
+        yield HalfCell(case, *(way.get(case, NOT_JUDGED) for way in told))
 
 
 def _wrong(case: dict[str, Any], *, driver: bool) -> str | None:

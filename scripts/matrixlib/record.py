@@ -78,7 +78,8 @@ def with_half_calls(
     """
     about = None if found is None else found["about"]
     if found is not None and about is not None and (about["not_run"], about["version"]) == (None, record.version):
-        return replace(record, half_calls=half_call_run(found), half_cells=tuple(half_cells(client, found)))
+        cases = [cell.case for cell in record.cells if cell.half]
+        return replace(record, half_calls=half_call_run(found), half_cells=tuple(half_cells(client, cases, found)))
     if earlier is not None and earlier.version == record.version:
         return replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
     return record

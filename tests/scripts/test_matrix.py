@@ -214,6 +214,9 @@ def test_a_healthy_answer_that_is_not_understood_is_no_measurement() -> None:
 def test_half_calls_are_told_in_three_ways() -> None:
     """An error that the client made up is no run; what only the next request tells counts as one."""
     record = record_with_half_calls()
+    assert with_half_calls(record, CLIENT, half_found(raw=[], safe=[], whole_calls=[]), None).half_cells[1:] == (
+        HalfCell("openai-chat/fault/merged-calls", "not judged", "not judged", "not judged"),
+    )
     assert record.half_cells == (
         HalfCell("openai-chat/fault/lost-arguments", HALF, HALF, None),
         HalfCell("openai-chat/fault/merged-calls", ERROR, HALF, "not judged"),
