@@ -40,7 +40,7 @@ WANTED = '{"city":"Lisbon","unit":"celsius"}'
         ("toolstream_fault", "empty-di", r"'empty-di' names no fault; `toolstream list`"),
         ("toolstream_fault", "empty-id:", r"after the colon come key=value pairs, of the keys host.*times"),
         ("toolstream_fault", "empty-id:p=2", r"p is a number from 0 to 1"),
-        ("toolstream_fault", "empty-id:colour=red", r"no key=value pair; keys are host.*times"),
+        ("toolstream_fault", "empty-id:colour=red", r"empty-id has no key colour; keys are host.*times"),
         ("toolstream_seed", "high", r"toolstream_seed: .*integer"),
     ],
 )
