@@ -164,6 +164,7 @@ def pieces(*arguments: str) -> list[Json]:
     return [{"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": one}}]} for one in arguments]
 
 
+MESSAGE_CALL = {"index": 0, "delta": {}, "message": entry(0, '{"a":1}', id="c", name="f")}
 ONE_TEXT = [
     {"content": "Hi", "tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": one}}]}
     for one in ('{"a":', "1}")
@@ -511,6 +512,24 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, "", id="call_1", name="f", type="function")),
             *(chat(entry(0, one)) for one in ('"}', "one ", "two ")),
             b"data: %s\n\n" % json.dumps(chat(entry(0, "x\ty"))).encode().replace(b"\\t", b"\t"),
+        ),
+    ),
+    "a whole call in an object between two pieces of another in such": (
+        "openai-chat",
+        sse(
+            *(
+                chat({"tool_calls": entry(0, one, id="c", name="f")["tool_calls"][0]})
+                for one in ('{"b":2', '{"a":1}', "}")
+            )
+        ),
+    ),
+    "half of a message's call again before a finish that is said again": (
+        "openai-chat",
+        sse(
+            chat({}, "tool_calls") | {"choices": [MESSAGE_CALL | {"finish_reason": "tool_calls"}]},
+            chat(entry(0, '{"a":', id="c", name="f")),
+            chat({}, "tool_calls"),
+            chat(entry(0, "1}")),
         ),
     ),
     "text between pieces in an object and the call in a list": (

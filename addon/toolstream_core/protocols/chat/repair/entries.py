@@ -39,6 +39,7 @@ class Entries:
         index = raw.get("index", ABSENT)
         part.kept = fragment.phase is Phase.WHOLE or (odd and part.stays) or self._is_apart(part, index)
         if part.kept:
+            client_call.forms.mixed = client_call.forms.mixed or part.form is Form.FOREIGN
             return {}
         if client_call.twin is not None and client_call.doubled:
             if not self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) or _hides(waiting, part):

@@ -97,7 +97,8 @@ class FinishOrder:
             choice = self._stream.choice(finish.choice)
             if finish.reason and not (following and following.brings_more(choice)):
                 choice.settle()
-                out.extend(self._missing.kept_back(choice, waiting.frame.number, waiting))
+                again = choice.finish is not None and finish.reason in choice.reasons
+                out.extend(self._missing.kept_back(choice, waiting.frame.number, waiting, again=again))
                 if OURS.get(finish.reason, finish.reason) in MADE and not self._talks_on(following):
                     out.extend(self._missing.empty_objects(choice, waiting.frame.number, waiting))
         return out

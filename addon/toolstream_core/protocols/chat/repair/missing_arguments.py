@@ -26,11 +26,22 @@ class MissingArguments:
         self._doubled = DoubledCalls(stream)
         self._lost: list[tuple[ClientCall, int]] = []
         """Calls that a finish found without the arguments they need, and its event: more may follow it."""
+        self._waiting_on: dict[int, dict[int, ClientCall]] = {}
+        """By choice, and by `id`: whole calls of which a finish that was said again did not release what was kept."""
 
-    def kept_back(self, choice: Choice, number: int, waiting: Waiting | None = None) -> list[Frame]:
-        """Arguments that waited for what would make sense of them, and never came: they go on as they came."""
+    def kept_back(
+        self, choice: Choice, number: int, waiting: Waiting | None = None, *, again: bool = False
+    ) -> list[Frame]:
+        """Arguments that waited for what would make sense of them, and never came: they go on as they came.
+
+        `again`: at a finish that was said before, behind which more came: what follows whole arguments waits on.
+        """
         out: list[Frame] = []
-        for client_call in choice.keeping.values():
+        keeping = choice.keeping if again else {**self._waiting_on.pop(choice.number, {}), **choice.keeping}
+        for key, client_call in keeping.items():
+            if again and client_call.spelling.whole:
+                self._waiting_on.setdefault(choice.number, {})[key] = client_call
+                continue
             rest = client_call.spelling.rest()
             choice.unfinished.touch(client_call)
             here = waiting.deltas_of(client_call) if waiting else []
