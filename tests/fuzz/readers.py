@@ -145,8 +145,9 @@ def _chat(plain: Plain, block: Block) -> None:
 
 
 def _responses(plain: Plain, block: Block) -> None:
+    """An event that nobody can read ends nothing, whatever its name says: clients raise there, or pass over it."""
     payload = _dict(block.payload)
-    kind = _text(payload.get("type", block.name))
+    kind = _text(payload.get("type", block.name if payload else ""))
     if kind in TEXT_DELTAS:
         plain.say(TEXT_DELTAS[kind], payload.get("delta"))
     elif kind in {"response.output_item.added", "response.output_item.done"}:

@@ -164,6 +164,7 @@ def pieces(*arguments: str) -> list[Json]:
     return [{"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": one}}]} for one in arguments]
 
 
+ANOTHER_ITEM = item_done(0, "fc_2", '{"a":1}')["item"] | {"call_id": "c2", "name": "g"}
 MESSAGE_CALL = {"index": 0, "delta": {}, "message": entry(0, '{"a":1}', id="c", name="f")}
 ONE_TEXT = [
     {"content": "Hi", "tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": one}}]}
@@ -552,6 +553,15 @@ FOUND: dict[str, tuple[str, bytes]] = {
     "an error, and an end that says a call without arguments": (
         "openai-responses",
         sse(b"error: something\n\n", completed(item_done(0, "fc_1", ""))),
+    ),
+    "an end that nobody can read between two ends of an item at the index of another": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", '{"b":2}'),
+            argument_delta(0, "fc_2", "") | ARGUMENTS_DONE | {"arguments": '{"a":1}'},
+            b'event: response.completed\ndata: {"type"\n\n',
+            item_done(0, "fc_2", "") | {"item": ANOTHER_ITEM},
+        ),
     ),
     "half a call that only the end says": (
         "openai-responses",

@@ -34,7 +34,7 @@ class MissingArguments:
     ) -> list[Frame]:
         """Arguments that waited for what would make sense of them, and never came: they go on as they came.
 
-        `again`: at a finish that was said before, behind which more came: what follows whole arguments waits on.
+        `again`: at a finish that was said before: what follows whole arguments waits on.
         """
         out: list[Frame] = []
         keeping = choice.keeping if again else {**self._waiting_on.pop(choice.number, {}), **choice.keeping}
