@@ -67,3 +67,10 @@ def test_any_text(pieces: list[str]) -> None:
     """Nothing raises, and the cuts make no difference."""
     text = "".join(pieces)
     assert scanned(text, 1) == scanned(text, 7) == scanned(text, 10_000)
+
+
+def test_code_with_escapes_that_python_does_not_know(recwarn: pytest.WarningsRecorder) -> None:
+    """It is somebody else's text: nobody is warned of it."""
+    [found] = scanned(r'shell(line="a\mb")', 1000)
+    assert json.loads(found.arguments) == {"line": r"a\mb"}
+    assert not recwarn.list

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.leak import LEAKED_CODE, LEAKED_JSON
@@ -57,7 +58,9 @@ def _code(text: str) -> Iterator[Found]:
     if not text.endswith((")", "]")) or len(text) > MAX_CODE:
         return
     try:
-        tree = ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes that Python does not know: the text is no code of ours
+            tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for one in tree.elts if isinstance(tree, ast.List) else [tree]:
