@@ -37,7 +37,7 @@ def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
     yield from ("", f"In {len(cells)} cells, {ran[0]} half calls were run raw, {ran[1]} behind `safe`, {ran[2]} behind")
     yield f"`whole-calls`; {errors[0]}, {errors[1]} and {errors[2]} were answered with an error."
     untold = _count(cells, "whole_calls", NOT_JUDGED)
-    yield f"Of {untold or 'none'} of them the run behind `whole-calls` says nothing."
+    yield f"Not judged behind `whole-calls`: {untold}."
     heads = [f"{what}, {column}" for column in _COLUMNS for what in ("run", "error")]
     yield from ("", *table(["under", *heads, "else wrong, `whole-calls`", "not judged"], _rows(cells)))
 

@@ -74,7 +74,7 @@ class OpenCall:
         return self.meant(may_be_empty=may_be_empty)[1]
 
     @property
-    def begun(self) -> bool:
+    def at_most_begun(self) -> bool:
         """Whether no arguments have come, or only the beginning of a value."""
         return self.arguments.empty or self.arguments.half or self.arguments.quoted
 

@@ -53,9 +53,10 @@ def _defect(name: str) -> str:
 
 def _group(name: str) -> str:
     """A word that means several defects: a family, or all whose repair is safe."""
-    rows = [row for row in ROWS if name == row.family or (name == row.repair is Safety.SAFE)]
+    safe = name == Safety.SAFE
+    rows = [row for row in ROWS if (row.repair is Safety.SAFE if safe else row.family == name)]
     lines = "".join(f"* {row.code} `{row.name}` {row.meaning}\n" for row in rows)
-    what = "whose repair is safe" if name == Safety.SAFE else "of this family"
+    what = "whose repair is safe" if safe else "of this family"
     return f"# {name}\n\n{len(rows)} defects {what}.\n\n{lines}" if rows else ""
 
 

@@ -71,7 +71,7 @@ class OrderRepairer(UnknownBlockRepairer):
     @override
     def _delta(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         if call is None and says_text(payload):
-            self._flush_others(self.message.block_of(index_of(payload), call))
+            self._flush_others(self.message.block_of(index_of(payload), None))
         super()._delta(event, payload, call)
 
     def _flush_others(self, block: ClientBlock | None) -> None:
@@ -90,7 +90,7 @@ class OrderRepairer(UnknownBlockRepairer):
         Behind half of them it is sent after all where the next delta begins anew.
         """
         drop = self.report(REPEATED_START, self.number, "the block starts again", block.call)
-        if block.call is not None and block.call.begun and not adds(block.content, payload):
+        if block.call is not None and block.call.at_most_begun and not adds(block.content, payload):
             if drop:
                 block.arguments.left_out = (event.frame, payload)
                 return

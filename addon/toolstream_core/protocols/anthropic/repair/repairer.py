@@ -231,7 +231,7 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
             return
         queue = self._waiting.of(index) if self._waiting.events else None
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
-            if self.report(REPEATED_START, self.number, "the block starts again", call) and call.begun:
+            if self.report(REPEATED_START, self.number, "the block starts again", call) and call.at_most_begun:
                 return
             self._waiting.add(queue, Waited(event, payload, call, stops=False))
             return

@@ -56,10 +56,10 @@ class BlockRepairer(ClientBlocks):
         Behind half of them it is sent after all where the next delta begins anew.
         """
         gone = self.report(REPEATED_START, self.message.number, "the block starts again", block.call)
-        if gone and block.call.begun:
+        if gone and block.call.at_most_begun:
             block.left_out = frame
             return
-        if not block.call.begun:
+        if not block.call.at_most_begun:
             self._settle()
             self._forget(block)
         self.pass_on(frame, event, block.at_place(event.body))

@@ -110,8 +110,8 @@ class CallRepairer(EndRepairer):
         """
         gone = self.report(REPEATED_START, self.number, "the call starts again", one.call)
         arguments = arguments_in(payload)
-        if not (gone and one.call.begun):
-            if not one.call.begun:
+        if not (gone and one.call.at_most_begun):
+            if not one.call.at_most_begun:
                 self._settled()
                 self._forget(one)
             self._pass(frame, payload, self._moved(one, payload))
