@@ -81,7 +81,8 @@ def case(seeds: Sequence[Seed], seed: str) -> Case:
 
 def _drawn(seeds: Sequence[Seed], word: str) -> Seed:
     """One of the streams: most words draw the same one where others are added to them."""
-    return max(seeds, key=lambda one: crc32(f"{word} {one.name}".encode()))
+    begin = crc32(f"{word} ".encode())
+    return max(seeds, key=lambda one: crc32(one.name.encode(), begin))
 
 
 def _editable(seed: Seed, body: bytes) -> Blocks:
