@@ -172,6 +172,20 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "chat: pieces that are nobody's, under an index that a call of another one was given": (
+        "openai-chat",
+        sse(
+            chat(
+                {
+                    "tool_calls": [
+                        {"index": 1e400, "id": "c1", "function": {"name": "f", "finishReason": '{"a":'}},
+                        {"index": 2, "id": "c2", "function": {"name": "g", "arguments": '{"b":'}},
+                    ]
+                }
+            ),
+            chat({"tool_calls": [one(None, 0, "1}"), one(None, 1, "2}")]}),
+        ),
+    ),
     "one call_id, and garbage behind the second object": (
         "openai-responses",
         sse(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}```json\n')),

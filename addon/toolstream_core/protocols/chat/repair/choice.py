@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.chat.repair.client_call import ClientCall
+from toolstream_core.protocols.chat.repair.indexes import Indexes
 from toolstream_core.protocols.chat.repair.same_id import Twins
 from toolstream_core.protocols.chat.repair.unfinished import Unfinished
 
@@ -21,9 +22,7 @@ class Choice:
         """A choice of which nothing has been sent."""
         self.number = number
         self.calls: list[ClientCall] = []
-        self.taken: dict[int, ClientCall] = {}
-        self.free_index = 0
-        """The index that comes next."""
+        self.indexes = Indexes()
         self.ids: dict[str, ClientCall] = {}
         self.twins = Twins()
         self.placeholders: dict[int, ClientCall] = {}
@@ -55,11 +54,6 @@ class Choice:
         self.unsettled.append(client_call)
         self.unfinished.touch(client_call)
         return client_call
-
-    def take(self, index: int, client_call: ClientCall) -> None:
-        """An index is a call's from now on."""
-        self.taken[index] = client_call
-        self.free_index = max(self.free_index, index + 1)
 
     def decide(self, client_call: ClientCall) -> None:
         """A first `{}` or `null` of a call does not stand for anything that follows."""

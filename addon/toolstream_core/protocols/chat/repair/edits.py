@@ -35,7 +35,8 @@ def edited(entry: Mapping[str, Json], edits: Edits) -> dict[str, Json]:
                 into[key] = value
             else:
                 _put(into, key, value, keys)
-    outer["function"] = inner
+    if inner or isinstance(function, dict) or "function" not in outer:
+        outer["function"] = inner
     return outer
 
 

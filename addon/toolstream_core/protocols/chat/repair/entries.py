@@ -40,7 +40,7 @@ class Entries:
         part.kept = fragment.phase is Phase.WHOLE or (odd and part.stays) or self._is_apart(part, index)
         if part.kept:
             client_call.forms.mixed = client_call.forms.mixed or part.form is Form.FOREIGN
-            return {}
+            return _under_no_other(part)
         if client_call.twin is not None and client_call.doubled:
             if not self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) or _hides(waiting, part):
                 return {}
@@ -102,6 +102,18 @@ class Entries:
                 edits["arguments"] = text
         elif text != (given if isinstance(given, str) else ""):
             edits["arguments"] = text
+
+
+def _under_no_other(part: Part) -> Edits:
+    """What an entry that stays as it came needs where the client has its index as that of a call of another index.
+
+    It is nobody's then, and gets an index that no call has.
+    """
+    index, indexes = part.fragment.index, part.choice.indexes
+    if part.fragment.phase is Phase.WHOLE or not isinstance(index, int) or not indexes.gave_away(index):
+        return {}
+    part.kept = False
+    return {"index": indexes.nobodys(index)}
 
 
 def _has_more(waiting: Waiting, part: Part) -> bool:

@@ -68,15 +68,15 @@ class Identity:
         return edits
 
     def _open_index(self, choice: Choice, client_call: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
-        index, expected = fragment.index, choice.free_index
+        index, expected = fragment.index, choice.indexes.free
         client_call.wire_index = index
         client_call.index = index if isinstance(index, int) else expected
         came = _first_index(choice, fragment, raw)
         if came is not None:
             values = {"raw": raw, "index": index, "next": expected}
             if self._repairs(Field.INDEX, Place.HEADER, came, client_call, edits, values):
-                client_call.index = edits["index"] = expected
-        choice.take(client_call.index, client_call)
+                client_call.index = edits["index"] = choice.indexes.unused
+        choice.indexes.take(client_call.index, client_call)
 
     def _open_id(self, choice: Choice, client_call: ClientCall, fragment: Fragment, edits: Edits) -> None:
         identity, came_id = client_call.call.id, nonblank(fragment.id)
@@ -160,7 +160,7 @@ class Identity:
         """What the field becomes."""
         match edit:
             case Edit.NEXT_INDEX:
-                return self._stream.choice_of(client_call).free_index
+                return self._stream.choice_of(client_call).indexes.unused
             case Edit.CLIENT_INDEX:
                 return client_call.index
             case Edit.NEW_ID:
@@ -184,9 +184,9 @@ def _first_index(choice: Choice, fragment: Fragment, raw: Json) -> Came | None:
         return Came.OTHER_TYPE
     if not isinstance(index, int) or index < 0:
         return Came.NEGATIVE
-    if index in choice.taken:
+    if index in choice.indexes.taken:
         return Came.ANOTHER_CALLS
-    return Came.OUT_OF_ORDER if index != choice.free_index else None
+    return Came.OUT_OF_ORDER if index != choice.indexes.free else None
 
 
 def _index_again(client_call: ClientCall, fragment: Fragment, raw: Json) -> Came | None:

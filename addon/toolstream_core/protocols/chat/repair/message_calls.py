@@ -36,8 +36,8 @@ class MessageCalls:
             number = waiting.frame.number
             opens, client_call.has_header = not client_call.has_header, True
             if opens:
-                client_call.index = part.choice.free_index
-                part.choice.take(client_call.index, client_call)
+                client_call.index = part.choice.indexes.unused
+                part.choice.indexes.take(client_call.index, client_call)
             message = "the call comes in a message only"
             if not self._stream.reporter.report(UNSTREAMED_CALLS, number, message, client_call.call):
                 continue
