@@ -28,6 +28,8 @@ KEPT = 2
 """Failures of one kind that are written."""
 TRIED = 10
 """Failures of one law and complaint that one process makes small, of whatever kind they turn out to be."""
+DETAILED = frozenset({"same-for-every-cut", "told-the-same-with-repairs", "no-exception", "no-exception-however-cut"})
+"""Laws whose complaints say behind a colon what differs or what was raised."""
 _NOISE = re.compile(r"""\bb?(["']).*|\d+|\(.*|\[.*|:.*""", re.DOTALL)
 
 
@@ -42,7 +44,7 @@ class Broken(NamedTuple):
     @property
     def complaint(self) -> str:
         """Law and complaint without what differs from stream to stream."""
-        depth = 2 if self.law in {"same-for-every-cut", "told-the-same-with-repairs", "no-exception"} else 1
+        depth = 2 if self.law in DETAILED else 1
         parts = [_NOISE.sub("", part).strip() for part in self.why.split(":")[:depth]]
         return f"{self.law}: {': '.join(parts)}"[:150]
 

@@ -105,10 +105,27 @@ def test_a_call_that_is_called_complete_without_a_word_breaks_its_law() -> None:
     assert breaks("complete-is-honest", seen) != []
 
 
-def test_an_exception_breaks_its_law() -> None:
-    """Also one that the pipeline caught."""
+@pytest.mark.parametrize(
+    ("law", "name"),
+    [
+        ("no-exception", "off"),
+        ("no-exception", "on"),
+        ("no-exception-however-cut", "silent"),
+        ("no-exception-however-cut", "slow"),
+        ("no-exception-however-cut", "each"),
+        ("no-exception-however-cut", "judged"),
+    ],
+)
+def test_an_exception_breaks_its_law(law: str, name: str) -> None:
+    """Also one that the pipeline caught; nor does an empty piece go on."""
     seen = Seen(case(HEADER))
-    seen.__dict__["each"] = seen.on._replace(error=ValueError("a bug"))
-    assert breaks("no-exception", seen) != []
-    seen.__dict__["each"] = seen.on._replace(empty=True)
-    assert breaks("no-exception", seen) != []
+    for wrong in ({"error": ValueError("a bug")}, {"empty": True}):
+        seen.__dict__[name] = seen.on._replace(**wrong)
+        assert breaks(law, seen) != []
+
+
+def test_an_exception_is_seen_without_the_runs_that_are_cut_otherwise() -> None:
+    """Every law makes the two that `no-exception` looks at: a hunt for harms costs no run more with it."""
+    seen = Seen(case(HEADER))
+    assert breaks("no-exception", seen) == []
+    assert not {"silent", "slow", "each", "judged"} & seen.__dict__.keys()
