@@ -302,6 +302,31 @@ FOUND: dict[str, tuple[str, bytes]] = {
             argument_delta(0, "fc_2", "") | ARGUMENTS_DONE | {"arguments": '{"b":2}'},
         ),
     ),
+    "a delta of another item behind a whole call that came without an index": (
+        "openai-responses",
+        sse(
+            without_index(item_added(0, "fc_1")),
+            without_index(argument_delta(0, "fc_1", "{}")),
+            argument_delta(0, "fc_2", "lo"),
+            argument_delta(0, "fc_2", "") | ARGUMENTS_DONE | {"arguments": '{"b":2}'},
+        ),
+    ),
+    "a last event without its end that says less than the deltas": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1}'),
+            argument_delta(0, "fc_1", "") | ARGUMENTS_DONE | {"arguments": '{"a'},
+        ).removesuffix(b"\n"),
+    ),
+    "an item that is closed with a blank, and that the last event says whole": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            item_done(0, "fc_1", " "),
+            completed({"item": item_done(0, "fc_2", '{"a":1}')["item"] | {"call_id": "c2"}}),
+        ),
+    ),
     "an item under the call_id of half a call that begins anew": (
         "openai-responses",
         sse(

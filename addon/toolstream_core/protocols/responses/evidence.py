@@ -32,6 +32,16 @@ def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
     return call.arguments.whole and contradicts(call, fragment)
 
 
+def may_be_at(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment with an index is of an open call: not where that has none, another item, and is whole."""
+    if is_other_call(call, fragment):
+        return False
+    item = nonblank(fragment.item_id)
+    if isinstance(call.index, int) or not (item and call.item_id) or item == call.item_id:
+        return True
+    return not call.arguments.whole
+
+
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
     name = nonblank(fragment.name)
     return bool(name and call.name) and name != call.name

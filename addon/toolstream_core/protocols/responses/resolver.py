@@ -17,6 +17,7 @@ from toolstream_core.protocols.responses.evidence import (
     goes_on,
     is_another,
     is_other_call,
+    may_be_at,
     may_repeat,
     of_other_item,
     opens_late,
@@ -174,7 +175,7 @@ class ResponsesCalls(Calls):
             if newest is not None and not is_other_call(newest, fragment):
                 return newest
             here = islice(self._open_calls.at(fragment.index, fragment.kind), MAX_ALIKE)
-            return next((call for call in here if not is_other_call(call, fragment)), None)
+            return next((call for call in here if may_be_at(call, fragment)), None)
         two = list(islice(self._open_calls.newest(fragment.kind), 2))
         if not two or is_other_call(two[0], fragment):
             return None

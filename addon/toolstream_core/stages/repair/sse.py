@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, override
 
+from toolstream_core.calls.json_text import is_object, unwrapped
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
+from toolstream_core.model import Phase
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.stage import Indifferent
 from toolstream_core.wire.frame import Frame
@@ -39,7 +41,7 @@ class SseRepairer(Repairer, Indifferent):
         self._last: Frame | None = None
         """An event without a blank line behind it; whether it gets one is decided at the end of the body."""
         self._spoils = False
-        """Whether that event adds garbage to complete arguments, so that clients are better off without it."""
+        """Whether clients that have whole arguments are better off without that event."""
         self._latest = b"\n"
         """The last block that shows which line ending the stream uses."""
 
@@ -52,7 +54,7 @@ class SseRepairer(Repairer, Indifferent):
             self._latest = frame.raw
         if frame.trailing:
             before = self.release()
-            self._last, self._spoils = frame, any(one.call.arguments.spilled for one in resolved)
+            self._last, self._spoils = frame, any(map(_spoils, resolved))
             return before
         if frame.data.lstrip()[:1] in {b"", b":"} and _silent(event.content):
             return [*self.release(), self._commented(frame)]
@@ -100,6 +102,14 @@ def _whole(frame: Frame) -> bool:
     complete = (frame.data or b"").strip() == b"[DONE]" or isinstance(frame.json, dict)
     fields = [line.partition(b":")[0] for line in frame.raw.removeprefix(BOM).splitlines() if line]
     return complete and fields.count(b"event") < 2 and _FIELDS.issuperset(fields)  # noqa: PLR2004
+
+
+def _spoils(resolved: ResolvedFragment) -> bool:
+    """Whether a fragment adds garbage to whole arguments, or says them once more and not whole."""
+    fragment, call = resolved
+    text, again = fragment.arguments, fragment.phase not in {Phase.OPEN, Phase.MORE}
+    said_less = again and isinstance(text, str) and call.arguments.whole and not is_object(unwrapped(text))
+    return said_less or call.arguments.spilled
 
 
 def _silent(content: EventContent) -> bool:

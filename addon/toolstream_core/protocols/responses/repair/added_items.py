@@ -79,6 +79,9 @@ class AddedItems:
             item.place = places.free if moved else place
         elif places.out_of_turn(place):
             moved, item.place = True, places.free
+        if moved:
+            row = REUSED_INDEX if place in places.taken else ITEM_PER_FRAGMENT
+            places.move(place, item.place, row if isinstance(place, int) else MISSING_INDEX)
         places.take(item.place)
         return moved
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import MAX_TEXT
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import (
@@ -193,6 +194,8 @@ class ClientArguments:
         if arguments is None:
             return None
         repaired = self._repaired(text)
+        if not text.strip(WHITE) and self._call.arguments.empty:
+            return text
         if not is_object(text) and is_object(before := self.meant) and not same_arguments(repaired, before):
             message = "the event says no whole arguments, those before it do"
             return before if self.judge(SHORT_CLOSING, message) else repaired

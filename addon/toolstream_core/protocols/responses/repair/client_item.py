@@ -200,8 +200,8 @@ class ClientItem(Identity):
         """Tell the client of the item for the first time, at a place and under ids of its own; returns the item."""
         content = dict(content)
         content.setdefault("type", "function_call")
-        self.place = self._state.places.next(self.call.index)
-        self._state.places.take(self.place)
+        self.place = self._state.places.take_next(self.call.index)
+        self.moved = self.place != self.call.index
         self.identify(content)
         if not self._state.ids.has_item_id(self.id, self.call):
             self.id = content["id"] = self._state.context.ids.make("fc_")

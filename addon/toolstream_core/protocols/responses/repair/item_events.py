@@ -11,9 +11,7 @@ from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.identity import (
     ITEM_PER_FRAGMENT,
     LATE_NAME,
-    MISSING_INDEX,
     MISSING_START,
-    REUSED_INDEX,
 )
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.responses.repair.added_items import AddedItems
@@ -109,7 +107,8 @@ class ItemEvents:
         if kind in {DONE, CLOSED} and self._kept.last is not None:
             self._kept.give_back_at_place_of(item)
         if kind == DONE and _contradicts(payload, item):
-            return self._of_nobody(payload, item)
+            item.finish_arguments(payload)
+            return self._state.of_nobody(payload)
         changed = item.locate(payload, kind)
         if kind == DELTA and item.arguments.completed and item.call.over and (item.done or item.closed):
             message = "a delta follows the event that says the arguments whole"
@@ -127,17 +126,6 @@ class ItemEvents:
             self.held.drop_closing()
         closing = item.close(changed)
         return self._closed(frame, closing, item) if _is_piece(closing, item) else closing
-
-    def _of_nobody(self, payload: dict[str, Json], item: ClientItem) -> dict[str, Json]:
-        """An event of another item that says other arguments than those with which a call was over.
-
-        It goes on as it came, but for an output_index which the call has for the client alone.
-        """
-        item.finish_arguments(payload)
-        if not item.moved or "output_index" not in payload:
-            return payload
-        self._state.because(REUSED_INDEX if isinstance(item.call.index, int) else MISSING_INDEX)
-        return {**payload, "output_index": self._state.places.free}
 
     def _of_waiting(
         self, frame: Frame, payload: dict[str, Json], kind: str, item: ClientItem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.defects.identity import MISSING_START
+from toolstream_core.defects.identity import LATE_NAME, MISSING_NAME, MISSING_START
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,11 @@ class KeptEvents:
         self.row = row
         self.frames.append(frame)
         self.size += len(frame.raw)
+
+    @property
+    def told(self) -> Row:
+        """The defect that is told where they are sent as they came."""
+        return MISSING_NAME if self.row is LATE_NAME and not self.call.name else self.row
 
     def clear(self) -> None:
         """Forget them: they were sent, or something was sent in their place."""

@@ -48,7 +48,7 @@ class KeptItems:
         for frame in item.kept:
             payload = frame.json
             if isinstance(payload, dict):
-                output.send(frame, payload)
+                output.send(frame, self._state.of_nobody(payload, item.kept.told))
         self._state.replaced.append(item.kept)
 
     def give_back_before(self, item: ClientItem) -> None:

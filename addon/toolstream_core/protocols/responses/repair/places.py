@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.defects.identity import MISSING_START
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
 
 _TEXT = frozenset({"message", "reasoning"})
@@ -23,6 +25,9 @@ class Places:
         """Places of items that the client knows."""
         self.in_pieces = False
         """Whether several items of the provider were joined into one, so that its places leave gaps."""
+        self._disputed: dict[int, Row] = {}
+        """Places at which the provider and the client have other items, and why that is so."""
+        self._instead: dict[object, int] = {}
         self._last = -1
         self._open_text: set[str] = set()
         self._open_others: set[str] = set()
@@ -51,11 +56,32 @@ class Places:
         """Reserve a place that an event names, whose item the client does not know."""
         self._last = max(self._last, place)
 
-    def next(self, index: object) -> int:
-        """The place for an item that the client does not know: `index` where that is free and leaves no gap."""
-        if isinstance(index, int) and index not in self.taken and not self.out_of_turn(index):
-            return index
-        return self.free
+    def move(self, said: object, place: int, row: Row) -> None:
+        """The client knows an item at a `place` where the provider does not have it, but where it `said`."""
+        self._disputed[place] = row
+        if isinstance(said, int):
+            self._disputed[said] = row
+
+    def disputed(self, place: object) -> Row | None:
+        """Why what the provider says of a place is of another item to the client; `None` where it is of the same."""
+        return self._disputed.get(place) if isinstance(place, int) else None
+
+    def instead_of(self, place: object) -> int:
+        """A place that no item has, for what comes under a disputed one and belongs to none."""
+        instead = self._instead.get(place)
+        if instead is None or instead in self.taken:
+            instead = self._instead[place] = self.free
+            self.reserve(instead)
+        return instead
+
+    def take_next(self, index: object) -> int:
+        """Take the place for an item that the client does not know: `index` where that is free and leaves no gap."""
+        fits = isinstance(index, int) and index not in self.taken and not self.out_of_turn(index)
+        place = index if fits and isinstance(index, int) else self.free
+        if not fits:
+            self.move(index, place, MISSING_START)
+        self.take(place)
+        return place
 
     def out_of_turn(self, place: int) -> bool:
         """Whether a place leaves a gap because items before it were joined."""

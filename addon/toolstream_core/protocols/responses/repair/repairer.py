@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR
-from toolstream_core.defects.identity import LATE_NAME, MISSING_NAME
 from toolstream_core.model import Phase
 from toolstream_core.protocols.responses.repair.client_items import ClientItems
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
@@ -236,6 +235,5 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
         progress = self._output.progress
         moved = frames != in_order or any(kept.overtaken(progress) for kept in replaced)
         for kept in replaced if moved else ():
-            nameless = kept.row is LATE_NAME and not kept.call.name
-            self.because(MISSING_NAME if nameless else kept.row)
+            self.because(kept.told)
         self._before += () if moved else frames

@@ -83,6 +83,18 @@ class RepairState:
         self._anonymous = [call for call in self._anonymous if not (call.id or call.name)]
         return any(not call.arguments.empty for call in self._anonymous)
 
+    def of_nobody(self, payload: dict[str, Json], row: Row | None = None) -> dict[str, Json]:
+        """An event that belongs to no item which the client knows, for `row` where that is why it waited.
+
+        It goes on as it came, but not under an output_index where the client has another item than the provider.
+        """
+        place = payload.get("output_index")
+        disputed = self.places.disputed(place)
+        if disputed is None:
+            return payload
+        self.because(row or disputed)
+        return {**payload, "output_index": self.places.instead_of(place)}
+
     def set_repeated(self, call: OpenCall, *, repeated: bool) -> None:
         """Keep whether a call is an earlier one again."""
         if repeated:
