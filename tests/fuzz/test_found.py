@@ -146,6 +146,12 @@ def stop(index: int) -> tuple[str, Json]:
     return "contentBlockStop", {"contentBlockIndex": index}
 
 
+def indexless(event: tuple[str, Json]) -> tuple[str, Json]:
+    """The event without its index."""
+    kind, body = event
+    return kind, {key: one for key, one in body.items() if key != "contentBlockIndex"}
+
+
 MESSAGE_START = {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1}}}
 ARGUMENTS_DONE = {"type": "response.function_call_arguments.done"}
 TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
@@ -870,6 +876,24 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(cohere(1, named("f")), {"type": "tool-call-end", "index": 0}),
             *(cohere(1, named("f")), {"type": "tool-call-end", "index": 1}),
             cohere(1, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta"),
+        ),
+    ),
+    "whole arguments without an index, and others under the call's own": (
+        "bedrock",
+        converse(
+            *(start(0, F), indexless(delta(0, {"input": '{"a":'})), indexless(delta(0, {"input": "1}"}))),
+            delta(0, {"input": '{"b":1}'}),
+        ),
+    ),
+    "arguments behind the stop of a block that said an earlier call again": (
+        "bedrock",
+        converse(start(0, F), delta(0, {"input": "{}"}), stop(0), start(0, F), stop(0), delta(0, {"input": '{"a":1}'})),
+    ),
+    "a block that is spoilt behind the one that said it again": (
+        "bedrock",
+        converse(
+            *(start(0, F), delta(0, {"input": '{"a":1}'}), stop(0)),
+            *(start(1, F), delta(1, {"input": '{"a":1}'}), stop(1), delta(0, {"input": "x"})),
         ),
     ),
 }  # fmt: skip

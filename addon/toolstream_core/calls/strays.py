@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.arguments import ArgumentText
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.calls.open_call import OpenCall
-    from toolstream_core.model import Fragment
+    from toolstream_core.model import Fragment, Seen
 
 MAX_STRAYS = 1024
 """Such fragments of one call after which they are the call's for good."""
@@ -45,8 +47,7 @@ class Strays:
         found = self._of.get(call.position)
         if not found or not own.arguments:
             return []
-        said = call.arguments
-        if said.viable and not said.ended and not said.restarted_by(own.arguments):
+        if _goes_on(call.arguments, own.arguments):
             self.forget(call)
             return []
         return self.given_back(call)
@@ -57,3 +58,17 @@ class Strays:
         if found:
             call.arguments, call.guessed = ArgumentText(), False
         return found
+
+
+def go_on(pieces: Sequence[object], piece: object) -> bool:
+    """Whether `piece` goes on with arguments of which these came first; what is not text does not."""
+    said = ArgumentText()
+    for one in pieces:
+        if not isinstance(one, str):
+            return False
+        said.add(one)
+    return isinstance(piece, str) and _goes_on(said, piece)
+
+
+def _goes_on(said: ArgumentText, piece: Seen[str]) -> bool:
+    return said.viable and not said.ended and not said.restarted_by(piece)

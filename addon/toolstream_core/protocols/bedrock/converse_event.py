@@ -28,6 +28,8 @@ STOP: Final = "messageStop"
 METADATA: Final = "metadata"
 KINDS: Final = frozenset({START, BLOCK_START, BLOCK_DELTA, BLOCK_STOP, STOP, METADATA})
 INDEX: Final = "contentBlockIndex"
+INPUT: Final = ("delta", "toolUse", "input")
+"""Where a delta has its part of the arguments."""
 _SAYING: Final = {BLOCK_START: "start", BLOCK_DELTA: "delta"}
 """Under which key an event of a kind has what it says."""
 

@@ -9,6 +9,7 @@ from toolstream_core.defects.framing import FOREIGN_DELTA
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.protocols.bedrock.converse_event import (
     INDEX,
+    INPUT,
     ConverseEvent,
     event_of,
     with_input,
@@ -97,40 +98,9 @@ class BlockRepairer(ClientBlocks):
             return row
         return row if self.report(row, self.message.number, message, call) else None
 
-    def _delta(self, one: Waited, event: ConverseEvent) -> None:
-        block = self._by_call.get(id(one.call))
-        if event.tool is None or one.call is None:
-            self._other_delta(one, event)
-        elif block is None:
-            self._refuse_strays()
-            self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.body.get(INDEX)} was started", one.call)
-            self._nobodys(one.event.frame, event)
-        elif event.index not in {None, block.index}:
-            repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {event.index} was started", one.call)
-            if repair and one.call.guessed and block.open and not self.torn:
-                self._strays.append(one)
-            elif repair and block.adopted:
-                self._fill(one.event.frame, event, block)
-            else:
-                self._nobodys(one.event.frame, event)
-        else:
-            if self._strays:
-                self._refuse_strays()
-            if block.may_be_own(event):
-                self._fill(one.event.frame, event, block)
-            else:
-                self._nobodys(one.event.frame, event)
-
-    def _nobodys(self, frame: Frame, event: ConverseEvent) -> None:
-        """Arguments of a block that was never started: they are not said under the index of a moved block."""
-        self._astray = True
-        moved = event.index not in self._by_index and self._indexes.made_up_for(event.index) is not None
-        self.pass_on(frame, event, self._indexes.of_other(event) if moved else event.body)
-
     def _other_delta(self, one: Waited, event: ConverseEvent) -> None:
         """A delta of text, reasoning or anything else that is not a call."""
-        stray = any(one.place == event.index for one in self._strays)
-        block = self._current if stray else self._by_index.get(event.index)
+        block = self._block_of_text(event)
         text = json_access.get(event.body, "delta", "text")
         foreign = block is not None and block.is_call and block.open and isinstance(text, str)
         message = "text comes in a block that is a call"
@@ -146,13 +116,19 @@ class BlockRepairer(ClientBlocks):
         self._settle()
         self.pass_on(one.event.frame, event, self._beside_calls(event))
 
+    def _block_of_text(self, event: ConverseEvent) -> Block | None:
+        """The call in whose block a delta of text comes."""
+        return self._by_index.get(event.index)
+
     def _fill(self, frame: Frame, event: ConverseEvent, block: Block) -> None:
         """A delta of the arguments under their own index, or one that was taken for such."""
         if not block.open:
-            block.late = block.late or bool(json_access.get(event.body, "delta", "toolUse", "input"))
+            if json_access.get(event.body, *INPUT):
+                block.late = True
+                self._spoilt(block)
             self.pass_on(frame, event, block.at_place(event.body))
             return
-        piece = json_access.get(event.body, "delta", "toolUse", "input")
+        piece = json_access.get(event.body, *INPUT)
         if piece and block.left_out is not None:
             self._bring_start(block, piece)
         changed = block.delta(event.body)
@@ -164,36 +140,22 @@ class BlockRepairer(ClientBlocks):
         else:
             self.pass_on(frame, event, changed)
 
+    def _spoilt(self, block: Block) -> None:
+        """Arguments come behind the stop of a block."""
+        raise NotImplementedError
+
     def _settle(self) -> None:
-        """Nothing comes any more that could change what a first `{}` means, or whose a stray delta is."""
+        """Nothing comes any more that could change what a first `{}` means."""
         if self._unsure:
             self._unsure[-1].block.settle()
         self._let_unsure_go()
-        strays, self._strays = self._strays, []
-        for one in strays:
-            event = event_of(one.event.frame)
-            block = self._by_call.get(id(one.call))
-            if event is not None and block is not None:
-                self.because(UNKNOWN_BLOCK)
-                block.adopted = True
-                self._fill(one.event.frame, event, block)
-        if strays:
-            self._settle()
 
     def _let_unsure_go(self) -> None:
         unsure, self._unsure = self._unsure, []
         for frame, event, body, _, emitted in unsure:
-            text = json_access.get(body, "delta", "toolUse", "input")
+            text = json_access.get(body, *INPUT)
             changed = body if emitted is None or emitted.text == text else with_input(body, emitted.text)
             self.pass_on(frame, event, changed)
-
-    def _refuse_strays(self) -> None:
-        """The call gets arguments under its own index: those under another one are nobody's, and go as they came."""
-        strays, self._strays = self._strays, []
-        for one in strays:
-            event = event_of(one.event.frame)
-            if event is not None:
-                self._nobodys(one.event.frame, event)
 
     def _stop(self, one: Waited, event: ConverseEvent) -> None:
         """The stop of a block."""

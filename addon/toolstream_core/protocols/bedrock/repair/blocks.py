@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import UNCLOSED_CALL
 from toolstream_core.defects.framing import FOREIGN_DELTA
-from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
-    BLOCK_START,
     BLOCK_STOP,
     INDEX,
     ConverseEvent,
@@ -17,7 +15,6 @@ from toolstream_core.protocols.bedrock.converse_event import (
     input_delta,
     made,
 )
-from toolstream_core.protocols.bedrock.repair.client_block import Block, meaning_of
 from toolstream_core.protocols.bedrock.repair.client_indexes import ClientIndexes
 from toolstream_core.protocols.bedrock.repair.client_message import ClientMessage
 from toolstream_core.protocols.bedrock.request import BedrockRequests
@@ -25,6 +22,7 @@ from toolstream_core.stages.repair.repairer import Repairer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
+    from toolstream_core.protocols.bedrock.repair.client_block import Block
     from toolstream_core.protocols.bedrock.repair.held import Unsure, Waited
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -58,8 +56,6 @@ class ClientBlocks(Repairer):
         """Deltas of an index that no block has, which may be the open call's."""
         self._unsure: list[Unsure] = []
         """A first `{}`, and what came behind it."""
-        self._dropped: set[int] = set()
-        """Calls that say earlier ones again and were let go, by `id(call)`."""
         self._astray = False
         """Whether arguments came that belong to no call."""
 
@@ -126,28 +122,6 @@ class ClientBlocks(Repairer):
             place = {INDEX: self._indexes.next(FOREIGN_DELTA)}
             self.put(BLOCK_DELTA, {**place, "delta": {"text": text}})
             self.put(BLOCK_STOP, place)
-
-    def _may_be_again(self, event: ConverseEvent) -> bool:
-        identity = (event.tool or {}).get("toolUseId")
-        same = isinstance(identity, str) and identity in self.by_id
-        return same and (self.on(DOUBLED_CALL) or self.on(DUPLICATE_ID))
-
-    def _is_again(self, call: OpenCall) -> bool:
-        if not call.whole(may_be_empty=self.context.may_be_empty(call.name)):
-            return False
-        return any(one.says(call.name, meaning_of(call)) for one in self.by_id.get(call.id, ()))
-
-    def _is_dropped(self, one: Waited, event: ConverseEvent) -> bool:
-        """Whether an event is let go that is of an earlier call again."""
-        if one.call is None or id(one.call) in self._dropped:
-            return one.call is not None
-        new = event.kind == BLOCK_START and id(one.call) not in self._by_call
-        again = new and self._may_be_again(event) and self._is_again(one.call)
-        message = f"{one.call.name} was called so before"
-        if again and self.report(DOUBLED_CALL, one.event.frame.number, message, one.call):
-            self._dropped.add(id(one.call))
-            return True
-        return False
 
     def close_before(self, call: OpenCall, *, failed: bool) -> None:
         """The message is over, so the open call needs no arguments: it stops before `call` starts."""

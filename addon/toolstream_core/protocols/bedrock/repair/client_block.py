@@ -88,12 +88,13 @@ class Block(StreamedCall):
         if type(given) is int:
             known = given == self.place or (not self.moved and given == self.index)
             return body if known else {**body, INDEX: self.place}
-        row, message = (
-            (MISSING_INDEX, "an event of the call has no index")
-            if given is None
-            else (ODD_INDEX, f"the index is {given!r}")
-        )
-        return {**body, INDEX: self.place} if self.judge(row, message) or self.moved else body
+        return {**body, INDEX: self.place} if self.judge_index(given) or self.moved else body
+
+    def judge_index(self, given: Json) -> bool:
+        """Report that an event of it does not carry its index; whether that is to be repaired."""
+        if given is None:
+            return self.judge(MISSING_INDEX, "an event of the call has no index")
+        return self.judge(ODD_INDEX, f"the index is {given!r}")
 
     def header(self, body: Payload) -> Payload:
         """The start as the client is to get it."""
@@ -129,6 +130,10 @@ class Block(StreamedCall):
                 return changed
         text = self.take(arguments if isinstance(arguments, str) else encoded(arguments).decode())
         return changed if text == arguments else with_input(changed, text)
+
+    def may_be_anybodys(self, event: ConverseEvent) -> bool:
+        """Whether a delta without a number as its index brings the first arguments of a block whose start has one."""
+        return event.body.get(INDEX) != self._given_index and not (self._indexed or self._arguments.begun)
 
     def may_be_own(self, event: ConverseEvent) -> bool:
         """Whether a delta that does not carry its index can be its own: it begins its arguments, or goes on with them.

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import RESTARTED_STREAM
-from toolstream_core.defects.identity import DOUBLED_CALL
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -16,7 +15,8 @@ from toolstream_core.protocols.bedrock.converse_event import (
     event_of,
     says_text,
 )
-from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING, BlockRepairer
+from toolstream_core.protocols.bedrock.repair.block_sequence import MAX_WAITING
+from toolstream_core.protocols.bedrock.repair.doubled_calls import DoubledCallRepairer
 from toolstream_core.protocols.bedrock.repair.finish import FinishRepair
 from toolstream_core.protocols.bedrock.repair.held import Waited
 from toolstream_core.protocols.bedrock.repair.restart import SecondMessage
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # only then does it show whether it is that call again.
 
 
-class ConverseRepairer(BlockRepairer, Holds):
+class ConverseRepairer(DoubledCallRepairer, Holds):
     """Judges and repairs one stream."""
 
     @override
@@ -47,8 +47,6 @@ class ConverseRepairer(BlockRepairer, Holds):
         self._head: Payload | None = None
         """What the event said that started the message."""
         self._second: SecondMessage | None = None
-        self._again: list[Waited] = []
-        """The events since the start of a block that may be an earlier call again."""
         self._queue: list[Waited] = []
         """Events that wait for the open block."""
         self._unsent: list[Frame] = []
@@ -113,6 +111,7 @@ class ConverseRepairer(BlockRepairer, Holds):
             self.report(IN_BAND_ERROR, self.message.number, f"the provider reports an error: {error}")
         self._out.append(frame)
 
+    @override
     def _one(self, one: Waited, event: ConverseEvent) -> None:
         if event.kind not in {BLOCK_START, BLOCK_DELTA, BLOCK_STOP}:
             if event.kind == START:
@@ -184,36 +183,6 @@ class ConverseRepairer(BlockRepairer, Holds):
             self._again.append(one)
         else:
             self._begin(one, event, again=False)
-
-    def _of_candidate(self, one: Waited, event: ConverseEvent) -> None:
-        """An event while a block may be an earlier call again."""
-        candidate = self._again[0].call
-        if event.kind == BLOCK_START and one.call is not candidate:
-            self._decide()
-            self._one(one, event)
-            return
-        self._again.append(one)
-        if event.kind == BLOCK_STOP and one.call is candidate:
-            self._decide()
-
-    def _decide(self, *, more: bool = False) -> None:
-        """Whether the block that waits is an earlier call again: then it goes; if `more` may follow it keeps its id."""
-        waited, self._again = self._again, []
-        first = waited[0]
-        call, start = first.call, event_of(first.event.frame)
-        assert call is not None
-        assert start is not None
-        again = self._is_again(call)
-        number, self.message.number = self.message.number, first.event.frame.number
-        drop = again and self.report(DOUBLED_CALL, self.message.number, f"{call.name} was called so before", call)
-        if not drop:
-            self._begin(first, start, again=again or more)
-        for one in waited[1:]:
-            event = event_of(one.event.frame)
-            if event is not None and not (drop and one.call is call):
-                self.message.number = one.event.frame.number
-                self._one(one, event)
-        self.message.number = number
 
     def _next(self) -> None:
         """The open block was stopped: whose turn it is now."""
