@@ -129,6 +129,9 @@ def _runs(parts: list[Part]) -> list[list[str]]:
         found[key].append(text)
         for name, value in keys.items():
             found[name, str(value)].append(text)
+        if "type" in keys:  # who reads by the letter takes the parts of one index that are of one form
+            for name in NUMBERS & keys.keys():
+                found["both", name, str(keys[name]), str(keys["type"])].append(text)
         for name, wanted in whose:  # a part that does not say whose it is may be anybody's
             if name not in keys or str(keys[name]) == wanted:
                 found["or nobody's", name, wanted].append(text)
@@ -181,7 +184,7 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
             if key == "partial_json" and inner is not None:  # what is no text there is said as the text of it
                 yield key, {**mine, "odd": True}, json.dumps(inner, separators=(",", ":"))
             outer = mine
-            if key == "tool_calls":  # a choice's index is none of its calls'
+            if key == "tool_calls" and mine["root"] == "choices":  # a choice's index is none of its calls'
                 outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
 
