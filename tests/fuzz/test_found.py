@@ -896,6 +896,31 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(start(1, F), delta(1, {"input": '{"a":1}'}), stop(1), delta(0, {"input": "x"})),
         ),
     ),
+    "a start of another type, which no client reads, and then the call's own, behind a block that waits": (
+        "anthropic",
+        sse(
+            *(tool_use(0, type="server_tool_use"), text_block(1), tool_use(1, id="toolu_1", type=None)),
+            *(tool_use(1), partial(1, '{"a":2}')),
+        ),
+    ),
+    "{} before arguments of which one part has an odd index and another a type that nobody knows": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, "{}"), partial(0, '{"a":"1')),
+            *(partial(0, "2") | {"index": []}, partial(0, "3") | {"delta": {"type": {}, "partial_json": "3"}}),
+            partial(0, '4"}'),
+        ),
+    ),
+    "{} before arguments of which one part cannot be read and another has no index": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": "{}"}}, "tool-call-delta")),
+            *(cohere(0, {"function": {"arguments": '{"a":"1'}}, "tool-call-delta"), b'data: {"type":"tool-call\n\n'),
+            {key: one for key, one in cohere(0, {"function": {"arguments": "2"}}, "tool-call-delta").items()
+             if key != "index"},
+            cohere(0, {"function": {"arguments": '3"}'}}, "tool-call-delta"),
+        ),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

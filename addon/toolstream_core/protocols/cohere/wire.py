@@ -24,6 +24,8 @@ MESSAGE_START: Final = "message-start"
 MESSAGE_END: Final = "message-end"
 DONE: Final = b"[DONE]"
 """The data of the last event, which has no event line."""
+NOBODYS: Final = 1 << 20
+"""The index from which on no answer has calls; added to the index of events that are of no call."""
 ARGUMENT_KEYS: Final = ("arguments", "parameters", "input")
 """Where arguments are found: the protocol's key, and those that others use."""
 

@@ -45,6 +45,12 @@ class Waited(NamedTuple):
     call: OpenCall | None
     stops: bool
 
+    @property
+    def content(self) -> Payload:
+        """The `content_block` of a block's start."""
+        content = self.payload.get("content_block")
+        return content if isinstance(content, dict) else {}
+
     def fills(self, call: OpenCall) -> bool:
         """Whether it is a delta of the call's arguments or of text, or the block's stop."""
         return self.stops or is_text(self.payload) or (self.call is call and "delta" in self.payload)

@@ -8,20 +8,19 @@ from toolstream_core.defects.finish import IN_BAND_ERROR, OVERLAPPING_BLOCKS, RE
 from toolstream_core.defects.framing import NULL_USAGE, RESTARTED_STREAM
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.anthropic.repair.block_sequence import MAX_UNDECIDED
-from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, index_of, type_of
+from toolstream_core.protocols.anthropic.repair.events import NAMED, Payload, adds, index_of, type_of
 from toolstream_core.protocols.anthropic.repair.finish import FinishRepair
 from toolstream_core.protocols.anthropic.repair.held import Waited
 from toolstream_core.protocols.anthropic.repair.last_frame import is_cut
-from toolstream_core.protocols.anthropic.repair.order import OrderRepairer
 from toolstream_core.protocols.anthropic.repair.restart import SecondMessage
+from toolstream_core.protocols.anthropic.repair.skippable import SkippableRepairer
 from toolstream_core.stages.repair.unread import is_unread
-from toolstream_core.stages.stage import HoldsBesideText, SkippableWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Json, SkippedRun
+    from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -31,7 +30,7 @@ MAX_WAITING = 4096
 """Events of waiting blocks, above which all are sent."""
 
 
-class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
+class AnthropicRepairer(SkippableRepairer):
     """Judges and repairs one Messages stream."""
 
     @override
@@ -40,56 +39,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
         self._finish = FinishRepair(self)
         self._head: Payload | None = None
         """The event that started the message."""
-        self._second: SecondMessage | None = None
-        self._tail: tuple[Event, OpenCall | None] | None = None
-        """The last event, which lacks its end: what goes on for it is known when the body ends."""
         self._taken: Json = None
         """The payload of the event that is still being repaired."""
-
-    @property
-    @override
-    def holding(self) -> bool:
-        """Also while a block is open or indexes are moved, which concerns events of every kind."""
-        last = self.message.last
-        waits = bool(self._waiting.events or self._strays) or self._tail is not None
-        return waits or self._moved or (last is not None and last.open)
-
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        block = self.message.last
-        if block is None or block.call is not call or self._waits:
-            return True
-        return self._second is not None or not (block.open and block.arguments.inside_value)
-
-    @override
-    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        del call
-        block = self.message.last
-        for number, piece in enumerate(passed.pieces, passed.first):
-            self.number = number
-            if block is not None:
-                block.arguments.take(piece)
-        self.number = passed.first + passed.events - 1
-        if block is not None and passed.text:
-            block.arguments.on_skipped(passed.text, passed.last)
-
-    @override
-    def accepts_any(self, call: OpenCall) -> bool:
-        block = self.message.last
-        if block is None or block.call is not call or self._waits:
-            return False
-        return self.context.judging and self._second is None and block.accepts_any
-
-    @property
-    @override
-    def needs_text(self) -> bool:
-        """Text of the newest block needs no change where nothing waits, no index is moved, and it alone is open."""
-        return self._moved or self._waits or len(self.message.open) > 1
-
-    @property
-    def _waits(self) -> bool:
-        """Whether any event waits."""
-        return bool(self._waiting.events or self._strays) or self._placeholder is not None
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -231,7 +182,8 @@ class AnthropicRepairer(OrderRepairer, HoldsBesideText, SkippableWhole):
             return
         queue = self._waiting.of(index) if self._waiting.events else None
         if call is not None and queue is not None and queue.start.call is call and not queue.stopped:
-            if self.report(REPEATED_START, self.number, "the block starts again", call) and call.at_most_begun:
+            gone = self.report(REPEATED_START, self.number, "the block starts again", call)
+            if gone and call.at_most_begun and not adds(queue.start.content, payload):
                 return
             self._waiting.add(queue, Waited(event, payload, call, stops=False))
             return

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.anthropic.repair.events import index_of, type_of
+from toolstream_core.protocols.anthropic.resolver import NOBODYS
+from toolstream_core.stages.repair.second_message import EarlierPlaces
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event
@@ -18,20 +20,14 @@ class SecondMessage:
 
     def __init__(self, before: ClientMessage, writer: Writer) -> None:
         """`before`: the first message."""
-        self._before = before
+        moved = {index: block.place for index, block in before.by_index.items() if block.moved}
+        self._before = EarlierPlaces(moved, NOBODYS)
         self._writer = writer
-        self._indexes: set[int | None] = set()
-        """Where blocks have started in this one."""
 
     def passed(self, event: Event) -> Frame:
         """What goes on for an event."""
         frame, payload, kind = event.frame, event.frame.json, type_of(event)
         if not isinstance(payload, dict) or not kind.startswith("content_block_"):
             return frame
-        index = index_of(payload)
-        if kind == "content_block_start":
-            self._indexes.add(index)
-        block = self._before.by_index.get(index)
-        if block is None or not block.moved or not self._indexes.isdisjoint({index, block.place}):
-            return frame
-        return self._writer.rewrite(frame, block.moved_to_place(payload))
+        place = self._before.place(index_of(payload), starts=kind == "content_block_start")
+        return frame if place is None else self._writer.rewrite(frame, {**payload, "index": place})

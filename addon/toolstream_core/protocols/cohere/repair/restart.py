@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, index_of, kind_of
+from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, NOBODYS, index_of, kind_of
+from toolstream_core.stages.repair.second_message import EarlierPlaces
 
 if TYPE_CHECKING:
+    from toolstream_core.model import Json
     from toolstream_core.protocols.cohere.repair.calls import ClientCalls
     from toolstream_core.wire.frame import Frame
 
@@ -16,19 +18,16 @@ class SecondMessage:
 
     def __init__(self, before: ClientCalls) -> None:
         """`before`: the calls of the first message."""
-        self._before = before
-        self._indexes: set[int | None] = set()
-        """Where calls have started in this one."""
+        moved: dict[int | None, Json] = {index: one.place for index, one in before.indexes.items() if one.moved}
+        if before.last is not None and before.last.moved:
+            moved[None] = before.last.place
+        self._before = EarlierPlaces(moved, NOBODYS)
+        self._writer = before.context.writer
 
     def passed(self, frame: Frame) -> Frame:
         """What goes on for an event."""
         payload, kind = frame.json, kind_of(frame.json, frame.name)
         if not isinstance(payload, dict) or kind not in {CALL_START, CALL_DELTA, CALL_END}:
             return frame
-        index = index_of(payload)
-        if kind == CALL_START:
-            self._indexes.add(index)
-        one = self._before.indexes.get(index) if index is not None else self._before.last
-        if one is None or not one.moved or not self._indexes.isdisjoint({index, one.place}):
-            return frame
-        return self._before.context.writer.rewrite(frame, {**payload, "index": one.place})
+        place = self._before.place(index_of(payload), starts=kind == CALL_START)
+        return frame if place is None else self._writer.rewrite(frame, {**payload, "index": place})

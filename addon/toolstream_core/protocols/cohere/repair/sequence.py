@@ -14,6 +14,7 @@ from toolstream_core.protocols.cohere.repair.calls import Unsure
 from toolstream_core.protocols.cohere.repair.ends import EndRepairer
 from toolstream_core.protocols.cohere.repair.identity import continued, header, place
 from toolstream_core.protocols.cohere.wire import (
+    NOBODYS,
     argument_text,
     arguments_in,
     call_delta,
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 # The client gets calls one after the other, each at the next place, whatever indexes the wire gives them.
 
-NOBODYS: Final = 1 << 20
-"""What is added to the index of events that are of no call."""
 MAX_TWINS: Final = 16
 """Calls of one id with which a further one is compared."""
 
