@@ -885,6 +885,13 @@ FOUND: dict[str, tuple[str, bytes]] = {
             delta(0, {"input": '{"b":1}'}),
         ),
     ),
+    "arguments without an index, and the rest of them behind another block's start": (
+        "bedrock",
+        converse(
+            *(start(0, F), indexless(delta(0, {"input": '{"a":'})), start(-1, F)),
+            *(delta(-1, {"input": "{}"}), indexless(delta(0, {"input": "1}"}))),
+        ),
+    ),
     "arguments behind the stop of a block that said an earlier call again": (
         "bedrock",
         converse(start(0, F), delta(0, {"input": "{}"}), stop(0), start(0, F), stop(0), delta(0, {"input": '{"a":1}'})),

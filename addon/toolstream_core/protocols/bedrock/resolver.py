@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.started_calls import StartedCalls
-from toolstream_core.model import Phase
+from toolstream_core.model import ABSENT, Phase
 
 if TYPE_CHECKING:
     from toolstream_core.calls.open_call import OpenCall
@@ -37,6 +37,7 @@ class ConverseCalls(StartedCalls):
             call = newest or self._lonely() or self._open(fragment)
         else:
             call = self._started_again(fragment) or self._open(fragment)
+            self._newest.pop(ABSENT, None)  # what comes without an index may be of the new call, too
         if not self.overflowed:
             self._newest[fragment.index] = call
         return call

@@ -163,6 +163,15 @@ def test_deltas_and_stops_without_a_usable_index_are_the_open_calls(index: objec
     assert calls(run(out)[1]) == [("tooluse_0", "f", {"a": 1})]
 
 
+def test_deltas_and_stops_without_an_index_are_of_the_call_that_started_last() -> None:
+    """One call after the other: the first one's do not hold the second one's."""
+    bare = [at(..., more(0, one), stop(0)) for one in ('{"a":1}', '{"b":2}')]
+    out, record = run(body([*BEGIN, start(0), *bare[0], start(1), *bare[1], *END]), REPAIRED)
+    assert told(record) == {"missing-index"}
+    assert indexes(out) == [0, 0, 0, 1, 1, 1]
+    assert calls(record) == calls(run(out)[1]) == [("tooluse_0", "f", {"a": 1}), ("tooluse_1", "f", {"b": 2})]
+
+
 def test_a_delta_without_an_index_is_nobodys_where_two_calls_are_open() -> None:
     """It is not joined to either."""
     said = [start(0), start(1), *at(..., more(0, '{"a":1}')), stop(0), stop(1), *END]
