@@ -144,7 +144,9 @@ class ArgumentRepair(ArgumentState):
             return Emitted("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
         self._waiting = None
         if not begins_object(piece):
-            return Emitted(self._finished(self._next(piece, Emitted(""), judge, may_wait=False), judge))
+            emitted = Emitted(self._finished(self._next(piece, Emitted(""), judge, may_wait=False), judge))
+            emitted.stray = self._behind is not None and self._behind.spoilt
+            return emitted
         repair = judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} came before the arguments")
         if repair:
             waiting.text = ""

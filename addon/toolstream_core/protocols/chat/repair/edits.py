@@ -35,8 +35,7 @@ def edited(entry: Mapping[str, Json], edits: Edits) -> dict[str, Json]:
                 into[key] = value
             else:
                 _put(into, key, value, keys)
-    if inner or isinstance(function, dict) or "function" not in outer:
-        outer["function"] = inner
+    outer["function"] = inner
     return outer
 
 
