@@ -178,6 +178,42 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "chat: garbage without an index behind a whole placeholder": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "{}", id="c", name="f", type="function")),
+            chat(entry(None, "2}")),
+            chat({}, "tool_calls"),
+            b"data: [DONE]\n\n",
+        ),
+    ),
+    "chat: an index that nobody's piece was given comes as a call's": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [one("a", 1.5, "{")]}),
+            b'data: {"x\n\n',
+            chat({"tool_calls": [one(None, 0, "}")]}),
+            chat({"tool_calls": [one("b", 1, '{"a":1}')]}),
+            chat({}, "tool_calls"),
+        ),
+    ),
+    "chat: what can be no begin of arguments opens without an index, and a call's own come under one": (
+        "openai-chat",
+        sse(
+            chat(entry(None, "}")),
+            chat(entry(1, "{}")),
+            chat(entry(1, "", id="c", name="f", type="function")),
+            chat({}, "tool_calls"),
+        ),
+    ),
+    "chat: a delta that is the begin of what came, where arguments were cumulative": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"', id="c", name="f", type="function")),
+            *[chat(entry(0, text)) for text in ('{"a', '{"', 'a":1}')],
+            chat({}, "tool_calls"),
+        ),
+    ),
     "chat: pieces that are nobody's, under an index that a call of another one was given": (
         "openai-chat",
         sse(

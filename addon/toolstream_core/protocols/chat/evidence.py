@@ -126,7 +126,7 @@ def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall |
         return None
     here = state.all[index] if 0 <= index < len(state.all) else None
     call = here if here is not None and not isinstance(here.index, int) else state.last
-    if call is None or isinstance(call.index, int) or call.arguments.whole:
+    if call is None or isinstance(call.index, int) or call.arguments.whole or not call.arguments.viable:
         return None
     state.found_at(index, call)
     return call

@@ -27,7 +27,7 @@ class ArgumentState:
 
     __slots__ = (
         "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_presumed", "_quoted", "_size",
-        "_suspect", "_text", "_waiting", "replaced",
+        "_stale", "_suspect", "_text", "_waiting", "replaced",
     )  # fmt: skip
 
     def __init__(self, on: Callable[[Row], bool]) -> None:
@@ -53,6 +53,8 @@ class ArgumentState:
         """Whether nothing can be said of them any more, so that everything goes on."""
         self._cumulative: str | None = None
         """What the client has, where each fragment carries all so far."""
+        self._stale = ""
+        """What the client was not given since, because it came before: parts of their own, where such follow."""
         self._quoted: Quoted | None = None
         """A JSON string that may hold an object."""
         self._waiting: Emitted | None = None

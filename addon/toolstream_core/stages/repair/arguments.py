@@ -196,13 +196,16 @@ class ArgumentRepair(ArgumentState):
         """The fragment carries all so far; the client has `before`."""
         repair = judge(CUMULATIVE_ARGUMENTS, "a delta carries all arguments so far instead of the next ones")
         if piece.startswith(before):
-            self._cumulative = piece
+            self._cumulative, self._stale = piece, ""
             if piece.endswith("}") and is_object(piece):
                 self._behind = Behind(piece)
             return piece[len(before) :] if repair else piece
-        again = not repair or before.startswith(piece)
-        self._cumulative = before if again else before + piece
-        return "" if repair and again else piece
+        if before.startswith(piece):
+            self._stale += piece
+            return "" if repair else piece
+        stale, self._stale = self._stale, ""
+        self._cumulative = before + stale + piece if repair else before
+        return stale + piece if repair else piece
 
     def _ended_inside(self, piece: str, judge: Judge) -> str:
         """A fragment in which the arguments end: goes on up to there."""

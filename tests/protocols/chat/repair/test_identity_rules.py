@@ -66,6 +66,8 @@ class Sample(NamedTuple):
 BARE = follows()
 del BARE["index"]
 SECOND = opens(WHOLE, index=1, id="c2", name="find")
+NOT_READ = opens("", "arguments", index=1.5, input=BEGUN)
+"""A call whose arguments may stand under a key that nobody knows: what has another index may be another call's."""
 LATE_ID = [opens("", "id"), follows(id="c1", arguments=WHOLE)]
 LATE_NAME = [opens("", "name"), follows(name="look", arguments=WHOLE)]
 SPLIT_NAME = [opens("", name="lo"), follows(name="ok", arguments=WHOLE)]
@@ -78,6 +80,7 @@ SAMPLES = {
         Came.OTHER_TYPE: Sample([opens(WHOLE, index="0")], 0, 0),
         Came.NEGATIVE: Sample([opens(WHOLE, index=-1)], 0, 0),
         Came.ANOTHER_CALLS: Sample([opens(WHOLE), {**SECOND, "index": 0}], 1, 1),
+        Came.NOBODYS: Sample([NOT_READ, follows(index=0), SECOND], 2, 2, ("odd-index",)),
         Came.OUT_OF_ORDER: Sample([opens(WHOLE, index=3)], 0, 0),
     },
     (Field.INDEX, Place.CONTINUATION): {
@@ -136,7 +139,7 @@ def wire(sample: Sample) -> bytes:
     """The sample's stream; each event carries its place."""
     chunks: list[Payload] = []
     for at, fields in enumerate(sample.entries):
-        function = {key: fields[key] for key in ("name", "arguments") if key in fields}
+        function = {key: fields[key] for key in ("name", "arguments", "input") if key in fields}
         entry = {key: fields[key] for key in ("index", "id", "type") if key in fields} | {"function": function}
         delta = {"tool_calls": [entry]}
         chunks.append({"id": "c", "at": at, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})

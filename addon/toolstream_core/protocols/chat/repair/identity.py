@@ -186,7 +186,9 @@ def _first_index(choice: Choice, fragment: Fragment, raw: Json) -> Came | None:
         return Came.NEGATIVE
     if index in choice.indexes.taken:
         return Came.ANOTHER_CALLS
-    return Came.OUT_OF_ORDER if index != choice.indexes.free else None
+    if index != choice.indexes.free:
+        return Came.OUT_OF_ORDER
+    return Came.NOBODYS if choice.indexes.is_nobodys(index) else None
 
 
 def _index_again(client_call: ClientCall, fragment: Fragment, raw: Json) -> Came | None:

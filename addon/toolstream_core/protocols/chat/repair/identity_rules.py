@@ -71,6 +71,7 @@ class Came(StrEnum):
     NEGATIVE = "a number below 0"
     OTHER_TYPE = "a value of another type"
     ANOTHER_CALLS = "the value of another call"
+    NOBODYS = "the index of entries that are no call's"
     OUT_OF_ORDER = "another number than the one that comes next"
     CHANGED = "another value than the header's"
     RENUMBERED = "the header's index, which the client has as another one"
@@ -136,6 +137,7 @@ TABLE: Final = (
     Rule(_F.INDEX, _P.HEADER, _C.OTHER_TYPE, ODD_INDEX, _E.NEXT_INDEX, "the index is {raw!r}"),
     Rule(_F.INDEX, _P.HEADER, _C.NEGATIVE, ODD_INDEX, _E.NEXT_INDEX, "the index is {index!r}", NOTE),
     Rule(_F.INDEX, _P.HEADER, _C.ANOTHER_CALLS, REUSED_INDEX, _E.NEXT_INDEX, _TAKEN),
+    Rule(_F.INDEX, _P.HEADER, _C.NOBODYS, None, _E.NEXT_INDEX),
     Rule(_F.INDEX, _P.HEADER, _C.OUT_OF_ORDER, OFFSET_INDEX, _E.NEXT_INDEX, _NOT_NEXT),
     Rule(_F.INDEX, _P.CONTINUATION, _C.NOTHING, MISSING_INDEX, _E.CLIENT_INDEX, _NO_INDEX_AGAIN),
     Rule(_F.INDEX, _P.CONTINUATION, _C.NOTHING_CLEAR, MISSING_INDEX, _E.CLIENT_INDEX, _NO_INDEX_AGAIN, NOTE),

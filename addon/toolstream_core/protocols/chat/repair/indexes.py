@@ -29,6 +29,10 @@ class Indexes:
         """One that the client has neither as a call's nor as nobody's."""
         return max([self.free, *(index + 1 for index in self._nobodys.values())])
 
+    def is_nobodys(self, index: int) -> bool:
+        """Whether entries that are no call's were given this one."""
+        return index in self._nobodys.values()
+
     def gave_away(self, index: int) -> bool:
         """Whether the client has an index as that of a call that came under another one."""
         return index in self.taken and self.taken[index].wire_index != index
