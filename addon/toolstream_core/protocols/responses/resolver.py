@@ -104,17 +104,12 @@ class ResponsesCalls(Calls):
             fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and corrects(call, fragment):
             call.arguments = ArgumentText()
-        new, whole = call.arguments.empty, call.arguments.whole
+        whole = call.arguments.whole
         super()._fill(call, fragment)
-        if fragment.phase is Phase.WHOLE and not whole and (self._resumed or not new):
+        if fragment.phase is Phase.WHOLE and not whole:
             self._end_completes |= call.arguments.whole
         if fragment.phase is Phase.OPEN and fragment.arguments and call.kind is not Kind.CUSTOM:
             call.start_input = call.arguments.text()
-
-    @property
-    def _resumed(self) -> bool:
-        """Whether the stream begins with an event of a call: nothing is put into it, the end's calls neither."""
-        return next(iter(self._opened[0].runs)) == 0
 
     def _reopen(self, call: OpenCall) -> None:
         if not call.arguments.whole:
