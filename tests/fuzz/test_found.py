@@ -369,6 +369,23 @@ FOUND: dict[str, tuple[str, bytes]] = {
             completed({"item": item_done(0, "fc_2", '{"a":1}')["item"] | {"call_id": "c2"}}),
         ),
     ),
+    "a call without arguments before one whose arguments close and are spoilt, behind a null": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="call_1", name="f", type="function")),
+            chat(entry(0, "null", id="call_2", name="g")),
+            *(chat(entry(0, one)) for one in ('{"p":', '{"a":1}', "3}")),
+            chat({}, "tool_calls"),
+        ),
+    ),
+    "a piece of another choice's call between those of a call in an object": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": entry(0, '{"')["tool_calls"][0]}),
+            chat({}) | {"choices": [{"index": 1, "delta": {"tool_calls": entry(0, "Flor")["tool_calls"][0]}}]},
+            chat({"tool_calls": entry(0, '":1}')["tool_calls"][0]}),
+        ),
+    ),
     "an item under the call_id of half a call that begins anew": (
         "openai-responses",
         sse(

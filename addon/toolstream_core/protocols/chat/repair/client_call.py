@@ -141,7 +141,7 @@ class ClientCall:
     def half(self) -> bool:
         """Whether arguments have begun, and neither they nor what may follow the finish make them whole."""
         arguments = self.call.arguments
-        over = arguments.empty or arguments.ended or self.spelling.whole or self.call.whole()
+        over = arguments.empty or arguments.ended or self.call.whole()
         return not (over or self.says_null)
 
     @property
