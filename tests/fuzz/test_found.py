@@ -386,6 +386,20 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat({"tool_calls": entry(0, '":1}')["tool_calls"][0]}),
         ),
     ),
+    "a piece at the index that another call has for the client alone": (
+        "openai-chat",
+        sse(
+            chat(
+                {
+                    "tool_calls": [
+                        {"index": 9.5, "id": "c1", "function": {"name": "f", "args": '{"a":'}},
+                        {"index": 2, "id": "c2", "function": {"name": "g", "arguments": '{"b":'}},
+                    ]
+                }
+            ),
+            chat({"tool_calls": [one(None, 0, "1}"), one(None, 1, "2}")]}),
+        ),
+    ),
     "an item under the call_id of half a call that begins anew": (
         "openai-responses",
         sse(
