@@ -64,8 +64,7 @@ class OrderRepairer(UnknownBlockRepairer):
 
     @override
     def _begin(self, block: ClientBlock, event: Event, payload: Payload) -> None:
-        if says_text(payload):
-            self._flush_others(None)
+        self._flush_others(None)
         super()._begin(block, event, payload)
 
     @override
@@ -75,7 +74,7 @@ class OrderRepairer(UnknownBlockRepairer):
         super()._delta(event, payload, call)
 
     def _flush_others(self, block: ClientBlock | None) -> None:
-        """Text comes in `block`: what came before it inside the calls that are open goes on first."""
+        """Text comes in `block`, or another one begins: text that came inside the calls that are open goes on first."""
         for other in self.message.open.values():
             if other is not block:
                 self.flush_texts(other)

@@ -38,8 +38,7 @@ class BlockRepairer(ClientBlocks):
         """Give the client a block that is a call."""
         assert one.call is not None
         used = event.index in self._by_index or event.index in self._others
-        if self._current is not None:
-            self._text_after(self._current)
+        self._flush_text()
         place = self._indexes.of_block(event, self._why_moved(event, one.call), used=used)
         block = Block(self.message, event, one.call, place, again=again)
         self._current = self._by_call[id(one.call)] = self._by_index[event.index] = block
@@ -106,12 +105,12 @@ class BlockRepairer(ClientBlocks):
         message = "text comes in a block that is a call"
         if foreign and block is not None and self.report(FOREIGN_DELTA, self.message.number, message, block.call):
             self._settle()
-            block.texts.append(str(text))
+            self._keep_text(block, str(text))
             return
         open_call = self._current
         if isinstance(text, str) and open_call is not None and open_call.open and open_call.texts:
             self.because(FOREIGN_DELTA)
-            open_call.texts.append(text)
+            self._keep_text(open_call, text)
             return
         self._settle()
         self.pass_on(one.event.frame, event, self._beside_calls(event))

@@ -43,6 +43,8 @@ class ClientBlocks(Repairer):
         self.message = ClientMessage(context, self.reporter, earlier_ids)
         self._out: list[Frame] = []
         """What goes on for the event."""
+        self._with_text: Block | None = None
+        """The last call of which text is kept that came inside it."""
         self._keyed: bool | None = None
         """Whether the stream's events have their names as a key; its first one decides."""
         self._current: Block | None = None
@@ -113,6 +115,19 @@ class ClientBlocks(Repairer):
         if rest := block.rest():
             self.put(BLOCK_DELTA, input_delta(block.place, rest))
         block.open = False
+
+    def _keep_text(self, block: Block, text: str) -> None:
+        """Text came inside a call: behind all that came before it inside others."""
+        if block is not self._with_text:
+            self._flush_text()
+        self._with_text = block
+        block.texts.append(text)
+
+    def _flush_text(self) -> None:
+        """Text that came inside a call goes on before what comes behind it in the answer."""
+        if self._with_text is not None:
+            self._text_after(self._with_text)
+            self._with_text = None
 
     def _text_after(self, block: Block) -> None:
         """Text that came inside a call, in a block of its own; APIs refuse one that is nothing but white space."""

@@ -109,6 +109,7 @@ class ConverseRepairer(DoubledCallRepairer, Holds):
         if error:
             self.close_whole(failed=True)
             self.report(IN_BAND_ERROR, self.message.number, f"the provider reports an error: {error}")
+        self._flush_text()
         self._out.append(frame)
 
     @override
