@@ -23,6 +23,11 @@ class Strays:
         """None yet."""
         self._of: dict[int, list[tuple[Fragment, int]]] = {}
 
+    @property
+    def calls(self) -> tuple[int, ...]:
+        """The positions of the calls that have such."""
+        return tuple(self._of)
+
     def may_take(self, call: OpenCall) -> bool:
         """Whether a call has no arguments yet, or only such as came under other indexes."""
         return call.arguments.empty or call.position in self._of

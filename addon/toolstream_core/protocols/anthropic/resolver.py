@@ -48,8 +48,10 @@ class AnthropicCalls(StartedCalls):
             self._ended_last = self._stopped(fragment)
             return self._ended_last
         if fragment.phase is not Phase.MORE:
-            self._starts_at(fragment)
-            call = self._started_again(fragment) or self._open(fragment)
+            call = self._started_again(fragment)
+            if call is None:
+                self._starts()
+                call = self._open(fragment)
         else:
             call = self._continued(fragment, event)
         if not self.overflowed:
@@ -58,12 +60,13 @@ class AnthropicCalls(StartedCalls):
                 self._still_open[call.position] = call
         return call
 
-    def _starts_at(self, fragment: Fragment) -> None:
-        """A block starts: what came under its index before is of no other call."""
-        before = self._newest.get(fragment.index)
-        if before is not None and before.index != fragment.index:
-            for other, number in self._strays.given_back(before):
-                self._as_nobodys(before, other, number)
+    def _starts(self) -> None:
+        """A block starts: what came under indexes that no block has may be another's than the open call's."""
+        for position in self._strays.calls:
+            call = self._still_open.get(position, self._stopped_last)
+            if call is not None:
+                for other, number in self._strays.given_back(call):
+                    self._as_nobodys(call, other, number)
         self._decide()
 
     def _continued(self, fragment: Fragment, event: int) -> OpenCall:

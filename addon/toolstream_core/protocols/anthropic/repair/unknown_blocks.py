@@ -71,13 +71,12 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         super()._stop(event, payload)
 
     def _ends_strays(self, kind: str, payload: Json) -> bool:
-        """Whether an event is a stop of those that wait: of the index under which they came, or of the call's own."""
+        """Whether an event is a stop of those that wait: of an index that no block has, or of the call's own."""
         if not self._strays or kind != "content_block_stop" or not isinstance(payload, dict):
             return False
-        first, index = self._strays[0], index_of(payload)
-        block = self.message.by_call.get(id(first.call))
+        index, block = index_of(payload), self.message.by_call.get(id(self._strays[0].call))
         own = block is not None and block.has(index)
-        return self._placeholder is None and (own or index == index_of(first.payload))
+        return self._placeholder is None and (own or index not in self.message.by_index)
 
     @override
     def _settled(self) -> None:

@@ -79,7 +79,7 @@ class BlockRepairer(ClientBlocks):
 
     def _start_beside(self, one: Waited, event: ConverseEvent) -> None:
         """The start of a block that is no call."""
-        self._settle()
+        self._before_start()
         self.pass_on(one.event.frame, event, self._beside_calls(event))
 
     def _why_moved(self, event: ConverseEvent, call: OpenCall) -> Row | None:
@@ -148,6 +148,10 @@ class BlockRepairer(ClientBlocks):
         if self._unsure:
             self._unsure[-1].block.settle()
         self._let_unsure_go()
+
+    def _before_start(self) -> None:
+        """Another block starts: what is under another index than the open call's may be that one's."""
+        self._settle()
 
     def _let_unsure_go(self) -> None:
         unsure, self._unsure = self._unsure, []

@@ -38,7 +38,7 @@ class Block(StreamedCall):
         self._tool = event.tool or {}
         self.index = event.index
         self._given_index: Json = event.body.get(INDEX)
-        self._indexed = False
+        self.indexed = False
         """Whether a delta came under the index as its start spells it, or under a number."""
         self.place = place
         self.moved = place is not event.body.get(INDEX)
@@ -133,7 +133,7 @@ class Block(StreamedCall):
 
     def may_be_anybodys(self, event: ConverseEvent) -> bool:
         """Whether a delta without a number as its index brings the first arguments of a block whose start has one."""
-        return event.body.get(INDEX) != self._given_index and not (self._indexed or self._arguments.begun)
+        return event.body.get(INDEX) != self._given_index and not (self.indexed or self._arguments.begun)
 
     def may_be_own(self, event: ConverseEvent) -> bool:
         """Whether a delta that does not carry its index can be its own: it begins its arguments, or goes on with them.
@@ -141,13 +141,13 @@ class Block(StreamedCall):
         What comes behind whole ones is not, where others carried the index.
         """
         if event.body.get(INDEX) == self._given_index or event.index is not None:
-            self._indexed = True
+            self.indexed = True
             return True
         piece = (event.tool or {}).get("input")
         if not isinstance(piece, str) or not piece.strip():
             return True
         if self._arguments.whole:
-            return not self._indexed
+            return not self.indexed
         return self._arguments.begun or piece.lstrip(WHITE)[:1] in _BEGINS
 
     def rest(self) -> str:

@@ -170,7 +170,7 @@ class ConverseRepairer(DoubledCallRepairer, Holds):
         if block is not None:
             self._start_again(one.event.frame, event, block)
             return
-        self._settle()
+        self._before_start()
         if current is not None and current.open:
             self.report(
                 OVERLAPPING_BLOCKS, self.message.number, "a block starts before the one before it has stopped", call

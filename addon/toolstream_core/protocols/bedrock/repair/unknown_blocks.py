@@ -32,7 +32,7 @@ class UnknownBlockRepairer(BlockRepairer):
             self._delta_of_unknown(one, event)
         elif index is not None and index != block.index:
             repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {index} was started", one.call)
-            if repair and one.call.guessed and block.open and not self.torn:
+            if repair and one.call.guessed and block.open and not (block.indexed or self.torn):
                 self._wait(one)
             elif repair and block.adopted:
                 self._fill(one.event.frame, event, block)
@@ -105,6 +105,12 @@ class UnknownBlockRepairer(BlockRepairer):
         self.message.number = number
         if strays:
             self._settle()
+
+    @override
+    def _before_start(self) -> None:
+        if any(one.place is not None for one in self._strays):
+            self._refuse_strays()
+        self._settle()
 
     def _refuse_strays(self) -> None:
         """The call gets arguments under its own index: all others are nobody's, and go as they came."""
