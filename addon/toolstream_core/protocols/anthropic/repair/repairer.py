@@ -110,10 +110,13 @@ class AnthropicRepairer(SkippableRepairer):
     def _one(self, event: Event, call: OpenCall | None) -> None:
         payload, self.number = event.frame.json, event.frame.number
         kind = type_of(event)
+        unread = (kind not in NAMED or payload is ABSENT) and is_unread(event)
+        if self._strays and (unread or (kind == "content_block_start" and call is None)):
+            self._refuse_strays()
         undecided = self._placeholder is not None or bool(self._strays)
         if undecided and (kind in _ENDS_DELTA or event.content.error) and not self._ends_strays(kind, payload):
             self._settled()
-        if (kind not in NAMED or payload is ABSENT) and is_unread(event):
+        if unread:
             self._tear()
         if event.content.error:
             self._finish.failed = True

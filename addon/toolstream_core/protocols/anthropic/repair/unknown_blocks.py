@@ -84,6 +84,18 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         if self._strays:
             self._send_strays()
 
+    def _refuse_strays(self) -> None:
+        """What waits may be of what nobody could read, or of the block that starts: it goes on as it came."""
+        strays, self._strays = self._strays, []
+        number = self.number
+        for event, payload, call, stops in strays:
+            self.number = event.frame.number
+            if stops:
+                super()._stop(event, payload)
+            else:
+                self._stray(event, payload, call=call)
+        self.number = number
+
     def _send_strays(self) -> None:
         """Send what waits: as the call's; or as it came, where more of the call showed that it is not the call's.
 
