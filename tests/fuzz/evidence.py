@@ -38,7 +38,7 @@ VIA = frozenset({"delta", "message"})
 """Where a part stands: some servers say the same in both."""
 CLOSING = re.compile(
     rb'finish_reason"\s*:\s*"[^"]|\[DONE\]|stop_reason"\s*:\s*"[^"]|message_stop|content_block_stop|arguments\.done'
-    rb'|tool-call-end|message-end|contentBlockStop|messageStop|stopReason"\s*:\s*"[^"]'
+    rb'|tool-call-end|message-end|contentBlockStop|messageStop|stopReason"\s*:\s*"[^"]|(?m:^metadata )'
     rb'|output_item\.done|response\.(?:completed|incomplete|done)|finishReason|"done"\s*:\s*true'
 )
 """Whatever says, in any protocol, that a call or the turn is over."""
