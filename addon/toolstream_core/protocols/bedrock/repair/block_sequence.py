@@ -37,7 +37,7 @@ class BlockRepairer(ClientBlocks):
     def _begin(self, one: Waited, event: ConverseEvent, *, again: bool) -> None:
         """Give the client a block that is a call."""
         assert one.call is not None
-        used = event.index in self._by_index or event.index in self._others
+        used = event.index in self._by_index or event.index in self._others or self._indexes.has(event.index)
         self._flush_text()
         place = self._indexes.of_block(event, self._why_moved(event, one.call), used=used)
         block = Block(self.message, event, one.call, place, again=again)
@@ -56,10 +56,11 @@ class BlockRepairer(ClientBlocks):
         Behind half of them it is sent after all where the next delta begins anew.
         """
         gone = self.report(REPEATED_START, self.message.number, "the block starts again", block.call)
-        if gone and block.call.at_most_begun:
-            block.left_out = frame
-            return
-        if not block.call.at_most_begun:
+        if block.call.at_most_begun and block.is_started_by(event):
+            if gone:
+                block.left_out = frame
+                return
+        else:
             self._settle()
             self._forget(block)
         self.pass_on(frame, event, block.at_place(event.body))
@@ -104,7 +105,7 @@ class BlockRepairer(ClientBlocks):
         foreign = block is not None and block.is_call and block.open and isinstance(text, str)
         message = "text comes in a block that is a call"
         if foreign and block is not None and self.report(FOREIGN_DELTA, self.message.number, message, block.call):
-            self._settle()
+            self._settle_unsure()
             self._keep_text(block, str(text))
             return
         open_call = self._current
@@ -112,7 +113,9 @@ class BlockRepairer(ClientBlocks):
             self.because(FOREIGN_DELTA)
             self._keep_text(open_call, text)
             return
-        self._settle()
+        self._settle_unsure()
+        if isinstance(text, str):
+            self._flush_text()
         self.pass_on(one.event.frame, event, self._beside_calls(event))
 
     def _block_of_text(self, event: ConverseEvent) -> Block | None:
@@ -144,10 +147,18 @@ class BlockRepairer(ClientBlocks):
         raise NotImplementedError
 
     def _settle(self) -> None:
+        """Nothing comes any more that could change what waits."""
+        self._settle_unsure()
+
+    def _settle_unsure(self) -> None:
         """Nothing comes any more that could change what a first `{}` means."""
         if self._unsure:
             self._unsure[-1].block.settle()
         self._let_unsure_go()
+
+    def _before_stop(self, one: Waited, event: ConverseEvent) -> None:
+        """A block stops: nothing more comes for it."""
+        raise NotImplementedError
 
     def _before_start(self) -> None:
         """Another block starts: what is under another index than the open call's may be that one's."""
@@ -162,7 +173,7 @@ class BlockRepairer(ClientBlocks):
 
     def _stop(self, one: Waited, event: ConverseEvent) -> None:
         """The stop of a block."""
-        self._settle()
+        self._before_stop(one, event)
         frame, bare = one.event.frame, event.body.keys() <= _OF_A_STOP
         block = self._by_call.get(id(one.call)) or self._by_index.get(event.index) or self._left_open(event)
         if block is None:

@@ -71,6 +71,10 @@ class Block(StreamedCall):
         """Whether its start said the arguments, and no delta has."""
         return self.call.start_input is not None and self.call.arguments.empty
 
+    def is_started_by(self, event: ConverseEvent) -> bool:
+        """Whether an event that starts the block again says what its start did."""
+        return event.tool == self._tool
+
     def says(self, name: str, means: str) -> bool:
         """Whether it is this very call, with arguments that mean this, and whole."""
         if self.name != name or not self.given_whole:

@@ -29,6 +29,10 @@ class ClientIndexes:
         """Whether any block was moved."""
         return bool(self._made_up)
 
+    def has(self, index: int | None) -> bool:
+        """Whether a block was moved to this index."""
+        return index in self._made_up
+
     def made_up_for(self, index: int | None) -> Row | None:
         """The defect for which a block was moved to this index; `None` where none was."""
         return None if index is None else self._rows.get(index)

@@ -86,8 +86,7 @@ class UnknownBlockRepairer(BlockRepairer):
 
     @override
     def _settle(self) -> None:
-        """Nothing comes any more that could change what a first `{}` means, or whose a stray delta is."""
-        super()._settle()
+        self._settle_unsure()
         strays, self._strays = self._strays, []
         number = self.message.number
         for one in strays:
@@ -105,6 +104,19 @@ class UnknownBlockRepairer(BlockRepairer):
         self.message.number = number
         if strays:
             self._settle()
+
+    @override
+    def _before_stop(self, one: Waited, event: ConverseEvent) -> None:
+        """A stop of another block than those that wait decides nothing."""
+        calls = {id(waited.call) for waited in self._strays}
+        if id(one.call) in calls or event.index in {waited.place for waited in self._strays}:
+            self._settle()
+        else:
+            self._settle_unsure()
+
+    @override
+    def _left_open(self, event: ConverseEvent) -> Block | None:
+        return None if self._strays else super()._left_open(event)
 
     @override
     def _before_start(self) -> None:
