@@ -63,6 +63,7 @@ class BlockRepairer(ClientBlocks):
         else:
             self._settle()
             self._forget(block)
+        self._by_index[event.index] = block
         self.pass_on(frame, event, block.at_place(event.body))
 
     def _forget(self, block: Block) -> None:
@@ -81,6 +82,7 @@ class BlockRepairer(ClientBlocks):
     def _start_beside(self, one: Waited, event: ConverseEvent) -> None:
         """The start of a block that is no call."""
         self._before_start()
+        self._by_index.pop(event.index, None)
         self.pass_on(one.event.frame, event, self._beside_calls(event))
 
     def _why_moved(self, event: ConverseEvent, call: OpenCall) -> Row | None:
@@ -100,6 +102,7 @@ class BlockRepairer(ClientBlocks):
 
     def _other_delta(self, one: Waited, event: ConverseEvent) -> None:
         """A delta of text, reasoning or anything else that is not a call."""
+        self._before_text()
         block = self._block_of_text(event)
         text = json_access.get(event.body, "delta", "text")
         foreign = block is not None and block.is_call and block.open and isinstance(text, str)
@@ -156,8 +159,8 @@ class BlockRepairer(ClientBlocks):
             self._unsure[-1].block.settle()
         self._let_unsure_go()
 
-    def _before_stop(self, one: Waited, event: ConverseEvent) -> None:
-        """A block stops: nothing more comes for it."""
+    def _before_text(self) -> None:
+        """A delta comes that is of no call: a block whose stop waits is stopped before it."""
         raise NotImplementedError
 
     def _before_start(self) -> None:
@@ -173,10 +176,11 @@ class BlockRepairer(ClientBlocks):
 
     def _stop(self, one: Waited, event: ConverseEvent) -> None:
         """The stop of a block."""
-        self._before_stop(one, event)
+        self._settle_unsure()
         frame, bare = one.event.frame, event.body.keys() <= _OF_A_STOP
         block = self._by_call.get(id(one.call)) or self._by_index.get(event.index) or self._left_open(event)
-        if block is None:
+        overtaken = event.index not in self._by_index and event.index in self._others
+        if block is None or (overtaken and event.index == block.index is not None):
             self.pass_on(frame, event, self._beside_calls(event))
         elif block.open:
             self._close_arguments(block)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.protocols.bedrock.converse_event import event_of, says_text
+from toolstream_core.protocols.bedrock.converse_event import BLOCK_STOP, event_of, says_text
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -26,6 +26,12 @@ class Waited(NamedTuple):
         """The index that the event carries."""
         event = event_of(self.event.frame)
         return None if event is None else event.index
+
+    @property
+    def stops(self) -> bool:
+        """Whether it stops a block."""
+        event = event_of(self.event.frame)
+        return event is not None and event.kind == BLOCK_STOP
 
     @property
     def says_text(self) -> bool:

@@ -103,6 +103,8 @@ class ConverseRepairer(DoubledCallRepairer, Holds):
     def _foreign(self, event: Event) -> None:
         """An error, or what nobody could read: nothing waits any longer, and nothing is concluded from what came."""
         frame, error = event.frame, event.content.error if event.frame.data is not None else None
+        if is_unread(event):
+            self._refuse_strays()
         self._let_go(more=True)
         self.torn = self.torn or is_unread(event)
         self._finish.failed |= bool(error) or frame.trailing or self.torn

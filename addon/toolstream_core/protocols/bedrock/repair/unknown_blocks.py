@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.strays import MAX_STRAYS, go_on
 from toolstream_core.defects.identity import UNKNOWN_BLOCK
-from toolstream_core.protocols.bedrock.converse_event import INDEX, INPUT, event_of
+from toolstream_core.protocols.bedrock.converse_event import BLOCK_STOP, INDEX, INPUT, event_of
 from toolstream_core.protocols.bedrock.repair.block_sequence import BlockRepairer
 from toolstream_core.wire import json_access
 
@@ -44,7 +44,7 @@ class UnknownBlockRepairer(BlockRepairer):
         else:
             if self._strays:
                 self._decide_strays(event)
-            if block.may_be_own(event):
+            if (index is None or index in self._by_index) and block.may_be_own(event):
                 self._fill(one.event.frame, event, block)
             else:
                 self._nobodys(one.event.frame, event)
@@ -91,9 +91,13 @@ class UnknownBlockRepairer(BlockRepairer):
         number = self.message.number
         for one in strays:
             event, block = event_of(one.event.frame), self._by_call.get(id(one.call))
-            if event is None or block is None:
+            if event is None:
                 continue
             self.message.number = one.event.frame.number
+            if event.kind == BLOCK_STOP:
+                super()._stop(one, event)
+            if event.kind == BLOCK_STOP or block is None:
+                continue
             if event.index is not None:
                 self.because(UNKNOWN_BLOCK)
                 block.adopted = True
@@ -106,13 +110,26 @@ class UnknownBlockRepairer(BlockRepairer):
             self._settle()
 
     @override
-    def _before_stop(self, one: Waited, event: ConverseEvent) -> None:
-        """A stop of another block than those that wait decides nothing."""
-        calls = {id(waited.call) for waited in self._strays}
-        if id(one.call) in calls or event.index in {waited.place for waited in self._strays}:
-            self._settle()
+    def _stop(self, one: Waited, event: ConverseEvent) -> None:
+        """The stop of what waits waits with it; that of another block decides nothing."""
+        if self._strays and self._stops_waiting(one, event):
+            self._strays.append(one)
         else:
-            self._settle_unsure()
+            super()._stop(one, event)
+
+    def _stops_waiting(self, one: Waited, event: ConverseEvent) -> bool:
+        calls = {id(waited.call) for waited in self._strays}
+        return id(one.call) in calls or event.index in {waited.place for waited in self._strays}
+
+    @override
+    def _before_text(self) -> None:
+        if self._is_stopped:
+            self._settle()
+
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether a stop is among what waits."""
+        return any(one.stops for one in self._strays)
 
     @override
     def _left_open(self, event: ConverseEvent) -> Block | None:
@@ -120,7 +137,7 @@ class UnknownBlockRepairer(BlockRepairer):
 
     @override
     def _before_start(self) -> None:
-        if any(one.place is not None for one in self._strays):
+        if any(one.place is not None for one in self._strays) and not self._is_stopped:
             self._refuse_strays()
         self._settle()
 
@@ -129,5 +146,7 @@ class UnknownBlockRepairer(BlockRepairer):
         strays, self._strays = self._strays, []
         for one in strays:
             event = event_of(one.event.frame)
-            if event is not None:
+            if event is not None and event.kind == BLOCK_STOP:
+                super()._stop(one, event)
+            elif event is not None:
                 self._nobodys(one.event.frame, event)
