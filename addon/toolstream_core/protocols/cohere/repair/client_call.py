@@ -18,6 +18,7 @@ from toolstream_core.protocols.cohere.wire import (
     argument_key,
     entry_of,
     function_of,
+    index_of,
     with_arguments,
 )
 from toolstream_core.stages.repair.streamed_call import StreamedCall
@@ -47,6 +48,8 @@ class ClientCall(StreamedCall):
         """The index of its start, as it stands on the wire."""
         self.moved = False
         """Whether its events carry another index than the wire's."""
+        self.indexed = False
+        """Whether arguments came under its own index."""
         self.open = True
         self.ended_early = False
         """Whether it was ended before its own end came."""
@@ -57,6 +60,16 @@ class ClientCall(StreamedCall):
     @override
     def judge(self, row: Row, message: str) -> bool:
         return self._repairer.report(row, self._repairer.number, message, self.call)
+
+    def carries_index(self, payload: Payload) -> bool:
+        """Whether an event has the index of its start, in whatever spelling."""
+        number = index_of(payload)
+        return number == index_of(self.start) and (number is not None or payload.get("index", ABSENT) == self.index)
+
+    @property
+    def came_whole(self) -> bool:
+        """Whether all of its arguments have come."""
+        return self._arguments.whole
 
     @property
     def shown(self) -> Json:
@@ -96,6 +109,10 @@ class ClientCall(StreamedCall):
         if key is None:
             return payload
         changed, arguments = payload, function[key]
+        if key != ARGUMENT_KEYS[0] and self._arguments.whole:  # to clients they are no arguments, and may stay that
+            self.judge(MISNAMED_ARGUMENTS, f"the arguments come under {key!r}")
+            self.late = True
+            return payload
         message = f"the arguments come under {key!r}"
         if key != ARGUMENT_KEYS[0] and self.judge(MISNAMED_ARGUMENTS, message):
             if self.torn:

@@ -53,6 +53,10 @@ class EndRepairer(ClientCalls):
 
     def _settled(self) -> None:
         """Nothing comes any more that could change what waits."""
+        self._settle_first()
+
+    def _settle_first(self) -> None:
+        """Nothing comes any more that could change what a first `{}` means."""
         if self.last is not None:
             self.last.settle()
         self._settle_unsure()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME
-from toolstream_core.protocols.cohere.repair.sequence import CallRepairer
+from toolstream_core.protocols.cohere.repair.unknown_calls import UnknownCallRepairer
 from toolstream_core.protocols.cohere.wire import (
     CALL_END,
     CALL_START,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 type Held = tuple[Event, Sequence[ResolvedFragment]]
 
 
-class HeldRepairer(CallRepairer):
+class HeldRepairer(UnknownCallRepairer):
     """Holds a call until it is known who it is, or whether it says another one again."""
 
     @override
@@ -116,7 +116,8 @@ class HeldRepairer(CallRepairer):
         return self.report(DOUBLED_CALL, self.number, "the call was said before", one.call)
 
     def _waiting_frames(self) -> list[Frame]:
-        return [*[one.frame for one in self._unsure], *[event.frame for event, _ in self._queue]]
+        unsure, strays = [one.frame for one in self._unsure], [frame for frame, _, _ in self._strays]
+        return [*unsure, *strays, *[event.frame for event, _ in self._queue]]
 
     def _late_identity(self, one: ClientCall, payload: Payload) -> bool:
         """Take from a call's first delta what its start lacks; whether there was any of it."""

@@ -59,7 +59,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
     @property
     @override
     def holding(self) -> bool:
-        return bool(self._unsure or self._queue) or self._tail is not None
+        return bool(self._unsure or self._strays or self._queue) or self._tail is not None
 
     @property
     @override
@@ -102,12 +102,12 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
         if frame.trailing and frame.raw.strip():
             self._tail = (event, resolved)
             return ()
-        self._out, self._unsent = [], self._waiting_frames() if self._unsure or self._queue else []
+        self._out, self._unsent = [], self._waiting_frames() if self._unsure or self._strays or self._queue else []
         if frame.data is None:
             self._behind(event)
         else:
             self._one(event, resolved)
-        self.went(frame, self._out, waits=bool(self._unsure or self._queue) or self.keeps_start)
+        self.went(frame, self._out, waits=bool(self._unsure or self._strays or self._queue) or self.keeps_start)
         self._unsent = []
         return self._out
 
@@ -143,9 +143,10 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self._unsure.append(Unsure(frame, {}, {}, None))
             return
         self._let_go()
-        self._settled()
+        self._settle_first()
         self._send(frame)
 
+    @override
     def _one(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         payload, self.number = event.frame.json, event.frame.number
         kind = kind_of(payload, event.frame.name)
@@ -156,9 +157,10 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
                 return
             self._let_go()
             self.number = event.frame.number
+        unread = (payload is ABSENT or kind not in NAMED) and is_unread(event)
         if kind != CALL_DELTA:
-            self._settled()
-        if (payload is ABSENT or kind not in NAMED) and is_unread(event):
+            self._decide_by(kind, unread=unread)
+        if unread:
             self.torn = True
             if self.last is not None:
                 self.last.torn = True
@@ -239,12 +241,3 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
                 self._queue.append((event, resolved))
                 continue
             self._begin(one, frame)
-
-    def _delta(self, frame: Frame, payload: Payload, call: OpenCall) -> None:
-        one = self._by_call.get(id(call))
-        if one is not None:
-            if self.last is not one:
-                self._settled()
-            self._filled(frame, payload, one)
-            return
-        self._of_nobody(frame, payload, call)

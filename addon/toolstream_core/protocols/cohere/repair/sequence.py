@@ -8,13 +8,11 @@ from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.defects.arguments import PREFILLED_ARGUMENTS
 from toolstream_core.defects.finish import OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import TOOL_CALLS_OBJECT
-from toolstream_core.defects.identity import UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.cohere.repair.calls import Unsure
 from toolstream_core.protocols.cohere.repair.ends import EndRepairer
 from toolstream_core.protocols.cohere.repair.identity import continued, header, place
 from toolstream_core.protocols.cohere.wire import (
-    NOBODYS,
     argument_text,
     arguments_in,
     call_delta,
@@ -52,7 +50,8 @@ class CallRepairer(EndRepairer):
         payload = header(one, self)
         payload = {**payload, "index": one.place} if one.moved else payload
         text = argument_text(payload)
-        prefilled = bool(text.strip(WHITE)) and one.judge(PREFILLED_ARGUMENTS, "the call starts with its arguments")
+        one.indexed = bool(text.strip(WHITE))
+        prefilled = one.indexed and one.judge(PREFILLED_ARGUMENTS, "the call starts with its arguments")
         if prefilled:
             payload = with_arguments(payload, "")
         elif arguments_in(payload) is not ABSENT:
@@ -140,14 +139,6 @@ class CallRepairer(EndRepairer):
         self.report(OVERLAPPING_BLOCKS, self.number, "a call starts before the one before it has ended", one.call)
         if before.whole and (self.on(OVERLAPPING_BLOCKS) or self.on(UNCLOSED_CALL)):
             self._close(before)
-
-    def _of_nobody(self, frame: Frame, payload: Payload, call: OpenCall) -> None:
-        """A delta of a call that was never started; where a call was moved to its index, it goes on under another."""
-        self._astray = self._astray or arguments_in(payload) is not ABSENT
-        index = index_of(payload)
-        repair = self.report(UNKNOWN_BLOCK, self.number, f"no call {payload.get('index')} was started", call)
-        taken = repair and any(one.moved and one.place == index for one in self.calls)
-        self._pass(frame, payload, {**payload, "index": NOBODYS + (index or 0)} if taken else payload)
 
     def _filled(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
         """A delta of a call that the client has."""

@@ -1,0 +1,118 @@
+"""Cohere deltas that do not carry their call's index: held until it shows whether they are that call's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, override
+
+from toolstream_core.calls.strays import MAX_STRAYS, go_on
+from toolstream_core.defects.identity import UNKNOWN_BLOCK
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.cohere.repair.identity import index_repaired
+from toolstream_core.protocols.cohere.repair.sequence import CallRepairer
+from toolstream_core.protocols.cohere.wire import (
+    CALL_DELTA,
+    CALL_END,
+    CALL_START,
+    MESSAGE_END,
+    MESSAGE_START,
+    NOBODYS,
+    arguments_in,
+    index_of,
+)
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.protocols.cohere.repair.client_call import ClientCall
+    from toolstream_core.protocols.cohere.wire import Payload
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+# Arguments under no index, or under one that no call has, are taken for those of the one open call only while that call
+# gets none under its own index. So they wait until it ends, or until a delta of its own comes: that one goes on with
+# them, or it shows that they are not the call's, and they go on as they came. Those under an earlier call's index are
+# the open call's at once: some servers give all deltas one index.
+
+type Stray = tuple[Frame, Payload, ClientCall]
+
+
+class UnknownCallRepairer(CallRepairer):
+    """Sends the argument deltas of all calls."""
+
+    @override
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._strays: list[Stray] = []
+
+    def _delta(self, frame: Frame, payload: Payload, call: OpenCall) -> None:
+        one = self._by_call.get(id(call))
+        if one is None:
+            self._of_nobody(frame, payload, call)
+            return
+        if self.last is not one:
+            self._settled()
+        if payload.get("index") == one.index or one.carries_index(payload):
+            if self._strays or not one.indexed:
+                self._begins(payload, one)
+        elif not one.torn and arguments_in(payload):
+            if one.open and not one.indexed and index_of(payload) not in self.indexes:
+                self._wait(frame, payload, one)
+                return
+            if one.came_whole or not one.open:
+                index_repaired(one, self, payload)
+                self._nobodys(frame, payload)
+                return
+        self._filled(frame, payload, one)
+
+    def _wait(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
+        index_repaired(one, self, payload)
+        self._strays.append((frame, payload, one))
+        if len(self._strays) >= MAX_STRAYS:
+            one.indexed = True
+            self._settled()
+
+    def _begins(self, payload: Payload, one: ClientCall) -> None:
+        """The call's own arguments begin: they go on with what waits, or that is not the call's."""
+        piece = arguments_in(payload)
+        if piece and self._strays and go_on([arguments_in(waited) for _, waited, _ in self._strays], piece):
+            self._settled()
+        elif piece and self._strays:
+            self._refuse_strays()
+        one.indexed = one.indexed or bool(piece)
+
+    def _decide_by(self, kind: str, *, unread: bool) -> None:
+        """An event comes that may decide what waits: not whose it is, where it is of no call."""
+        if self._strays and (unread or kind in {CALL_START, MESSAGE_START}):
+            self._refuse_strays()
+        if kind in {CALL_END, MESSAGE_END, ""}:
+            self._settled()
+        elif kind != CALL_DELTA:
+            self._settle_first()
+
+    @override
+    def _settled(self) -> None:
+        self._settle_first()
+        strays, self._strays = self._strays, []
+        number = self.number
+        for frame, payload, one in strays:
+            self.number = frame.number
+            self._filled(frame, payload, one)
+        self.number = number
+        if strays:
+            self._settle_first()
+
+    def _refuse_strays(self) -> None:
+        strays, self._strays = self._strays, []
+        for frame, payload, _ in strays:
+            self._nobodys(frame, payload)
+
+    def _of_nobody(self, frame: Frame, payload: Payload, call: OpenCall) -> None:
+        """A delta of a call that was never started."""
+        self.report(UNKNOWN_BLOCK, self.number, f"no call {payload.get('index')} was started", call)
+        self._nobodys(frame, payload)
+
+    def _nobodys(self, frame: Frame, payload: Payload) -> None:
+        """Arguments of no call go on as they came; where a call was moved to their index, under another."""
+        self._astray = self._astray or arguments_in(payload) is not ABSENT
+        index = index_of(payload)
+        taken = self.on(UNKNOWN_BLOCK) and any(one.moved and one.place == index for one in self.calls)
+        self._pass(frame, payload, {**payload, "index": NOBODYS + (index or 0)} if taken else payload)
