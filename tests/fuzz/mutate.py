@@ -10,6 +10,7 @@ from zlib import crc32
 from tests.fuzz.case import Case
 from tests.fuzz.messages import MESSAGES, as_lines, messages, of_lines
 from tests.fuzz.odd import odd_request, oddly_written
+from tests.fuzz.small import drawn
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
@@ -20,7 +21,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tests.fuzz.corpus import Seed
 
@@ -39,6 +40,13 @@ TEXTS: Final = {
 }
 """Keys whose text may come in several deltas."""
 
+WHOSE: Final = frozenset(
+    {"index", "id", "item_id", "output_index", "call_id", "toolUseId", "contentBlockIndex", "name"}
+)
+"""Keys that say whose an event is."""
+SMALL: Final = 0.2
+"""How many cases have a small stream."""
+
 type Blocks = list[bytes]
 type Mutation = Callable[[Blocks, random.Random], None]
 
@@ -46,7 +54,8 @@ type Mutation = Callable[[Blocks, random.Random], None]
 def case(seeds: Sequence[Seed], seed: str) -> Case:
     """The case that `seed` draws."""
     dice = random.Random(seed)
-    mother = _drawn(seeds, seed)
+    small = drawn(sorted({one.dialect for one in seeds}), dice) if dice.random() < SMALL else None
+    mother = small or _drawn(seeds, seed)
     did: list[str] = []
     body = mother.body
     if dice.random() < 0.35:
@@ -163,6 +172,34 @@ def _json(blocks: Blocks, dice: random.Random) -> None:
         blocks[at] = head + oddly_written(payload, dice) + tail
 
 
+def _anothers(blocks: Blocks, dice: random.Random) -> None:
+    """What says whose an event is becomes what another one has there, or goes."""
+    parts = [_payload(block) for block in blocks]
+    places = [(at, *place) for at, (_, payload, _) in enumerate(parts) for place in _places_of(WHOSE, payload)]
+    if not places:
+        return
+    at, holder, key = dice.choice(places)
+    others = [other[name] for _, other, name in places if name == key and other[name] != holder[key]]
+    if others and dice.random() < 0.7:
+        holder[key] = dice.choice(others)
+    else:
+        del holder[key]
+    head, payload, tail = parts[at]
+    blocks[at] = head + _dumped(payload) + tail
+
+
+def _places_of(keys: frozenset[str], value: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """The objects within a value that have one of the keys, with that key."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in keys:
+                yield value, key
+            yield from _places_of(keys, inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _places_of(keys, inner)
+
+
 def _texts(blocks: Blocks, dice: random.Random) -> None:
     """An event with a text becomes two, the text cut between them."""
     candidates = [at for at, block in enumerate(blocks) if any(key.encode() in block for key in TEXTS)]
@@ -262,6 +299,7 @@ MUTATIONS: Final[tuple[tuple[str, Mutation], ...]] = (
     ("json", _json),
     ("json", _json),
     ("json", _json),
+    ("another's", _anothers),
     ("texts", _texts),
     ("texts", _texts),
     ("markup", _markup),

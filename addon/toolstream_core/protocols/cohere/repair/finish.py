@@ -54,6 +54,8 @@ class FinishRepair:
     def ending(self, payload: Payload) -> Payload | None:
         """`message-end` as the client is to get it; `None` where it has it."""
         repairer = self._repairer
+        if self.done:
+            return payload
         if self.over:
             gone = repairer.report(REPEATED_FINISH, repairer.number, "the message ends twice")
             return None if gone and self._calls == len(repairer.calls) else payload

@@ -18,6 +18,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.client_item import ClientItem
     from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
@@ -34,8 +35,8 @@ class AddedItems:
         self._state = state
         self._kept = kept
         self._custom = custom
-        self.copies: dict[str, dict[str, Json]] = {}
-        """The events that add items which only repeat a call, or carry a piece of it, by the item's id."""
+        self.copies: dict[str, tuple[dict[str, Json], Row]] = {}
+        """The events that add items which only repeat a call, or carry a piece of it, by the item's id, and as what."""
         self._loose: set[str] = set()
         """Ids of such items of which the client was told after all."""
         self._call: OpenCall | None = None
@@ -100,7 +101,7 @@ class AddedItems:
         row = DOUBLED_CALL if again else ITEM_PER_FRAGMENT
         message = "the call was said before" if again else "a fragment of the call comes as an item of its own"
         if isinstance(own, str):
-            self.copies[own] = payload
+            self.copies[own] = payload, row
         repair = state.report(row, message, item.call)
         return repair and not (item.in_pieces and not item.arguments.joinable)
 
@@ -130,6 +131,7 @@ class AddedItems:
         """A delta of an item that was taken for a piece of a call, and is none: the client is told of the item."""
         self._loose.add(own)
         item.arguments.lose_order()
-        self._state.because(ITEM_PER_FRAGMENT)
-        self._state.output.put(self.copies[own])
+        added, row = self.copies[own]
+        self._state.because(row)
+        self._state.output.put(added)
         return payload
