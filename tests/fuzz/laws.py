@@ -221,7 +221,7 @@ def nothing_made_whole(seen: Seen) -> Iterator[str]:
 
 def _nothing_said(seen: Seen, name: str) -> bool:
     """Whether the raw bytes have a call without arguments: by its index, or, where calls share that, by `off`."""
-    plain = any(call.text.strip() in NOTHING for call in seen.raw.calls.values())
+    plain = seen.raw.silent or any(call.text.strip() in NOTHING for call in seen.raw.calls.values())
     return plain or any(one.startswith(name) and said == "{}" and whole for one, said, whole in seen.off.calls)
 
 
@@ -353,7 +353,12 @@ def text_stays_before_calls(seen: Seen) -> Iterator[str]:
     """Text that came before a call is not behind it."""
     if not seen.safe or not seen.on.repairs_row or len(seen.raw.calls) != len(seen.changed.calls):
         return
+    if any(call.mixed for call in seen.raw.calls.values()):  # which of them came before a text, nobody can say
+        return
+    names = {one.name for one in seen.raw.calls.values()}
     for one, other in zip(seen.raw.calls.values(), seen.changed.calls.values(), strict=True):
+        if one.name != other.name and other.name in names:  # another call, which came before it
+            continue
         for channel, length in one.after.items():
             if one.name and other.after.get(channel, 0) < length:  # one without a name no client takes for a call
                 yield f"text of {channel} went behind {other.name}"

@@ -38,6 +38,8 @@ class PlainCall:
     """Whether an event of the protocol closed this call."""
     odd: bool = False
     """Whether an object came where text is joined: clients stop there."""
+    mixed: bool = False
+    """Whether it has several calls in it, which said no place of their own."""
     after: dict[str, int] = field(default_factory=dict)
     """How much text of each channel came before it, without white space."""
 
@@ -64,6 +66,8 @@ class Plain:
     """Whether the protocol said that the turn is over."""
     ended: bool = False
     """Whether the protocol's last event came: a client reads nothing behind it."""
+    silent: bool = False
+    """Whether an event closed a call without arguments, whatever the last event said of it."""
     stray: int = 0
     """Parts of arguments of calls that were never opened."""
 
@@ -175,7 +179,9 @@ def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last
     value = parsed(_text(item.get("arguments")))
     other = before is not None and before.value is not None and isinstance(value, dict) and value != before.value
     call = plain.call(str(place), fresh=last and other)
-    call.name = _text(item.get("name")) or call.name
+    name = _text(item.get("name"))
+    call.mixed, call.name = call.mixed or bool(name and call.name and name != call.name), name or call.name
+    plain.silent = plain.silent or (done and not last and _text(item.get("arguments")).strip() in {"", "null"})
     if done:
         call.whole, call.over = _text(item.get("arguments")), True
 

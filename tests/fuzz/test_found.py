@@ -400,6 +400,41 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat({"tool_calls": [one(None, 0, "1}"), one(None, 1, "2}")]}),
         ),
     ),
+    "arguments of nobody at the index under which an item is added of which a piece came before": (
+        "openai-responses",
+        sse(
+            argument_delta(1, "fc_3", "") | ARGUMENTS_DONE | {"arguments": '"}'},
+            argument_delta(0, "fc_1", '"}'),
+            item_added(1, "fc_1"),
+            item_done(1, "fc_1", '{"a":1}'),
+        ),
+    ),
+    "an item without a name, and a part of it at the index of another one": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1") | {"item": item_done(0, "fc_1", '{"a":1}')["item"] | {"name": ""}},
+            item_done(1, "fc_1", '{"a') | {"item": {"type": "function_call", "id": "fc_1", "call_id": "c1"}},
+            item_done(1, "fc_2", '{"b":2}'),
+        ),
+    ),
+    "an end that says other arguments of an item that is closed, without output_index": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", '{"a":1}'),
+            without_index(argument_delta(0, "fc_1", "{}")),
+            without_index(argument_delta(0, "fc_1", "") | ARGUMENTS_DONE | {"arguments": "{}"}),
+        ),
+    ),
+    "an output_index that is a list": ("openai-responses", sse(argument_delta(0, "fc_1", " ") | {"output_index": []})),
+    "the whole arguments of an item before it is added elsewhere, at the index of another one": (
+        "openai-responses",
+        sse(
+            item_done(1, "fc_1", '{"a":1}'),
+            argument_delta(1, "fc_2", "") | ARGUMENTS_DONE | {"arguments": "null"},
+            item_done(1, "fc_1", '{"a":1}'),
+            item_added(2, "fc_2") | {"item": item_added(2, "fc_2")["item"] | {"call_id": "c2", "name": "g"}},
+        ),
+    ),
     "an item under the call_id of half a call that begins anew": (
         "openai-responses",
         sse(

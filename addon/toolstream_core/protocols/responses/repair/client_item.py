@@ -42,7 +42,7 @@ class ClientItem(Identity):
         """The custom tool's item in place of which it was sent."""
         self.kept = KeptEvents(call)
         """Its events that wait; see `Start`."""
-        self._contradicted = False
+        self.contradicted = False
         """Whether other arguments came behind the event that closed it."""
         self._last: dict[str, Json] = {}
         """The item as an event had it last."""
@@ -65,12 +65,16 @@ class ClientItem(Identity):
     @property
     def whole(self) -> bool:
         """Whether nothing is missing of it but the event that closes it."""
-        if self._last.get("status") == "incomplete" or self._contradicted:
-            return False
-        if self.in_pieces and not self.arguments.joinable:
+        scattered = self.in_pieces and not self.arguments.joinable
+        if scattered or self.contradicted or self._last.get("status") == "incomplete":
             return False
         over = (self.done or self.closed or self.call.closed) and not self.in_pieces
         return self.arguments.whole if over else self.arguments.whole_by_itself
+
+    @property
+    def said(self) -> str:
+        """The arguments with which it was closed, or so far."""
+        return str(self._last.get("arguments") or "") if self.closed else self.arguments.given
 
     @property
     def inside_value(self) -> bool:
@@ -124,8 +128,7 @@ class ClientItem(Identity):
         """The event with its whole arguments, as the client is to get it; what the deltas lack is sent before it."""
         text = self.arguments.as_meant(payload.get("arguments"))
         if self.closed or self.done:
-            last = str(self._last.get("arguments") or "") if self.closed else self.arguments.given
-            self._contradicted = bool(text) and not same_arguments(text or "", last)
+            self.contradicted = bool(text) and not same_arguments(text or "", self.said)
         self.done = True
         self.send_rest(text)
         if text is None:
@@ -145,8 +148,7 @@ class ClientItem(Identity):
         self._close_as(content)
         if self.call.arguments.empty and not self._state.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")
-        if self.unnamed:
-            self.judge_name()
+        self.judge_name()
         return payload if content == item else {**payload, "item": content}
 
     def _close_as(self, content: dict[str, Json]) -> None:
@@ -164,10 +166,9 @@ class ClientItem(Identity):
     def closed_with(self, payload: dict[str, Json]) -> bool:
         """Whether another event that closes it has the arguments that it was closed with, or none."""
         again = json_access.argument_text(json_access.get(payload, "item", "arguments"))[0]
-        last = str(self._last.get("arguments"))
-        if not again or not isinstance(again, str) or same_arguments(again, last):
-            return not again or isinstance(again, str)
-        return same_arguments(self.arguments.as_meant(again) or "", last)
+        if not again or not isinstance(again, str):
+            return not again
+        return same_arguments(again, self.said) or same_arguments(self.arguments.as_meant(again) or "", self.said)
 
     def send_rest(self, whole: str | None = None) -> None:
         """Send what was held back of the deltas; `whole` as for `ClientArguments.rest`."""
@@ -224,8 +225,7 @@ class ClientItem(Identity):
 
     def put_whole(self, item: Json) -> None:
         """Put all events of the call: the client knows nothing of it yet."""
-        content = self.put_start(item, self.arguments.meant)
-        self.put_end(content.get("status") or "completed")
+        self.put_end(self.put_start(item, self.arguments.meant).get("status") or "completed")
 
     def put_part(self, item: Json) -> dict[str, Json]:
         """Put the events that add a call of which more may come; returns the item that closes it if nothing does."""
@@ -240,8 +240,8 @@ class ClientItem(Identity):
         self._send_missing(text)
         if not self.done:
             self._put_done(text)
-        content = {**self._last, "id": self.id, "call_id": self.call_id, "name": self.name, "arguments": text}
-        content["status"] = status
+        said: dict[str, Json] = {"name": self.name, "arguments": text, "status": status}
+        content = {**self._last, "id": self.id, "call_id": self.call_id, **said}
         self._state.output.put({"type": CLOSED, "output_index": self.place, "item": content})
         self._state.places.closed[self.place] = content
         self.done = self.closed = True

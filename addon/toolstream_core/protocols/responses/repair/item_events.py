@@ -96,6 +96,9 @@ class ItemEvents:
             if kind == DONE:
                 self.held.settle_delta(None)
             if isinstance(payload, dict) and kind in {DELTA, DONE}:
+                if payload.get("output_index", item.place) != item.place:
+                    self._state.because(item.kept.told)
+                    payload = {**payload, "output_index": item.place}
                 changed = self._of_item(frame, payload, kind, item)
                 if changed is not None:
                     self._state.output.send(frame, changed)
@@ -106,8 +109,8 @@ class ItemEvents:
             return self._of_waiting(frame, payload, kind, item)
         if kind in {DONE, CLOSED} and self._kept.last is not None:
             self._kept.give_back_at_place_of(item)
-        if kind == DONE and _contradicts(payload, item):
-            item.finish_arguments(payload)
+        if kind in {DONE, CLOSED} and _contradicts(payload, kind, item):
+            item.contradicted = True
             return self._state.of_nobody(payload)
         changed = item.locate(payload, kind)
         if kind == DELTA and item.arguments.completed and item.call.over and (item.done or item.closed):
@@ -168,10 +171,11 @@ class ItemEvents:
         return None
 
 
-def _contradicts(payload: dict[str, Json], item: ClientItem) -> bool:
-    """Whether an event under another item's id says other whole arguments than a call that was over before it."""
-    own, text, before = payload.get("item_id"), payload.get("arguments"), item.arguments.given
-    if own in (None, "", item.id) or not ((item.done or item.closed) and isinstance(text, str) and is_object(text)):
+def _contradicts(payload: dict[str, Json], kind: str, item: ClientItem) -> bool:
+    """Whether an event says other whole arguments than a call that such an event, or one that closes it, had before."""
+    said = payload if kind == DONE else payload.get("item")
+    text, before = json_access.get(said, "arguments"), item.said
+    if not (item.closed or (item.done and kind == DONE)) or not (isinstance(text, str) and is_object(text)):
         return False
     return is_object(before) and not same_arguments(text, before)
 

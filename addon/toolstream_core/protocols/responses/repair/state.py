@@ -86,13 +86,15 @@ class RepairState:
     def of_nobody(self, payload: dict[str, Json], row: Row | None = None) -> dict[str, Json]:
         """An event that belongs to no item which the client knows, for `row` where that is why it waited.
 
-        It goes on as it came, but not under an output_index where the client has another item than the provider.
+        It goes on as it came, but not under an output_index where the client has another item than the provider, or,
+        where it waited, any item.
         """
         place = payload.get("output_index")
-        disputed = self.places.disputed(place)
-        if disputed is None:
+        taken = row is not None and isinstance(place, int) and place in self.places.taken
+        why = row if taken else self.places.disputed(place)
+        if why is None:
             return payload
-        self.because(row or disputed)
+        self.because(row or why)
         return {**payload, "output_index": self.places.instead_of(place)}
 
     def set_repeated(self, call: OpenCall, *, repeated: bool) -> None:
