@@ -435,6 +435,20 @@ FOUND: dict[str, tuple[str, bytes]] = {
             item_added(2, "fc_2") | {"item": item_added(2, "fc_2")["item"] | {"call_id": "c2", "name": "g"}},
         ),
     ),
+    "a part that is said under no name once more behind calls that were given back": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", "{}"),
+            without_index(item_added(0, "fc_3")) | {"item": {"type": "function_call", "id": "fc_3"}},
+            item_added(1, "fc_2") | {"item": ANOTHER_ITEM | {"arguments": ""}},
+            argument_delta(1, "fc_2", "") | ARGUMENTS_DONE | {"arguments": '{"a":1}'},
+            item_done(5, "fc_2", '"}') | {"item": ANOTHER_ITEM | {"call_id": "c3", "arguments": '"}'}},
+        ),
+    ),
+    "a whole call that was taken for a piece of half another one": (
+        "openai-responses",
+        sse(item_done(0, "fc_3", '{"a'), *map(without_index, (item_added(0, "fc_1"), item_done(0, "fc_1", "{}")))),
+    ),
     "an item under the call_id of half a call that begins anew": (
         "openai-responses",
         sse(

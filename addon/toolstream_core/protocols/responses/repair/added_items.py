@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.finish import REPEATED_START
 from toolstream_core.defects.identity import (
     DOUBLED_CALL,
@@ -113,6 +115,8 @@ class AddedItems:
         repairs = state.on(DOUBLED_CALL) or state.on(ITEM_PER_FRAGMENT)
         if not repairs or own in self._loose or (item.in_pieces and not item.arguments.joinable):
             return payload
+        if kind == CLOSED and item.in_pieces and _is_whole_by_itself(payload, item):
+            return self._loosened(payload, own, item)
         if kind == CLOSED and item.in_pieces and not item.closed and state.on(ITEM_PER_FRAGMENT) and item.whole:
             item.put_end()
         if kind in {DONE, CLOSED} or (item.closed and (item.arguments.repair.whole or not payload.get("delta"))):
@@ -135,3 +139,11 @@ class AddedItems:
         self._state.because(row)
         self._state.output.put(added)
         return payload
+
+
+def _is_whole_by_itself(payload: dict[str, Json], item: ClientItem) -> bool:
+    """Whether an item that was taken for a piece of a call closes as all of it, and not as what the client has."""
+    text, given = json_access.get(payload, "item", "arguments"), item.arguments.given
+    if not isinstance(text, str) or text.startswith(given) or given.endswith(text):
+        return False
+    return is_object(text) and item.call.arguments.whole and same_arguments(text, item.arguments.meant)

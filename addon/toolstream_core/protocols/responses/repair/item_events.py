@@ -105,7 +105,7 @@ class ItemEvents:
 
     def _of_item(self, frame: Frame, payload: dict[str, Json], kind: str, item: ClientItem) -> dict[str, Json] | None:
         """An event behind the one that adds its item."""
-        if item.start in WAITING:
+        if item.start is Start.PASSED or item.start in WAITING:
             return self._of_waiting(frame, payload, kind, item)
         if kind in {DONE, CLOSED} and self._kept.last is not None:
             self._kept.give_back_at_place_of(item)
@@ -134,6 +134,8 @@ class ItemEvents:
         self, frame: Frame, payload: dict[str, Json], kind: str, item: ClientItem
     ) -> dict[str, Json] | None:
         """An event of an item that the client does not know, because it was not added, or not by its name."""
+        if item.start is Start.PASSED:
+            return self._state.of_nobody(payload)
         if item.start is Start.CUSTOM:
             return self._custom.take(frame, payload, kind, item)
         if item.start is Start.NAMELESS and item.call.name:
