@@ -449,6 +449,37 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "openai-responses",
         sse(item_done(0, "fc_3", '{"a'), *map(without_index, (item_added(0, "fc_1"), item_done(0, "fc_1", "{}")))),
     ),
+    "an end of another call at an index, amid the arguments of one that came without one": (
+        "openai-responses",
+        sse(
+            without_index(item_added(0, "fc_1")),
+            without_index(argument_delta(0, "fc_1", '{"')),
+            item_done(5, "fc_3", '"}') | {"item": item_done(5, "fc_3", '"}')["item"] | {"call_id": "c2"}},
+            without_index(argument_delta(0, "fc_1", 'a":1}')),
+        ),
+    ),
+    "arguments of nobody without an index around the end of an item that has one": (
+        "openai-responses",
+        sse(
+            without_index(argument_delta(0, "fc_1", "{")),
+            item_done(0, "fc_3", ""),
+            without_index(argument_delta(0, "fc_1", '"a":1}')),
+            without_index(item_added(0, "fc_2")) | {"item": ANOTHER_ITEM | {"arguments": ""}},
+        ),
+    ),
+    "all the arguments in a delta behind an end that has half of them": (
+        "openai-responses",
+        sse(item_added(0, "fc_1"), item_done(1, "fc_1", '{"a":'), argument_delta(0, "fc_1", '{"a":1}')),
+    ),
+    "other arguments of an item that seemed to be one with arguments again": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_9") | {"item": item_done(0, "fc_9", '{"a":1}')["item"]},
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", "}"),
+            argument_delta(0, "fc_1", "") | ARGUMENTS_DONE | {"arguments": "{}"},
+        ),
+    ),
     "an item under the call_id of half a call that begins anew": (
         "openai-responses",
         sse(

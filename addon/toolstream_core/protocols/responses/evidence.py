@@ -33,13 +33,16 @@ def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def may_be_at(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment with an index is of an open call: not where that has none, another item, and is whole."""
+    """Whether a fragment with an index may be of an open call.
+
+    Where that has none, and another item, it is not: but for the deltas of one that is not whole.
+    """
     if is_other_call(call, fragment):
         return False
     item = nonblank(fragment.item_id)
     if isinstance(call.index, int) or not (item and call.item_id) or item == call.item_id:
         return True
-    return not call.arguments.whole
+    return not (call.arguments.whole or nonblank(fragment.id))
 
 
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:

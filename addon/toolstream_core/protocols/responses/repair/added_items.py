@@ -115,7 +115,7 @@ class AddedItems:
         repairs = state.on(DOUBLED_CALL) or state.on(ITEM_PER_FRAGMENT)
         if not repairs or own in self._loose or (item.in_pieces and not item.arguments.joinable):
             return payload
-        if kind == CLOSED and item.in_pieces and _is_whole_by_itself(payload, item):
+        if kind in {DONE, CLOSED} and _is_whole_by_itself(payload if kind == DONE else payload.get("item"), item):
             return self._loosened(payload, own, item)
         if kind == CLOSED and item.in_pieces and not item.closed and state.on(ITEM_PER_FRAGMENT) and item.whole:
             item.put_end()
@@ -141,9 +141,9 @@ class AddedItems:
         return payload
 
 
-def _is_whole_by_itself(payload: dict[str, Json], item: ClientItem) -> bool:
-    """Whether an item that was taken for a piece of a call closes as all of it, and not as what the client has."""
-    text, given = json_access.get(payload, "item", "arguments"), item.arguments.given
+def _is_whole_by_itself(said: Json, item: ClientItem) -> bool:
+    """Whether an item that was taken for one said before says all of its call, and not what the client has of that."""
+    text, given = json_access.get(said, "arguments"), item.arguments.given
     if not isinstance(text, str) or text.startswith(given) or given.endswith(text):
         return False
     return is_object(text) and item.call.arguments.whole and same_arguments(text, item.arguments.meant)

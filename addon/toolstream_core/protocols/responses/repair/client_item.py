@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, PREFILLED_ARGUMENTS
 from toolstream_core.defects.identity import LATE_NAME, MISSING_INDEX, ROTATING_ITEM_ID
@@ -143,8 +143,8 @@ class ClientItem(Identity):
         self.repeat_in(content)
         text = content.get("arguments")
         self.send_rest(text if isinstance(text, str) else None)
-        if isinstance(content.get("arguments"), str) and not self.done and self._send_missing(content["arguments"]):
-            self._put_done(content["arguments"])
+        if isinstance(text, str) and not self.done and self._send_missing(text) and is_json(text):
+            self._put_done(text)
         self._close_as(content)
         if self.call.arguments.empty and not self._state.context.may_be_empty(self.call.name):
             self.judge(LOST_ARGUMENTS, f"{self.call.name} has required parameters and got no arguments")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import is_object
@@ -198,10 +199,15 @@ class FinishRepair:
         return items, seen
 
     def _is_again(self, call: OpenCall, said: set[int]) -> bool:
-        """Whether an item of the response repeats a call that an item before it has said, and is dropped."""
-        if id(call) not in said and id(call) not in self._state.repeated:
+        """Whether an item of the response repeats a call that one before it, or the stream, has said, and goes."""
+        if id(call) not in said and not (id(call) in self._state.repeated and _means(call) in self._closed):
             return False
         return self._state.report(DOUBLED_CALL, "the response says the call once more", call)
+
+    @cached_property
+    def _closed(self) -> set[tuple[str, str]]:
+        """What the calls mean that the stream closed."""
+        return {_means(item.call) for item in self._items if item.closed or item.custom}
 
     def _filled(self, items: list[Json], missing: Sequence[Json]) -> list[Json]:
         """The response's items together with those that were closed and are not among them, each in its place.
@@ -229,6 +235,11 @@ def _functions(output: Sequence[Json], resolved: Sequence[ResolvedFragment]) -> 
         one = next(calls, None)
         if one is not None and one.call.kind is Kind.FUNCTION:
             yield content, one
+
+
+def _means(call: OpenCall) -> tuple[str, str]:
+    """What is called with which arguments."""
+    return call.name, call.arguments.meaning
 
 
 def _key(item: Json) -> tuple[str, str]:
