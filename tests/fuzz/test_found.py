@@ -480,6 +480,26 @@ FOUND: dict[str, tuple[str, bytes]] = {
             argument_delta(0, "fc_1", "") | ARGUMENTS_DONE | {"arguments": "{}"},
         ),
     ),
+    "two items under one id, each at its index": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"'),
+            item_added(1, "fc_1") | {"item": ANOTHER_ITEM | {"id": "fc_1", "call_id": "c1"}},
+            argument_delta(0, "fc_1", 'a":1}'),
+            argument_delta(0, "fc_2", '":1}'),
+            completed(item_done(0, "fc_1", '{"a":1}')),
+        ),
+    ),
+    "a call once more at the index that another one has for the client alone": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", "1}") | {"item": ANOTHER_ITEM | {"id": "fc_1", "arguments": "1}"}},
+            item_done(0, "fc_1", '{"a":1}'),
+            item_added(1, "fc_2") | {"item": ANOTHER_ITEM | {"arguments": ""}},
+            item_done(1, "fc_2", '{"b":2}') | {"item": ANOTHER_ITEM | {"arguments": '{"b":2}'}},
+        ),
+    ),
     "an item under the call_id of half a call that begins anew": (
         "openai-responses",
         sse(

@@ -137,8 +137,15 @@ class ResponsesCalls(Calls):
             case Phase.WHOLE:
                 return self._in_terminal_event(fragment, event)
             case _:
+                if by_item is not None and by_item.index != fragment.index and isinstance(fragment.index, int):
+                    by_item = self._with_id_at(fragment.index, by_item)
                 other = by_item is None or (key != "" and is_other_call(by_item, fragment))
                 return self._at(fragment) if other else by_item
+
+    def _with_id_at(self, index: int, call: OpenCall) -> OpenCall:
+        """The open call at an index that shares its item's id with this one, or this one."""
+        here = self._open_calls.newest_at(index, call.kind)
+        return call if here is None or here.item_id != call.item_id else here
 
     def _of_id(
         self, sharing: list[OpenCall], by_item: OpenCall | None, fragment: Fragment, event: int

@@ -52,7 +52,7 @@ class AddedItems:
     def take(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
         """The event as the client is to get it, given the id of its item, `own`; `None` where it gets none yet."""
         if item.start is Start.ADDED:
-            return None if self._drops_again(item, own, payload) else payload
+            return None if self._drops_again(item, own, payload) else self._state.of_nobody(payload)
         if self._custom.keeps_start(item, frame):
             return None
         if not item.call.name and self._state.on(LATE_NAME):
@@ -114,7 +114,7 @@ class AddedItems:
             item.arguments.compare_piece(json_access.get(payload, "item", "arguments"))
         repairs = state.on(DOUBLED_CALL) or state.on(ITEM_PER_FRAGMENT)
         if not repairs or own in self._loose or (item.in_pieces and not item.arguments.joinable):
-            return payload
+            return state.of_nobody(payload)
         if kind in {DONE, CLOSED} and _is_whole_by_itself(payload if kind == DONE else payload.get("item"), item):
             return self._loosened(payload, own, item)
         if kind == CLOSED and item.in_pieces and not item.closed and state.on(ITEM_PER_FRAGMENT) and item.whole:
@@ -137,8 +137,8 @@ class AddedItems:
         item.arguments.lose_order()
         added, row = self.copies[own]
         self._state.because(row)
-        self._state.output.put(added)
-        return payload
+        self._state.output.put(self._state.of_nobody(added))
+        return self._state.of_nobody(payload)
 
 
 def _is_whole_by_itself(said: Json, item: ClientItem) -> bool:
