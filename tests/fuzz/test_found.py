@@ -500,6 +500,13 @@ FOUND: dict[str, tuple[str, bytes]] = {
             item_done(1, "fc_2", '{"b":2}') | {"item": ANOTHER_ITEM | {"arguments": '{"b":2}'}},
         ),
     ),
+    "a call of a message without its name before the deltas that say it": (
+        "openai-chat",
+        sse(
+            chat({}) | {"choices": [{"index": 0, "delta": {}, "message": entry(0, '{"a":1}')}]},
+            chat(entry(0, '{"a":1}', id="call_1", name="f", type="function")),
+        ),
+    ),
     "an item under the call_id of half a call that begins anew": (
         "openai-responses",
         sse(

@@ -12,6 +12,7 @@ from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.repair import placeholders
 from toolstream_core.protocols.chat.repair.other_forms import Form
+from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.stages.repair.emitted import Emitted
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Arguments:
         if fragment.phase is Phase.WHOLE:
             emitted = self._in_message(fragment, choice, client_call)
         else:
+            if client_call.message_size and not (client_call.streamed or client_call.has_header):
+                client_call.spelling = ArgumentRepair(client_call.reporter.on)  # the message waits, and goes as it came
             client_call.streamed = True
             given = fragment.arguments if isinstance(fragment.arguments, str) else ""
             if given and _is_nobodys(fragment, given, client_call):

@@ -144,6 +144,6 @@ class AddedItems:
 def _is_whole_by_itself(said: Json, item: ClientItem) -> bool:
     """Whether an item that was taken for one said before says all of its call, and not what the client has of that."""
     text, given = json_access.get(said, "arguments"), item.arguments.given
-    if not isinstance(text, str) or text.startswith(given) or given.endswith(text):
+    if not isinstance(text, str) or text.startswith(given):
         return False
     return is_object(text) and item.call.arguments.whole and same_arguments(text, item.arguments.meant)
