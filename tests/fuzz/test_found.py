@@ -1102,6 +1102,46 @@ FOUND: dict[str, tuple[str, bytes]] = {
             cohere(0, {"function": {"arguments": '3"}'}}, "tool-call-delta"),
         ),
     ),
+    "arguments and a stop under the index of the block that starts then": (
+        "bedrock",
+        converse(
+            *(start(2, F), delta(1, {"input": '{"b":2}'}), stop(1), start(1, F | {"toolUseId": "u"})),
+            *(delta(2, {"input": '{"a":1}'}), stop(2)),
+        ),
+    ),
+    "arguments under the index of a start that starts no call": (
+        "bedrock",
+        converse(
+            *(start(2, F), ("contentBlockStart", {"contentBlockIndex": 1, "start": {"toolUse": 0}})),
+            *(delta(1, {"input": "{}"}), stop(1), delta(2, {"input": '{"a":1}'}), stop(2)),
+        ),
+    ),
+    "a bracket too many behind an event that nobody can read": (
+        "bedrock",
+        converse(
+            *(start(1, F), delta(1, {"input": '{"a'}), ("{}", delta(1, {"input": '":{"'})[1])),
+            *(delta(1, {"input": 'b":1}}'}), stop(1), TOOL_USE),
+        ),
+    ),
+    "arguments of an index that no block has, and the call's own behind its stop": (
+        "bedrock",
+        converse(start(5, F), delta(1, {"input": "{}"}), stop(5), delta(5, {"input": '{"a":1}'})),
+    ),
+    "text within a call that waits, and then another block": (
+        "anthropic",
+        sse(tool_use(1), tool_use(5), text(5, "Hi"), tool_use(2, name="g")),
+    ),
+    "arguments under an index that no call has, and then the call's own": (
+        "cohere-v2",
+        sse(
+            *(cohere(1, named("f")), cohere(0, {"function": {"arguments": "x"}}, "tool-call-delta")),
+            cohere(1, {"function": {"arguments": '{"b":2}'}}, "tool-call-delta"),
+        ),
+    ),
+    "arguments under another key behind whole ones": (
+        "cohere-v2",
+        sse(cohere(0, named("f", '{"a":1}')), cohere(0, {"function": {"parameters": "null"}}, "tool-call-delta")),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

@@ -30,7 +30,9 @@ class StreamedCall(ABC):
     emitted: Emitted | None = None
     """What the client is to be given for the last delta; may still change while that waits."""
     torn = False
-    """Whether an event that nobody could read came behind its start: it may have been part of the arguments."""
+    """Whether an event that nobody could read came behind its start: it may have been part of the arguments.
+
+    What is too much behind them may be an end of it, and stays."""
     left_out: Frame | None = None
     """A start that came again behind half of the arguments, and was not sent: clients would forget that half."""
     _anew = False

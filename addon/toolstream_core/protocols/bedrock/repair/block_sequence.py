@@ -81,7 +81,7 @@ class BlockRepairer(ClientBlocks):
 
     def _start_beside(self, one: Waited, event: ConverseEvent) -> None:
         """The start of a block that is no call."""
-        self._before_start()
+        self._before_start(event)
         self._by_index.pop(event.index, None)
         self.pass_on(one.event.frame, event, self._beside_calls(event))
 
@@ -163,9 +163,9 @@ class BlockRepairer(ClientBlocks):
         """A delta comes that is of no call: a block whose stop waits is stopped before it."""
         raise NotImplementedError
 
-    def _before_start(self) -> None:
-        """Another block starts: what is under another index than the open call's may be that one's."""
-        self._settle()
+    def _before_start(self, event: ConverseEvent) -> None:
+        """Another block starts: what waits may be that one's."""
+        raise NotImplementedError
 
     def _let_unsure_go(self) -> None:
         unsure, self._unsure = self._unsure, []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, override
 from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.defects.arguments import NULL_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
+from toolstream_core.defects.arguments import NULL_ARGUMENTS, OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.bedrock.converse_event import INDEX, with_input
@@ -59,7 +59,8 @@ class Block(StreamedCall):
 
     @override
     def judge(self, row: Row, message: str) -> bool:
-        return self._message.reporter.report(row, self._message.number, message, self.call)
+        repair = self._message.reporter.report(row, self._message.number, message, self.call)
+        return repair and not (self.torn and row is TRAILING_GARBAGE)
 
     @property
     def keeps(self) -> bool:

@@ -105,6 +105,8 @@ class ConverseRepairer(DoubledCallRepairer, Holds):
         frame, error = event.frame, event.content.error if event.frame.data is not None else None
         if is_unread(event):
             self._refuse_strays()
+            if self._current is not None:
+                self._current.torn = True
         self._let_go(more=True)
         self.torn = self.torn or is_unread(event)
         self._finish.failed |= bool(error) or frame.trailing or self.torn
@@ -172,7 +174,7 @@ class ConverseRepairer(DoubledCallRepairer, Holds):
         if block is not None:
             self._start_again(one.event.frame, event, block)
             return
-        self._before_start()
+        self._before_start(event)
         if current is not None and current.open:
             self.report(
                 OVERLAPPING_BLOCKS, self.message.number, "a block starts before the one before it has stopped", call

@@ -32,7 +32,7 @@ class UnknownBlockRepairer(BlockRepairer):
             self._delta_of_unknown(one, event)
         elif index is not None and index != block.index:
             repair = self.report(UNKNOWN_BLOCK, self.message.number, f"no block {index} was started", one.call)
-            if repair and one.call.guessed and block.open and not (block.indexed or self.torn):
+            if repair and one.call.guessed and block.open and not (block.indexed or self.torn or index in self._others):
                 self._wait(one)
             elif repair and block.adopted:
                 self._fill(one.event.frame, event, block)
@@ -136,8 +136,10 @@ class UnknownBlockRepairer(BlockRepairer):
         return None if self._strays else super()._left_open(event)
 
     @override
-    def _before_start(self) -> None:
-        if any(one.place is not None for one in self._strays) and not self._is_stopped:
+    def _before_start(self, event: ConverseEvent) -> None:
+        """What waits under the index that starts is not the open call's, nor, unless it is stopped, under another."""
+        places = {one.place for one in self._strays} - {None}
+        if event.index in places or (places and not self._is_stopped):
             self._refuse_strays()
         self._settle()
 
@@ -146,7 +148,11 @@ class UnknownBlockRepairer(BlockRepairer):
         strays, self._strays = self._strays, []
         for one in strays:
             event = event_of(one.event.frame)
+            block = self._by_call.get(id(one.call))
             if event is not None and event.kind == BLOCK_STOP:
-                super()._stop(one, event)
+                if event.index is None or block is None or event.index == block.index:
+                    super()._stop(one, event)
+                else:
+                    self.pass_on(one.event.frame, event, event.body)
             elif event is not None:
                 self._nobodys(one.event.frame, event)

@@ -11,6 +11,7 @@ from toolstream_core.defects.arguments import (
     MISNAMED_ARGUMENTS,
     NULL_ARGUMENTS,
     OBJECT_ARGUMENTS,
+    TRAILING_GARBAGE,
 )
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.cohere.wire import (
@@ -59,7 +60,8 @@ class ClientCall(StreamedCall):
 
     @override
     def judge(self, row: Row, message: str) -> bool:
-        return self._repairer.report(row, self._repairer.number, message, self.call)
+        repair = self._repairer.report(row, self._repairer.number, message, self.call)
+        return repair and not (self.torn and row is TRAILING_GARBAGE)
 
     def carries_index(self, payload: Payload) -> bool:
         """Whether an event has the index of its start, in whatever spelling."""
