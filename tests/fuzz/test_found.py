@@ -1142,6 +1142,33 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "cohere-v2",
         sse(cohere(0, named("f", '{"a":1}')), cohere(0, {"function": {"parameters": "null"}}, "tool-call-delta")),
     ),
+    "a delta of an earlier call once more, before the next call's own": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f", '{"a":1}')), {"type": "tool-call-end", "index": 0}, cohere(1, named("g"))),
+            *(cohere(at, {"function": {"arguments": one}}, "tool-call-delta")
+              for at, one in ((0, "}"), (1, '{"b":2}'))),
+            {"type": "tool-call-end", "index": 1},
+        ),
+    ),
+    "whole arguments under an earlier call's index within another call's": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f", '{"a":1}')), {"type": "tool-call-end", "index": 0}, cohere(1, named("g"))),
+            *(cohere(at, {"function": {"arguments": one}}, "tool-call-delta")
+              for at, one in ((1, '{"c":"'), (0, '{"c":"x"}'), (1, 'x"}'))),
+            {"type": "tool-call-end", "index": 1},
+        ),
+    ),
+    "a call's end, and then its own arguments behind others": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(1, {"function": {"arguments": '{"b"'}}, "tool-call-delta")),
+            {"type": "tool-call-end", "index": 0},
+            *(cohere(at, {"function": {"arguments": one}}, "tool-call-delta") for at, one in ((0, '{"a":1}'), (1, ""))),
+            cohere(1, named("g")),
+        ),
+    ),
 }  # fmt: skip
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {

@@ -159,7 +159,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self.number = event.frame.number
         unread = (payload is ABSENT or kind not in NAMED) and is_unread(event)
         if kind != CALL_DELTA:
-            self._decide_by(kind, unread=unread)
+            self._decide_by(payload, kind, unread=unread)
         if unread:
             self.torn = True
             if self.last is not None:

@@ -18,19 +18,20 @@ from toolstream_core.protocols.cohere.wire import (
     NOBODYS,
     arguments_in,
     index_of,
+    kind_of,
 )
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Json
     from toolstream_core.protocols.cohere.repair.client_call import ClientCall
     from toolstream_core.protocols.cohere.wire import Payload
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
-# Arguments under no index, or under one that no call has, are taken for those of the one open call only while that call
-# gets none under its own index. So they wait until it ends, or until a delta of its own comes: that one goes on with
-# them, or it shows that they are not the call's, and they go on as they came. Those under an earlier call's index are
-# the open call's at once: some servers give all deltas one index.
+# Such arguments are taken for those of the one open call only while that call gets none under its own index. So they
+# wait until it has ended and the next one starts, or until a delta of its own comes: that one goes on with them, or it
+# shows that they are not the call's, and they go on as they came. The call's end waits with them.
 
 type Stray = tuple[Frame, Payload, ClientCall]
 
@@ -53,15 +54,25 @@ class UnknownCallRepairer(CallRepairer):
         if payload.get("index") == one.index or one.carries_index(payload):
             if self._strays or not one.indexed:
                 self._begins(payload, one)
-        elif not one.torn and arguments_in(payload):
-            if one.open and not one.indexed and index_of(payload) not in self.indexes:
-                self._wait(frame, payload, one)
-                return
-            if one.came_whole or not one.open:
+        elif arguments_in(payload):
+            anothers = one.indexed and index_of(payload) in self.indexes
+            if anothers or one.torn or one.came_whole or not one.open:
                 index_repaired(one, self, payload)
                 self._nobodys(frame, payload)
                 return
+            if not one.indexed:
+                self._wait(frame, payload, one)
+                return
         self._filled(frame, payload, one)
+
+    @override
+    def _end(self, frame: Frame, payload: Payload, call: OpenCall | None) -> None:
+        """The end of a call of which arguments wait, waits with them."""
+        one = self._end_of(payload, call)
+        if one is not None and any(waited is one for _, _, waited in self._strays):
+            self._strays.append((frame, payload, one))
+        else:
+            super()._end(frame, payload, call)
 
     def _wait(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
         index_repaired(one, self, payload)
@@ -79,11 +90,14 @@ class UnknownCallRepairer(CallRepairer):
             self._refuse_strays()
         one.indexed = one.indexed or bool(piece)
 
-    def _decide_by(self, kind: str, *, unread: bool) -> None:
+    def _decide_by(self, payload: Json, kind: str, *, unread: bool) -> None:
         """An event comes that may decide what waits: not whose it is, where it is of no call."""
         if self._strays and (unread or kind in {CALL_START, MESSAGE_START}):
-            self._refuse_strays()
-        if kind in {CALL_END, MESSAGE_END, ""}:
+            taken = isinstance(payload, dict) and index_of(payload) in {index_of(one) for _, one, _ in self._strays}
+            ended = any(kind_of(one, frame.name) == CALL_END for frame, one, _ in self._strays)
+            if unread or taken or not ended:
+                self._refuse_strays()
+        if kind in {CALL_START, MESSAGE_START, MESSAGE_END, ""}:
             self._settled()
         elif kind != CALL_DELTA:
             self._settle_first()
@@ -95,15 +109,24 @@ class UnknownCallRepairer(CallRepairer):
         number = self.number
         for frame, payload, one in strays:
             self.number = frame.number
-            self._filled(frame, payload, one)
+            if kind_of(payload, frame.name) == CALL_END:
+                self._settle_first()
+                super()._end(frame, payload, one.call)
+            else:
+                self._filled(frame, payload, one)
         self.number = number
         if strays:
             self._settle_first()
 
     def _refuse_strays(self) -> None:
         strays, self._strays = self._strays, []
-        for frame, payload, _ in strays:
-            self._nobodys(frame, payload)
+        for frame, payload, one in strays:
+            if kind_of(payload, frame.name) != CALL_END:
+                self._nobodys(frame, payload)
+            elif one.carries_index(payload):
+                super()._end(frame, payload, one.call)
+            else:
+                self._pass(frame, payload, payload)
 
     def _of_nobody(self, frame: Frame, payload: Payload, call: OpenCall) -> None:
         """A delta of a call that was never started."""
