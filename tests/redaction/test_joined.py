@@ -7,8 +7,12 @@ from itertools import batched
 import pytest
 
 from toolstream_core.redaction import Redaction
+from toolstream_core.redaction.assignments import _STEMS as STEMS
+from toolstream_core.redaction.assignments import assignments
 from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.joined import are_clean
+from toolstream_core.redaction.marked import MARKS, marked
+from toolstream_core.redaction.names import field_sensitivity
 
 KNOWN = "hush-hush-4711"
 CLEAN = (
@@ -67,3 +71,21 @@ def test_a_key_that_is_cut_off_ends_with_its_text() -> None:
     cut = b"-----BEGIN EC PRIVATE KEY-----\nmnmnmn"
     assert list(finder().find(cut))
     assert not are_clean([cut, b"word " * 10_000], finder())
+
+
+def test_letters_and_digits_alone_name_no_secret() -> None:
+    """Whatever words they are, no expression that needs a sign or a space beside them finds one: none is tried."""
+    chance = random.Random(7)
+    words = [*(stem.decode() for stem in STEMS), *(sign for mark in MARKS for sign in map(bytes.decode, mark.signs))]
+    words += ["PRIVATE", "KEY", "BEGIN", "Cookie", "value", "hunter2", "aB3dE6fG9hI2jK5l", "0f1e2d3c4b5a69788796", "is"]
+    letters = ["".join(filter(str.isalnum, word)) for word in words]
+    for _ in range(300):
+        text = "".join(chance.choices(letters, k=8)).encode()
+        assert [*assignments(text), *marked(text, field_sensitivity)] == [], text
+
+
+@pytest.mark.parametrize("secret", [KNOWN.replace("-", ""), "AKIAIOSFODNN7EXAMPLQ"])
+def test_a_secret_of_letters_and_digits(secret: str) -> None:
+    """Is found among padding by itself."""
+    knowing = SecretFinder(Redaction(), (KNOWN.replace("-", ""),))
+    assert not are_clean([b"aB3xK9mQ2z" * 40, b"some text", secret.encode()], knowing)

@@ -23,6 +23,11 @@ def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
     """Whether no text holds a secret in any layer; `False` may be wrong, `True` is not."""
     texts = list(texts)
     for _ in range(_DEEPEST):
+        words = [text for text in texts if text.isalnum()]  # such as padding, often more than all that is said
+        if words:
+            texts = [text for text in texts if not text.isalnum()]
+            if any(finder.find_by_themselves(_APART.join(words))):
+                return False
         together = _APART.join(texts)
         if _OVER_LINES in together or any(finder.find(together)):
             return False

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import Exchange
 from toolstream_core.proxy.capture import quick
 from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.proxy.capture.seen import SeenForms
@@ -106,6 +108,28 @@ class Writer:
     def data(said: object) -> bytes:
         """An event."""
         return b"data: " + json.dumps(said, ensure_ascii=False).encode()
+
+
+def test_nothing_is_left_to_redact_in_what_a_clean_body_says() -> None:
+    """Its calls' arguments, each as a whole, hold no secret either: the record of a capture takes them as they are."""
+    exchange = Exchange(path="/v1/chat/completions", content_type="text/event-stream")
+    quickly = 0
+    for seed in range(150):
+        writer = Writer(seed)
+        opening = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}
+        events = [writer.data({"choices": [{"index": 0, "delta": {"tool_calls": [opening]}}]})]
+        events += [writer.tool(piece) for _ in range(4) for piece in writer.pieces()]
+        body = b"".join(event + writer.border for event in [*events, b"data: [DONE]"])
+        redactor = QuickRedactor(Redaction(), [KNOWN])
+        out = redactor.feed(body) + redactor.finish()
+        record = read_body([body], exchange)
+        assert record is not None
+        told = json.dumps([call.arguments for call in record.calls], ensure_ascii=False).encode()
+        if redactor.is_quick:
+            assert redacted_body(told, Redaction(), [KNOWN]) == told, seed
+        assert redactor.is_quick is (out == body), seed
+        quickly += redactor.is_quick
+    assert 20 <= quickly <= 130
 
 
 @pytest.mark.parametrize("window", [(6000, 4000), (1 << 19, 1 << 16)])

@@ -86,6 +86,11 @@ class KeptBody:
         return 0 if self.failure is not None else self._bytes.size
 
     @property
+    def is_clean(self) -> bool:
+        """Whether all of it could be read, and nothing in it, nor in what its pieces say together, is secret."""
+        return self.failure is None and self._redactor.is_quick
+
+    @property
     def digest(self) -> bytes:
         """Equal for two bodies whose bytes were equal as they came; of one that is to be compared."""
         assert self._digest is not None

@@ -188,13 +188,20 @@ class Draft:
         return ending.differs or self._upstream is None or self._upstream.digest != self._client.digest
 
     def _record(self, record: Record) -> dict[str, Any]:
-        """The record as `inspect` prints it, redacted as a body is. Event numbers, which may be many, are streamed."""
-        told = record_object(replace(record, calls=[replace(call, events=Runs()) for call in record.calls]))
+        """The record as `inspect` prints it, redacted as a body is. Event numbers, which may be many, are streamed.
+
+        Arguments are not looked through again where the body that says them, piece by piece, holds no secret.
+        """
+        seen = self._upstream is not None and self._upstream.is_clean
+        calls = [replace(call, events=Runs(), arguments="" if seen else call.arguments) for call in record.calls]
+        told = record_object(replace(record, calls=calls))
         plain = json.dumps(told, ensure_ascii=False).encode()
         redacted = redacted_body(plain, self._store.bodies.redaction, self._known)
         clean: dict[str, Any] = told if redacted == plain else json.loads(redacted)
         for call, one in zip(clean["calls"], record.calls, strict=True):
             call["events"] = numbers(one.events.ranges)
+            if seen:
+                call["arguments"] = one.arguments
         return clean
 
     def _name(self, ending: Ending) -> str:

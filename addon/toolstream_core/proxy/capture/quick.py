@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # joined key by key; of a form that other bodies had, too, the strings alone. Where the redactor finds nothing in that,
 # there is nothing in the window; where it finds something, the body is redacted as any other from there on.
 
-WINDOW: Final = 1024 * 1024
-"""Bytes that are looked at together."""
+WINDOW: Final = 384 * 1024
+"""Bytes that are looked at together, at least: as a rule, all of a batch."""
 KEPT: Final = 64 * 1024
 """Of these, how many are looked at again with what follows."""
 _EVENTS: Final = b"\n\n"
