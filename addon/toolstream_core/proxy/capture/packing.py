@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import batched, chain
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from mitmproxy.io import tnetstring
@@ -19,8 +19,10 @@ BYTES = b","
 LIST = b"]"
 _WORD = 64
 """Characters below which a packed text is remembered."""
-_BLOCK = 4096
-"""Numbers that are packed together."""
+_LAST: Final = 4
+_THOUSAND: Final = 1000
+_ENDS: Final = tuple(b"%03d#" % number for number in range(_THOUSAND))
+"""The last digits of numbers that have at least as many as `_LAST`, and what stands behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +148,24 @@ def _pieces(run: range) -> Iterator[bytes]:
         yield pack_number(run.start)
         return
     for part in _of_one_width(run):
-        head = _head(len(str(part.start)))
-        for some in batched(part, _BLOCK):
-            yield head + (b"#" + head).join([b"%d" % number for number in some]) + b"#"
+        width = len(str(part.start))
+        head = _head(width)
+        if width < _LAST:
+            yield head + head.join([b"%d#" % number for number in part])
+            continue
+        for some in _of_one_thousand(part):
+            begin = head + b"%d" % (some.start // _THOUSAND)
+            first = some.start % _THOUSAND
+            yield begin + begin.join(_ENDS[first : first + len(some)])
+
+
+def _of_one_thousand(run: range) -> Iterator[range]:
+    """The parts of a run whose numbers differ in their last digits alone."""
+    start = run.start
+    while start < run.stop:
+        stop = min(run.stop, start - start % _THOUSAND + _THOUSAND)
+        yield range(start, stop)
+        start = stop
 
 
 def _of_one_width(run: range) -> Iterator[range]:
