@@ -8,20 +8,30 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.proxy.capture.forms import Form, outline, values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _FORMS: Final = 200
 """Events of new forms beyond which those of a window are not alike."""
 _MANY: Final = 12
 """Events below which there is nothing to condense."""
+_FEW: Final = 64 * 1024
+"""Bytes of the last events of a body, which may be less than many."""
 _LONG: Final = 16
 """Bytes from which on a piece may be a secret that does not show where it is joined to what stands before it."""
 _DEEPEST: Final = 20
 """How often events of one form may stand between those of another, and those of a third between these."""
 _SMALLER: Final = 8
 """By how much fewer events are tried together where so many were not alike."""
+_MOST: Final = 512
+"""Keys and forms of which the end of what they said is remembered."""
+_END: Final = 1024
+"""Bytes of what a window says that are looked at again with what the next one says."""
 _MARK: Final = 24
 """Bytes that tell one place from others in nearly every stream."""
+
+
+type _Said = bytes | tuple[bytes, Form]
+"""What is joined: the strings of a key, in all forms or in one."""
 
 
 class Condensed(NamedTuple):
@@ -41,12 +51,14 @@ class Condenser:
     def __init__(self) -> None:
         """No form is known."""
         self._forms: dict[bytes, Form] = {}
+        self._ends: dict[_Said, bytes] = {}
+        """Of what earlier windows said."""
         self._begin(b"\n")
 
     def condense(self, window: bytes) -> Condensed | None:
         """The short form of a window; `None` where its events are not alike."""
         border = _border(window)
-        if not _has_many(window, border):
+        if not _has_many(window, border) and (not self._forms or len(window) > _FEW):
             return None
         self._begin(border)
         self._take(window)
@@ -110,21 +122,33 @@ class Condenser:
         return head + (tail + head).join([*lines[at:], last])
 
     def _texts(self) -> dict[bytes, list[bytes]]:
-        """What differs, joined key by key, for each form where that is something else; long pieces by themselves."""
+        """What differs, joined key by key, for each form where that is something else; long pieces by themselves.
+
+        Each is joined to the end of what windows before said.
+        """
         keys: defaultdict[bytes, list[bytes]] = defaultdict(list)
-        calls: defaultdict[tuple[bytes, int], list[bytes]] = defaultdict(list)
+        calls: defaultdict[tuple[bytes, Form], list[bytes]] = defaultdict(list)
         for form, names, columns in self._runs:
             for key, column in zip(names, columns, strict=True):
                 keys[key] += column
-                calls[key, id(form)] += column
-        texts = {key: [b"".join(said)] for key, said in keys.items()}
-        for (key, _), said in calls.items():
-            if len(said) < len(keys[key]) and (text := b"".join(said)) not in texts[key][0]:
+                calls[key, form] += column
+        before = self._ends
+        self._ends = {**before} if len(before) < _MOST else {}
+        texts = {key: [self._joined(before, key, said)] for key, said in keys.items()}
+        for (key, form), said in calls.items():
+            if len(said) == len(keys[key]) and before.get((key, form)) == before.get(key):
+                self._ends[key, form] = self._ends[key]
+            elif (text := self._joined(before, (key, form), said)) not in texts[key][0]:
                 texts[key].append(text)
         for key, said in keys.items():
             if max(map(len, said)) >= _LONG:
                 texts[key] += dict.fromkeys([text for text in said if len(text) >= _LONG])
         return texts
+
+    def _joined(self, before: Mapping[_Said, bytes], name: _Said, said: Sequence[bytes]) -> bytes:
+        text = b"".join((before.get(name, b""), *said))
+        self._ends[name] = text[-_END:]
+        return text
 
     def _learn(self, event: bytes) -> None:
         """Know the form of an event, which is new, or wider than was known."""

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 # joined key by key; of a form that other bodies had, too, the strings alone. Where the redactor finds nothing in that,
 # there is nothing in the window; where it finds something, the body is redacted as any other from there on.
 
-WINDOW: Final = 384 * 1024
-"""Bytes that are looked at together, at least: as a rule, all of a batch."""
+WINDOW: Final = 448 * 1024
+"""Bytes that are held at most: they are looked at as they are that many."""
 KEPT: Final = 64 * 1024
-"""Of these, how many are looked at again with what follows."""
+"""Of these, how many stay: what follows may tell that a secret begins there."""
 _EVENTS: Final = b"\n\n"
 """Stands between two of them."""
+_BLANK_LINES: Final = (_EVENTS, b"\r\n\r\n")
 
 
 class QuickRedactor:
@@ -39,8 +40,12 @@ class QuickRedactor:
         self._seen = SeenForms() if seen is None else seen
         self._finder = SecretFinder(redaction, known)
         self._condenser = Condenser()
+        self._looked = b""
+        """Whole events that were looked at and are held back."""
         self._held: list[bytes] = []
+        """What comes behind them."""
         self._size = 0
+        """Bytes of both."""
         self._slow: BodyRedactor | None = None
         if redaction.text is not TextMode.KEEP or redaction.patterns:
             self._slow = BodyRedactor(redaction, known)
@@ -63,16 +68,22 @@ class QuickRedactor:
         return out if self._slow is None else out + self._slow.finish()
 
     def _look(self, *, last: bool) -> bytes:
-        window = b"".join(self._held)
-        self._held.clear()
-        self._size = 0
+        """Look at what is held; what stays is looked at again where nothing tells the end of an event."""
+        window, rest = (b"".join(self._held), b"") if last else _whole_events(self._held)
         short = None if is_messages(window) else self._condenser.condense(window)
         if short is None or not self._is_clean(short):
             self._slow = BodyRedactor(self._redaction, self._known)
-            return self._slow.feed(window)
-        flushed = len(window) if last else window.rfind(b"\n", 0, len(window) - KEPT) + 1
-        self._hold(window[flushed:])
-        return window[:flushed]
+            return self._slow.feed(b"".join((self._looked, window, rest or b"")))
+        if last:
+            return self._looked + window
+        if self._looked and len(window) < KEPT:
+            window, self._looked = self._looked + window, b""
+        flushed = window.rfind(b"\n", 0, max(0, len(window) - KEPT)) + 1
+        out = b"".join((self._looked, memoryview(window)[:flushed]))
+        stays = window[flushed:]
+        self._looked, again = (b"", stays) if rest is None else (stays, rest)
+        self._held, self._size = [again], len(self._looked) + len(again)
+        return out
 
     def _hold(self, *pieces: bytes) -> None:
         self._held += pieces
@@ -98,3 +109,17 @@ class QuickRedactor:
 
 def _first_lines(short: Condensed) -> bytes:
     return _EVENTS.join([form.line for form in short.forms])
+
+
+def _whole_events(pieces: Sequence[bytes]) -> tuple[bytes, bytes | None]:
+    """The events that are whole, and the begin of the next one; all, and `None`, where no blank line tells them."""
+    *before, last = pieces
+    if not (end := _end_of_events(last)):
+        before, last = [], b"".join(pieces)
+        end = _end_of_events(last)
+    return (b"".join((*before, last[:end])), last[end:]) if end else (last, None)
+
+
+def _end_of_events(text: bytes) -> int:
+    """Where the last blank line ends; 0 where there is none."""
+    return max((text.rfind(border) + len(border) for border in _BLANK_LINES if border in text), default=0)
