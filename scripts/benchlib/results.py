@@ -6,6 +6,8 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from benchlib.estimate import Estimate, estimate
+
 if TYPE_CHECKING:
     from benchlib.core import Raced
     from benchlib.endurance import Endured
@@ -42,19 +44,10 @@ class Results:
         pairs = zip(bare, ours, strict=True)
         return {one.scene.name: ratio(other.processor, one.processor) for one, other in pairs if all(one.processor)}
 
-    def captured_ratios(self) -> dict[str, float]:
-        """How many times the processor time it takes with captures, by scene; none where nobody counts.
-
-        See `capturing.measure` for what is compared.
-        """
+    def captured_ratios(self) -> dict[str, Estimate]:
+        """How many times the processor time it takes with captures, by scene; none where nobody counts."""
         pairs = zip(self.captured[::2], self.captured[1::2], strict=True)
-        return {
-            on.scene.name: ratio(on.processor, off.processor)
-            if on.scene.load.schedule
-            else min(on.processor) / min(off.processor)
-            for off, on in pairs
-            if all(off.processor)
-        }
+        return {on.scene.name: estimate(on.processor, off.processor) for off, on in pairs if all(off.processor)}
 
     def added(self, kind: Kind, letter: str, percent: int = 50) -> float:
         """Milliseconds that a contender adds to what plain streaming takes for one event."""

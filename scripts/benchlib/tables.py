@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchlib import sockets
 from benchlib.capturing import OFF
+from benchlib.estimate import lesser_half
 from benchlib.paced import PACE
 from benchlib.results import ratio
 from benchlib.rig import CONTENDERS
@@ -48,7 +49,7 @@ def report(results: Results) -> Iterator[str]:
         yield _table("streams | through | us/event | x (a)", _paced(results))
     if results.captured:
         yield "## Captures: mitmdump's own processor time, until they are written and it is idle\n"
-        yield _table("streams | through | us/event, least | median | most | x (h)", _captured(results))
+        yield _table("streams | through | us/event, least | lesser half | median | most | x (h)", _captured(results))
     if results.sockets:
         yield "## Messages on a WebSocket: mitmdump's own processor time\n"
         yield _table("messages | through | us/message | x mitmproxy | MiB", _sockets(results))
@@ -82,10 +83,10 @@ def _paced(results: Results) -> Iterator[Row]:
 def _captured(results: Results) -> Iterator[Row]:
     ratios = results.captured_ratios()
     for one in results.captured:
-        costs = (measure(one.processor) * 1e6 / one.scene.events for measure in (min, statistics.median, max))
-        times = ratios.get(one.scene.name, 0.0) if one.letter != OFF else 1.0
-        shown = (f"{cost:.1f}" for cost in costs)
-        yield one.scene.name, CONTENDERS[one.letter].name, *shown, f"{times:.2f}" if times else "-"
+        measures = (min, lesser_half, statistics.median, max)
+        shown = (f"{measure(one.processor) * 1e6 / one.scene.events:.1f}" for measure in measures)
+        times = "1.00" if one.letter == OFF else str(ratios.get(one.scene.name, "-"))
+        yield one.scene.name, CONTENDERS[one.letter].name, *shown, times
 
 
 def _delays(results: Results) -> Iterator[Row]:

@@ -65,8 +65,9 @@ def _sockets(results: Results) -> Iterator[Judged]:
 
 
 def _captured(results: Results) -> Iterator[Judged]:
-    for scene, times in results.captured_ratios().items():
-        yield Judged(f"(i) <= {_TIMES_CAPTURED} x (h), processor", scene, f"{times:.3f} x", times <= _TIMES_CAPTURED)
+    for scene, found in results.captured_ratios().items():
+        met = found.times <= _TIMES_CAPTURED
+        yield Judged(f"(i) <= {_TIMES_CAPTURED} x (h), processor", scene, f"{found} x", met)
 
 
 def _latency(results: Results) -> Iterator[Judged]:

@@ -25,3 +25,13 @@ def test_events_that_are_not_alike() -> None:
     """Or too few: they have no short form."""
     assert Condenser().condense(b"\n\n".join([LINE] * 5)) is None
     assert Condenser().condense(b"\n\n".join(LINE.replace(b'"n"', b'"n%d"' % number) for number in range(300))) is None
+
+
+def test_what_windows_say_is_joined() -> None:
+    """To the end of what earlier ones said of a key, and of it in one form; the last window may have one event."""
+    condenser = Condenser()
+    second = LINE.replace(b'"index":0', b'"index":1').replace(b" the", b" of")
+    windows = [b"\n\n".join([LINE, second] * 11), second.replace(b" of", b" end"), b""]
+    texts = [short.texts.get(b"content") for window in windows if (short := condenser.condense(window)) is not None]
+    assert texts[1:] == [[b" the of" * 11 + b" end", b" of" * 11 + b" end"], None]
+    assert condenser.condense(LINE + b"x" * 100_000) is None
