@@ -91,6 +91,19 @@ def test_windows(monkeypatch: pytest.MonkeyPatch) -> None:
         assert all(part.encode() not in out for part in (SECRETS[0], SECRETS[0][8:]))
 
 
+def test_odd_events_at_the_border_of_two_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no key names is joined over it, too."""
+    begin, end = (b'data: ["%b"]\n\n' % part.encode() for part in (SECRETS[1][:12], SECRETS[1][12:]))
+    before, behind = stream(1) + begin, end + stream(2)
+    monkeypatch.setattr(quick, "WINDOW", len(before))
+    monkeypatch.setattr(quick, "KEPT", 3000)
+    redactor = QuickRedactor(Redaction())
+    out = redactor.feed(before)
+    assert redactor.is_quick
+    out += redactor.feed(behind) + redactor.finish()
+    assert out == redacted_body(before + behind) != before + behind
+
+
 def test_other_wishes_take_the_slow_way() -> None:
     """Masked text, patterns of the user: everything is looked at."""
     body = stream(1)

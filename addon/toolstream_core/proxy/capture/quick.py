@@ -28,6 +28,8 @@ KEPT: Final = 64 * 1024
 """Of these, how many stay: what follows may tell that a secret begins there."""
 _EVENTS: Final = b"\n\n"
 """Stands between two of them."""
+_ODD: Final = 8
+"""Events that are like no other and are looked at once more with the next ones of their kind."""
 _BLANK_LINES: Final = (_EVENTS, b"\r\n\r\n")
 
 
@@ -40,6 +42,8 @@ class QuickRedactor:
         self._seen = SeenForms() if seen is None else seen
         self._finder = SecretFinder(redaction, known)
         self._condenser = Condenser()
+        self._odd: list[bytes] = []
+        """The last events that were looked at as they are."""
         self._looked = b""
         """Whole events that were looked at and are held back."""
         self._held: list[bytes] = []
@@ -91,9 +95,12 @@ class QuickRedactor:
 
     def _is_clean(self, short: Condensed) -> bool:
         new = [form for form in short.forms if not self._seen.holds(form)]
-        samples = _EVENTS.join([*(line for form in new for line in form.samples()), *short.rare])
-        if samples and redacted_body(samples, self._redaction, self._known, self._finder) != samples:
-            return False
+        samples = [*(line for form in new for line in form.samples()), *short.rare]
+        if samples:
+            before, self._odd = self._odd, samples[-_ODD:]
+            together = _EVENTS.join([*before, *samples])
+            if redacted_body(together, self._redaction, self._known, self._finder) != together:
+                return False
         if len(new) < len(short.forms) and any(self._finder.find_by_themselves(_first_lines(short))):
             return False
         for key, texts in short.texts.items():
