@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import batched
 
 from benchlib.estimate import estimate, lesser_half
 
@@ -21,5 +22,13 @@ def test_turns_that_cost_the_same() -> None:
 def test_the_spread_is_that_of_other_measurements() -> None:
     """Of twenty that measure the same thing twice, nearly all find 1 within their own spread."""
     chance = random.Random(1)
-    found = [estimate(*([1 + chance.expovariate(5) for _ in range(42)] for _ in range(2))) for _ in range(20)]
+    turns = [[1 + chance.expovariate(5) for _ in range(42)] for _ in range(40)]
+    found = [estimate(costs, others) for costs, others in batched(turns, 2)]
     assert sum(abs(one.times - 1) <= one.spread for one in found) >= 17
+
+
+def test_processes_that_differ() -> None:
+    """Turns of one process are not so many measurements: the spread is greater where each process is another's."""
+    chance = random.Random(1)
+    costs, others = ([pace for pace in (chance.uniform(1, 1.2) for _ in range(14)) for _ in range(3)] for _ in range(2))
+    assert estimate(costs, others, 3).spread > 1.3 * estimate(costs, others).spread

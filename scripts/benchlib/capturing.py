@@ -21,8 +21,8 @@ LETTERS = (OFF, ON)
 _PATIENCE = 60
 _SHORT = 6
 """How many times as often a single stream, which is over in a second, has its turn."""
-_SETS = 3
-"""How often all is started anew: where a process has its memory makes some difference for as long as it lives."""
+TOGETHER = 3
+"""Turns after which all is started anew: a process is some hundredths slower or faster for as long as it lives."""
 
 
 def measure(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
@@ -36,11 +36,10 @@ def measure(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
 
 def _scene(rig: Rig, scene: Scene, turns: int) -> list[Timed]:
     timed = {letter: Timed(scene, letter) for letter in LETTERS}
-    sets = min(_SETS, turns)
-    for _ in range(sets):
+    for number in range(math.ceil(turns / TOGETHER)):
         with rig.running(LETTERS) as contenders:
-            for turn in range(math.ceil(turns / sets) + 1):
-                for contender in contenders[:: 1 if turn % 2 else -1]:
+            for turn in range(min(TOGETHER, turns) + 1):
+                for contender in contenders[:: 1 if (number + turn) % 2 else -1]:
                     seconds, processor = _turn(rig, scene, contender, turn + 1)
                     if turn:  # the first one warms
                         one = timed[contender.contender.letter]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from itertools import batched, chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -31,12 +32,15 @@ def lesser_half(costs: Sequence[float]) -> float:
     return statistics.fmean(ordered[: (len(ordered) + 1) // 2])
 
 
-def estimate(costs: Sequence[float], others: Sequence[float]) -> Estimate:
-    """Of what each turn cost; the spread is that of as many turns drawn from these, again and again."""
-    pairs = list(zip(costs, others, strict=True))
+def estimate(costs: Sequence[float], others: Sequence[float], together: int = 1) -> Estimate:
+    """Of what each turn cost; of so many turns `together`, each contender had the same process.
+
+    The spread is that of as many processes, with their turns, drawn from these again and again.
+    """
+    groups = list(batched(zip(costs, others, strict=True), together))
     chance = random.Random(_SEED)
-    drawn = [_times(chance.choices(pairs, k=len(pairs))) for _ in range(_DRAWS)]
-    return Estimate(_times(pairs), 2 * statistics.stdev(drawn))
+    drawn = [_times([*chain(*chance.choices(groups, k=len(groups)))]) for _ in range(_DRAWS)]
+    return Estimate(_times([*chain(*groups)]), 2 * statistics.stdev(drawn))
 
 
 def _times(pairs: Sequence[tuple[float, float]]) -> float:

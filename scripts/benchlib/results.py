@@ -6,6 +6,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from benchlib.capturing import TOGETHER
 from benchlib.estimate import Estimate, estimate
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ class Results:
     def captured_ratios(self) -> dict[str, Estimate]:
         """How many times the processor time it takes with captures, by scene; none where nobody counts."""
         pairs = zip(self.captured[::2], self.captured[1::2], strict=True)
-        return {on.scene.name: estimate(on.processor, off.processor) for off, on in pairs if all(off.processor)}
+        return {
+            on.scene.name: estimate(on.processor, off.processor, TOGETHER) for off, on in pairs if all(off.processor)
+        }
 
     def added(self, kind: Kind, letter: str, percent: int = 50) -> float:
         """Milliseconds that a contender adds to what plain streaming takes for one event."""
