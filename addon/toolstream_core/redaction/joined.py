@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.redaction.finder import SecretFinder
 
-_APART: Final = b"\n\x01\n"
+APART: Final = b"\n\x01\n"
 """Stands between two texts; no expression for secrets reaches over it."""
-_OVER_LINES: Final = b"PRIVATE KEY"
-"""Begins the one secret whose expression does: where it is cut off, it ends with its text."""
 _DEEPEST: Final = 5
 """How often text is JSON in JSON, or percent-encoded."""
 
@@ -23,13 +21,13 @@ def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
     """Whether no text holds a secret in any layer; `False` may be wrong, `True` is not."""
     texts = list(texts)
     for _ in range(_DEEPEST):
-        together = _APART.join(texts)
-        if _OVER_LINES in together or any(finder.find(together)):
+        together = APART.join(texts)
+        if any(finder.find(together)):
             return False
-        escaped = _APART.join([text for text in texts if b"\\" in text])
+        escaped = APART.join([text for text in texts if b"\\" in text])
         meant = Unescaped(escaped).text
         unquoted = [Unquoted(text).text for text in texts if has_quoted(text)]
         if meant == escaped and not unquoted:
             return True
-        texts = meant.split(_APART) + unquoted
-    return not any(finder.find(_APART.join(texts)))
+        texts = meant.split(APART) + unquoted
+    return not any(finder.find(APART.join(texts)))

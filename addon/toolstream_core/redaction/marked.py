@@ -57,7 +57,7 @@ MARKS: Final = (
     _mark("://", rb"://[^\s/?#@:\"'<>\\]{0,64}:(?![0-9]{1,5}(?:[/?#]|\b))([^\s@\"'<>\\]{1,256})@"),
     _mark(
         "curl",
-        rb"""\bcurl(?=\s)[^|;]{0,600}?\s(?:-u|--user)[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""",
+        rb"""\bcurl(?=\s)[^|;\x01]{0,600}?\s(?:-u|--user)[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""",
         _is_login,
     ),
     _mark("arn:aws", rb"arn:aws[a-z-]{0,12}:[a-z0-9-]{0,40}:[a-z0-9-]{0,30}:([0-9]{12})(?![0-9])"),
@@ -97,7 +97,7 @@ _PAIRS: Final = (
         rb"""\b(?:value|content)=\\*["']([^"'\\<>\r\n]{1,8192})"""
     ),
     re.compile(
-        rb"""\bname:[ \t]{0,4}["']?([\w.-]{1,64})["']?[ \t]*\r?\n[ \t]{0,40}"""
+        rb"""\bname:[ \t]{0,4}["']?([\w.-]{1,64})["']?[ \t]*(?:\r?\n|,|[ \t])[ \t]{0,40}"""
         rb"""value:[ \t]{0,4}["']?([^\s"'\\]{1,8192})"""
     ),
     re.compile(rb"<key>([\w.-]{1,64})</key>\s{0,40}<string>([^<>]{1,8192})"),
@@ -105,10 +105,10 @@ _PAIRS: Final = (
 _PAIRED: Final = (b"value", b"content=", b"<key>")
 _KEY_BLOCKS: Final = (
     re.compile(
-        rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----(.{0,16384}?)(?:-----END[ A-Z0-9_-]{0,60}-----|\Z)",
-        re.DOTALL,
+        rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----([^\x01]{0,16384}?)"
+        rb"(?:-----END[ A-Z0-9_-]{0,60}-----|\n\x01|\Z)"
     ),
-    re.compile(rb"Private-Lines: [0-9]{1,3}\s(.{0,16384}?)(?:Private-MAC|\Z)", re.DOTALL),
+    re.compile(rb"Private-Lines: [0-9]{1,3}\s([^\x01]{0,16384}?)(?:Private-MAC|\n\x01|\Z)"),
 )
 _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 
