@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.escapes import Edit, Unescaped
@@ -34,10 +36,6 @@ class Channel:
         self._event = event
         self._copies: dict[int, list[int]] = {}
 
-    def add_line(self, text: bytes, at: int) -> None:
-        """A line that is no JSON, which stands at `at`."""
-        self._put(text, at, None, b"")
-
     def add(self, text: bytes, at: int, event: int) -> None:
         """A leaf's raw text, which stands at `at`. Two of one event have nothing to do with each other.
 
@@ -47,28 +45,31 @@ class Channel:
             self._copies.setdefault(len(self._leaves) - 1, []).append(at)
             return
         self._last = text
-        between = APART if event == self._event and at else b""
+        if event == self._event and at:
+            self.part(APART)
         self._event = event
-        self.append(text, at, between)
+        self.append(text, at)
 
-    def append(self, text: bytes, at: int, between: bytes = b"") -> None:
-        """The same, also where it is what was just said; `between` stands before it."""
+    def append(self, text: bytes, at: int, *, raw: bool = True) -> None:
+        """The same, also where it is what was just said, or is said without escapes."""
         plain = None
-        if b"\\" in text:
+        if raw and b"\\" in text:
             plain = Unescaped(text)
             text = plain.text
-        self._put(text, at, plain, between)
-
-    def _put(self, text: bytes, at: int, plain: Unescaped | None, between: bytes) -> None:
-        self._starts.append(self._size + len(between))
+        self._starts.append(self._size)
         self._leaves.append((at, plain))
-        self._parts.append(between + text)
-        self._size += len(between) + len(text)
+        self._parts.append(text)
+        self._size += len(text)
         self._ends.append(self._size)
 
-    @property
+    def part(self, between: bytes) -> None:
+        """Put something between what was said and what comes next."""
+        self._parts.append(between)
+        self._size += len(between)
+
+    @cached_property
     def text(self) -> bytes:
-        """All that was said, from the tail on."""
+        """All that was said, from the tail on; to be asked for when nothing more comes."""
         return b"".join(self._parts)
 
     def edits(self, finder: SecretFinder) -> Iterator[Edit]:
@@ -104,5 +105,6 @@ class Channel:
 
     def tail(self, before: int) -> bytes:
         """The end of what stands before a place."""
-        kept = bisect_left([at for at, _ in self._leaves], before)
-        return b"".join(self._parts[: kept + 1])[-_TAIL:]
+        kept = bisect_left(self._leaves, before, key=itemgetter(0))
+        end = self._ends[kept - 1] if kept else len(self._parts[0])
+        return self.text[max(0, end - _TAIL) : end]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.channel import Channel
-from toolstream_core.redaction.documents import Framing, framing, joined, lines
+from toolstream_core.redaction.documents import Framing, arrays, chunks, framing, lines
 from toolstream_core.redaction.joined import are_clean
 
 if TYPE_CHECKING:
@@ -71,10 +71,12 @@ class Channels:
                 channel.add(text[leaf.start : leaf.end], leaf.start, event)
         other = open_[_LINES] = Channel(self._tails.get(_LINES, b""))
         for at, line in other_lines(text):
-            other.add_line(line, at)
+            other.append(line, at, raw=False)
         self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
         self._amid = self._framing is not Framing.LINES or text[flushed - 1 : flushed] != b"\n"
-        channels = [*open_.values(), *joined(text, found)]
+        channels = [*open_.values(), *arrays(text, found)]
+        if self._framing is Framing.DOCUMENT:
+            channels += chunks(text, found)
         alone = [edit for channel in channels for edit in channel.alone(self._finder)]
         if self._are_clean([channel.text for channel in channels]):
             return alone

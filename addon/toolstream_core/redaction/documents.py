@@ -32,7 +32,7 @@ _NEXT: Final = re.compile(rb'"\s*+,\s*+')
 # A client of Gemini says each chunk of an answer again as an entry of its own.
 _MODEL_FIRST: Final = re.compile(rb'"role"\s*:\s*"model"\s*,\s*"parts"\s*:\s*\[\s*\{\s*\Z')
 _MODEL_LAST: Final = re.compile(rb'"\s*\}\s*\]\s*,\s*"role"\s*:\s*"model"')
-_MODEL: Final = b'"model"'
+_MODEL: Final = re.compile(rb'"role"\s*:\s*"model"')
 _BEFORE: Final = 128
 
 
@@ -64,19 +64,23 @@ def _line_end(text: bytes, at: int) -> int:
     return end if end >= 0 else len(text)
 
 
-def joined(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
-    """Leaves of one document that are one text: the words of a command, lines, what a model said chunk by chunk."""
+def arrays(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
+    """Arrays of strings that are one text: the words of a command, lines."""
     strings = [leaf for leaf in found if not leaf.key]
     for array in _runs(strings, lambda leaf, after: _NEXT.fullmatch(text, leaf.end, after.outset) is not None):
         said = [text[leaf.start : leaf.end] for leaf in array]
         if any(map(_FLAG.fullmatch, said)):
             yield _channel(text, array, b" ")
-        elif any(b" " in line or b"\\" in line for line in said):
+        elif any(b" " in line or b"\\" in line or b"<" in line for line in said):
             yield _channel(text, array, b"\n")
-    if _MODEL in text:
+
+
+def chunks(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
+    """What a model said chunk by chunk, where a request says it again."""
+    if _MODEL.search(text):
         models = {leaf for leaf in found if _is_models(text, leaf)}
-        for chunks in _runs(found, lambda leaf, after: leaf in models and after in models and leaf.key == after.key):
-            yield _channel(text, chunks, b"")
+        for run in _runs(found, lambda leaf, after: leaf in models and after in models and leaf.key == after.key):
+            yield _channel(text, run, b"")
 
 
 def _runs(found: Sequence[Leaf], goes_on: Callable[[Leaf, Leaf], bool]) -> Iterator[list[Leaf]]:
@@ -101,5 +105,6 @@ def _is_models(text: bytes, leaf: Leaf) -> bool:
 def _channel(text: bytes, run: Sequence[Leaf], between: bytes) -> Channel:
     channel = Channel(b"")
     for leaf in run:
-        channel.append(text[leaf.start : leaf.end], leaf.start, between)
+        channel.part(between)
+        channel.append(text[leaf.start : leaf.end], leaf.start)
     return channel

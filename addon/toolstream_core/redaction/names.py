@@ -33,7 +33,7 @@ _STRONG: Final = re.compile(
     r"|cookies?|cookie2|credentials?|jwt|session_?key|sessionid|sessid|connection_string|csrf"
     r"|[jp]?(?:hp)?sessid|jsessionid|pgpassword|mysql_pwd|client_assertion|saml_?re(?:sponse|quest)|code_verifier"
     r"|oauth_verifier|device_code|id_token_hint|seed_phrase|recovery_(?:code|phrase)s?|backup_codes?|(?:mfa|totp)_code"
-    r"|otp|cvv|cvc|card_(?:number|pin)|pin_?code|security_code|ssn|social_security_number|key_material)"
+    r"|otp|cvv|cvc|card_(?:number|pin)|pin_code|security_code|ssn|social_security_number|key_material)"
     r"(?:_(?:value|base64|b64|raw|prod|production|dev|staging|test|old|new|\d+))?"
 )
 _WEAK: Final = re.compile(r"(?:.*_)?(?:key|token|pass|cred|creds|pat|sig|assertion|nonce|hmac|mnemonic)\d*")
