@@ -128,7 +128,8 @@ def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: b
     if sign == b">" and between["open"]:
         # The end of a tag and of the text around it: `<a class=\"password\">"}`.
         return None
-    if sign in {b",", b"|"}:
+    is_flag = sign == b"," and text.startswith(b"--", start) and not value[0].startswith(b"-")
+    if sign in {b",", b"|"} and not is_flag:
         # Two words of a list or a table, such as `"role": "user", "content"`, unless the second one is none.
         return value.span() if looks_random(value[0]) else None
     is_number = sign == b":" and between["quote"] and value[0].isdigit()

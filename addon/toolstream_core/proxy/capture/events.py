@@ -110,15 +110,15 @@ class Condenser:
         return head + (tail + head).join([*lines[at:], last])
 
     def _texts(self) -> dict[bytes, list[bytes]]:
-        """What differs, joined key by key, for each form where that is something else; long pieces by themselves."""
+        """What differs, joined key by key, for each place of a form where that is something else; long pieces alone."""
         keys: defaultdict[bytes, list[bytes]] = defaultdict(list)
-        calls: defaultdict[tuple[bytes, int], list[bytes]] = defaultdict(list)
+        calls: defaultdict[tuple[bytes, int, int], list[bytes]] = defaultdict(list)
         for form, names, columns in self._runs:
-            for key, column in zip(names, columns, strict=True):
+            for place, (key, column) in enumerate(zip(names, columns, strict=True)):
                 keys[key] += column
-                calls[key, id(form)] += column
+                calls[key, id(form), place] += column
         texts = {key: [b"".join(said)] for key, said in keys.items()}
-        for (key, _), said in calls.items():
+        for (key, _, _), said in calls.items():
             if len(said) < len(keys[key]) and (text := b"".join(said)) not in texts[key][0]:
                 texts[key].append(text)
         for key, said in keys.items():
