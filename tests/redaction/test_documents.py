@@ -66,6 +66,8 @@ HIDDEN: Final[tuple[tuple[Any, str], ...]] = (
     ({"arguments": json.dumps({"argv": ["sshpass", "-p", SECRET, "ssh", "host"]})}, SECRET),
     ({"arguments": json.dumps({"argv": ["curl", "-s", "-u", f"me:{SECRET}", "https://x.example"]})}, SECRET),
     ({"arguments": json.dumps({"argv": ["deploy", "--password", "hunter2x"]})}, "hunter2x"),
+    ({"arguments": json.dumps({"lines": ["<key>apiKey</key>", f"<string>{SECRET}</string>"]})}, SECRET),
+    ({"arguments": json.dumps({"lines": ["  - name: DB_PASSWORD", f"    value: {SECRET}"]})}, SECRET),
     # By the name of a field, or what stands beside it.
     ({"headers": [["x-api-key", SECRET], ["cookie", "sid=a b"]]}, SECRET),
     ({"pair": ["x-api-key", SECRET]}, SECRET),

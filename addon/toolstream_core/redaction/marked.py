@@ -101,10 +101,10 @@ _PAIRS: Final = (
         rb"""\b(?:value|content)=\\*["']([^"'\\<>\r\n]{1,8192})"""
     ),
     re.compile(
-        rb"""\bname:[ \t]{0,4}["']?([\w.-]{1,64})["']?[ \t]*(?:\r?\n|,|[ \t])[ \t]{0,40}"""
+        rb"""\bname:[ \t]{0,4}["']?([\w.-]{1,64})["']?[ \t]*(?:\r?\n|,|[ \t])[ \t"']{0,40}"""
         rb"""value:[ \t]{0,4}["']?([^\s"'\\]{1,8192})"""
     ),
-    re.compile(rb"<key>([\w.-]{1,64})</key>\s{0,40}<string>([^<>]{1,8192})"),
+    re.compile(rb"""<key>([\w.-]{1,64})</key>[\s"',]{0,40}<string>([^<>]{1,8192})"""),
 )
 _PAIRED: Final = (b"value", b"content=", b"<key>")
 _KEY_BLOCKS: Final = (
