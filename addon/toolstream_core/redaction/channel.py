@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +28,7 @@ class Channel:
         """`tail` is the end of what was said before, and `event` the one that it is of, if that still goes on."""
         self._parts = [tail]
         self._size = len(tail)
+        self._text: bytes | None = None
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._leaves: list[tuple[int, Unescaped | None]] = []
@@ -67,10 +67,12 @@ class Channel:
         self._parts.append(between)
         self._size += len(between)
 
-    @cached_property
+    @property
     def text(self) -> bytes:
         """All that was said, from the tail on; to be asked for when nothing more comes."""
-        return b"".join(self._parts)
+        if self._text is None:
+            self._text = b"".join(self._parts)
+        return self._text
 
     def edits(self, finder: SecretFinder) -> Iterator[Edit]:
         """What overwrites the secrets, where the leaves stand."""

@@ -72,7 +72,8 @@ class Channels:
         other = open_[_LINES] = Channel(self._tails.get(_LINES, b""))
         for at, line in other_lines(text):
             other.append(line, at, raw=False)
-        self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
+        if flushed < len(text):
+            self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
         self._amid = self._framing is not Framing.LINES or text[flushed - 1 : flushed] != b"\n"
         channels = [*open_.values(), *arrays(text, found)]
         if self._framing is Framing.DOCUMENT:

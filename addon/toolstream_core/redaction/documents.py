@@ -49,19 +49,18 @@ def framing(text: bytes) -> Framing:
 
 
 def lines(text: bytes, found: Sequence[Leaf]) -> list[int]:
-    """The line in which each leaf stands; the first one of the text is 0."""
-    numbers, number, end = [], 0, _line_end(text, 0)
+    """The number of each leaf's line; that of the line in which the text begins is 0."""
+    numbers: list[int] = []
+    begins_before = found and b"\n" not in text[: found[0].start]
+    number, end = -1 if begins_before else 0, -1
     for leaf in found:
         if leaf.start > end:
+            end = text.find(b"\n", leaf.start)
+            if end < 0:
+                end = len(text)
             number += 1
-            end = _line_end(text, leaf.start)
         numbers.append(number)
     return numbers
-
-
-def _line_end(text: bytes, at: int) -> int:
-    end = text.find(b"\n", at)
-    return end if end >= 0 else len(text)
 
 
 def arrays(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
