@@ -110,13 +110,13 @@ class Condenser:
         return head + (tail + head).join([*lines[at:], last])
 
     def _texts(self) -> dict[bytes, list[bytes]]:
-        """What differs, joined key by key, for each place of a form where that is something else; long pieces alone."""
+        """What differs, joined key by key, for each text of a form where that is something else; long pieces alone."""
         keys: defaultdict[bytes, list[bytes]] = defaultdict(list)
         calls: defaultdict[tuple[bytes, int, int], list[bytes]] = defaultdict(list)
         for form, names, columns in self._runs:
-            for place, (key, column) in enumerate(zip(names, columns, strict=True)):
+            for at, (key, column) in enumerate(zip(names, columns, strict=True)):
                 keys[key] += column
-                calls[key, id(form), place] += column
+                calls[key, id(form), names[:at].count(key)] += column
         texts = {key: [b"".join(said)] for key, said in keys.items()}
         for (key, _, _), said in calls.items():
             if len(said) < len(keys[key]) and (text := b"".join(said)) not in texts[key][0]:
